@@ -1,0 +1,11 @@
+"""Names for the types that pass between the rooms."""
+
+from typing import Any
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+"""A dense array."""
+
+Matrix = Any
+"""Anything with ``shape``, ``dtype``, ``@`` and ``.T``: array, sparse matrix, linear operator."""

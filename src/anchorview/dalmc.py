@@ -1,0 +1,472 @@
+"""The estimator: compress, solve, expand, assign."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anchorview._sklearn_compat import Interval, StrOptions, fit_context
+from anchorview._typing import Array, Matrix
+from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
+from anchorview.assignment import fit_assignment
+from anchorview.compression import (
+    RANK_TOLERANCE,
+    CompressedFeatures,
+    compress_features,
+    compress_samples,
+    embed,
+)
+from anchorview.linalg import rank_up_to
+from anchorview.planning import Plan, Route, plan
+from anchorview.scaling import SCALINGS, ViewScaling, fit_scalings, scaled_views
+from anchorview.solver import AlternatingSolver, Solution
+from anchorview.views import MultiViewData
+
+VARIANTS: dict[str, type[AlternatingSolver]] = {
+    "dalmc": AlternatingSolver,
+    "sampled-anchors": SampledAnchorsSolver,
+    "box-graph": BoxGraphSolver,
+}
+
+
+def _embeds_new_samples(model: "DALMC") -> bool:
+    if model.variant != "dalmc":
+        raise AttributeError(
+            f"variant='{model.variant}' is an ablation that cannot embed new samples; "
+            "use labels_ and embedding_ of the samples it was fitted on."
+        )
+    return True
+
+
+class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""Discriminative anchor learning for multi-view clustering.
+
+    Every view :math:`X_p` (n samples, :math:`d_p` features) gets a basis :math:`Z_p`, a
+    representation :math:`H_p` and anchors :math:`A_p`; all views share one orthonormal anchor graph
+    :math:`S`, whose rows are clustered:
+
+    .. math::
+
+        \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
+             - \beta \sum_p \langle H_p, S A_p^\top \rangle
+        \quad\text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
+        \textstyle\sum_p a_p = 1,\ a \ge 0.
+
+    The data are scaled, compressed exactly to as many pseudo-samples as there are features (one
+    pass over row blocks), solved there, and embedded in a second pass: time and memory are linear
+    in the number of samples, and iterations cost nothing that grows with it.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, at least 2.
+    n_anchors : int, default=None
+        Columns of the anchor graph, l. None: `n_clusters`, or as many as the views allow.
+    n_components : int or sequence of int, default=None
+        Columns of each view's representation. None: ``2 * n_clusters``. One number holds for all
+        views and is capped at half of each view's rank, since a view whose representation
+        reproduces it completely would draw all the weight; a sequence (one a view) is taken as it
+        is, up to the rank.
+    beta : float, default=0.1
+        Weight of the alignment between the views' representations and the anchor graph. Views have
+        Frobenius norm 1, so its meaning does not depend on the data's size or units.
+    scaling : {"zscore-unit", "unit-center", "zscore", "unit", "none"}, default="zscore-unit"
+        What is done to each view first: columns to mean 0 and deviation 1, then rows to length 1;
+        rows to length 1, then columns to mean 0; columns only; rows only; nothing.
+    unit_norm : bool, default=True
+        Whether each scaled view is divided by its Frobenius norm. False runs the paper's formula
+        on the data as scaled.
+    init : {"gcca", "random", "identity"}, default="gcca"
+        Start of the optimisation: generalised canonical correlation of the views' leading
+        singular vectors (deterministic), random, or identity blocks.
+    solver : {"auto", "compressed", "left", "direct"}, default="auto"
+        Solve on compressed samples, on compressed features (views with more features than
+        samples), on the data itself, or on what a count of operations and memory finds cheapest.
+        All give the same result.
+    max_iter : int, default=50
+        Most iterations.
+    tol : float, default=1e-4
+        Stop when the objective changes by less than this, relatively.
+    assignment : {"kmeans", "cluster_qr"}, default="kmeans"
+        How rows of the embedding become labels: K-means, or pivoted QR, which has no randomness
+        and needs ``n_anchors >= n_clusters``.
+    n_init : int, default=10
+        K-means restarts; the one with least inertia is kept.
+    normalize_embedding : bool, default=True
+        Whether rows of the embedding are scaled to length 1 before the assignment. The paper does
+        not.
+    variant : {"dalmc", "sampled-anchors", "box-graph"}, default="dalmc"
+        The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
+        graph between 0 and 1 without orthonormality. Ablations run on the data itself and cannot
+        embed new samples.
+    random_state : int, RandomState instance or None, default=None
+        Seed of K-means and of the random start.
+    verbose : int, default=0
+        1 prints which solver was chosen and why, the sizes and the time of each stage.
+
+    Attributes
+    ----------
+    labels_ : array (n,) of int32
+        Cluster of each sample.
+    embedding_ : array (n, n_anchors)
+        The anchor graph: orthonormal columns, one row a sample.
+    view_weights_ : array (n_views,)
+        How much each view counts; they sum to 1.
+    objective_ : array (n_iter_ + 1,)
+        The objective at the start and after every iteration; it never increases.
+    n_iter_ : int
+        Iterations done.
+    anchors_ : list of arrays (n_components_[p], n_anchors)
+        Anchors of each view, orthonormal.
+    bases_ : list of arrays (d_p, n_components_[p])
+        Basis of each (scaled) view.
+    projections_ : list of arrays (d_p, n_anchors)
+        Maps from the scaled views to the embedding, which is the sum of the views' parts.
+    n_components_ : list of int
+        Columns of each view's representation.
+    scalings_ : tuple of ViewScaling
+        Scaling of each view.
+    plan_ : Plan
+        The chosen solver and what each would have cost.
+    n_views_in_, n_features_in_ : int
+        Number of views, and of features over all views.
+    n_features_per_view_ : tuple of int
+        Features of each view.
+    view_names_in_ : tuple of str
+        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+
+    See Also
+    --------
+    anchorview.metrics.clustering_scores : Scores of labels against known classes.
+
+    Notes
+    -----
+    A view's weight falls with the share of it that its basis leaves unexplained; 1 % of its squared
+    norm always counts as unexplained, so no weight degenerates.
+
+    Given several views, scikit-learn's tools that split samples (``GridSearchCV``,
+    ``train_test_split``) need them as one :class:`~anchorview.MultiViewData`.
+
+    References
+    ----------
+    Y. Qin, N. Pu, H. Wu, N. Sebe, "Discriminative Anchor Learning for Efficient Multi-view
+    Clustering", IEEE Transactions on Multimedia.
+
+    Examples
+    --------
+    >>> from anchorview import DALMC, load_digits
+    >>> from anchorview.metrics import clustering_accuracy
+    >>> views, y = load_digits(return_X_y=True)
+    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    >>> clustering_accuracy(y, model.labels_) > 0.9
+    True
+    >>> new = {name: view[:5] for name, view in views.items()}
+    >>> bool((model.predict(new) == model.labels_[:5]).all())
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
+        "n_clusters": [Interval(Integral, 2, None, closed="left")],
+        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "scaling": [StrOptions(set(SCALINGS))],
+        "unit_norm": ["boolean"],
+        "init": [StrOptions({"gcca", "random", "identity"})],
+        "solver": [StrOptions({"auto", "compressed", "left", "direct"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "assignment": [StrOptions({"kmeans", "cluster_qr"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "normalize_embedding": ["boolean"],
+        "variant": [StrOptions(set(VARIANTS))],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_anchors: int | None = None,
+        n_components: int | Sequence[int] | None = None,
+        beta: float = 0.1,
+        scaling: str = "zscore-unit",
+        unit_norm: bool = True,
+        init: str = "gcca",
+        solver: str = "auto",
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        assignment: str = "kmeans",
+        n_init: int = 10,
+        normalize_embedding: bool = True,
+        variant: str = "dalmc",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.n_components = n_components
+        self.beta = beta
+        self.scaling = scaling
+        self.unit_norm = unit_norm
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.assignment = assignment
+        self.n_init = n_init
+        self.normalize_embedding = normalize_embedding
+        self.variant = variant
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : list, tuple or dict of views, a single view, or MultiViewData
+            Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix, rows in the same
+            order; DataFrames are aligned by index.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        self : DALMC
+        """
+        data = self._validate(X, reset=True)
+        random = check_random_state(self.random_state)
+        start_seed, assignment_seed = (int(s) for s in random.randint(2**31 - 1, size=2))
+        clock = perf_counter()
+        self.plan_ = self._plan(data)
+        self._say(str(self.plan_))
+
+        scalings = fit_scalings(data, self.scaling)
+        matrices, self.scalings_, expand = self._small_problem(data, scalings)
+        clock = self._say(f"scaled and compressed {data!r}", clock)
+
+        n_anchors, self.n_components_ = self._sizes(matrices, data)
+        solution = VARIANTS[self.variant](
+            matrices,
+            n_anchors,
+            self.n_components_,
+            beta=self.beta,
+            init=self.init,  # type: ignore[arg-type]
+            seed=start_seed,
+        ).run(self.max_iter, self.tol)
+        self._keep(solution, expand)
+        clock = self._say(
+            f"solved with {n_anchors} anchors and {self.n_components_} components in "
+            f"{self.n_iter_} iterations",
+            clock,
+        )
+
+        if self.projections_:
+            self.embedding_ = embed(data, self.scalings_, self.projections_)
+        else:
+            self.embedding_ = solution.graph.astype(data.dtype)
+        clock = self._say("embedded", clock)
+        self._assignment, self.labels_ = fit_assignment(
+            self.embedding_,
+            self.n_clusters,
+            method=self.assignment,  # type: ignore[arg-type]
+            normalize=self.normalize_embedding,
+            n_init=self.n_init,
+            seed=assignment_seed,
+        )
+        self._say("assigned", clock)
+        return self
+
+    @available_if(_embeds_new_samples)
+    def transform(self, X: Any) -> Array:
+        """Embed samples: rows of the anchor graph that the fitted model gives them.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            A dict is matched by the names of the views, other forms by position.
+
+        Returns
+        -------
+        embedding : array (n, n_anchors)
+        """
+        check_is_fitted(self)
+        return embed(self._validate(X, reset=False), self.scalings_, self.projections_)
+
+    @available_if(_embeds_new_samples)
+    def predict(self, X: Any) -> Array:
+        """Cluster of each sample; on the samples of `fit` it returns ``labels_``.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            A dict is matched by the names of the views, other forms by position.
+
+        Returns
+        -------
+        labels : array (n,) of int32
+        """
+        check_is_fitted(self)
+        data = self._validate(X, reset=False)
+        return self._assignment(embed(data, self.scalings_, self.projections_))
+
+    @available_if(_embeds_new_samples)
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit and return the embedding of the samples."""
+        return self.fit(X).embedding_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _say(self, message: str, since: float | None = None) -> float:
+        now = perf_counter()
+        if self.verbose:
+            print(f"[DALMC] {message}" + ("" if since is None else f" ({now - since:.2f} s)"))
+        return now
+
+    def _validate(self, X: Any, *, reset: bool) -> MultiViewData:
+        """Views at the door of `fit` (`reset`) or of a method of the fitted model."""
+        data = MultiViewData(X)
+        if reset:
+            self._require_sensible(data)
+            self.view_names_in_ = data.names
+            self.n_views_in_ = len(data.names)
+            self.n_features_per_view_ = data.n_features_per_view
+        else:
+            data = data.matched_to(
+                self.view_names_in_, self.n_features_per_view_, type(self).__name__
+            )
+        single = len(data.names) == 1 and hasattr(X, "shape")
+        if single:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = data.shape[1]
+        return data
+
+    def _require_sensible(self, data: MultiViewData) -> None:
+        n = len(data)
+        if n < self.n_clusters:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+        data.require_varied()
+        widest = min(n, max(data.n_features_per_view))
+        if isinstance(self.n_components, Integral):
+            if self.n_components > widest:
+                raise ValueError(
+                    f"n_components={self.n_components} is larger than any view allows: at most "
+                    f"{widest}, the smaller of n_samples={n} and the features of the widest view."
+                )
+        elif self.n_components is not None:
+            if len(self.n_components) != len(data.views):
+                raise ValueError(
+                    f"n_components has {len(self.n_components)} entries for {len(data.views)} "
+                    "views; give one number, or one a view."
+                )
+            for p, (m, d) in enumerate(
+                zip(self.n_components, data.n_features_per_view, strict=True)
+            ):
+                if not 1 <= m <= min(n, d):
+                    raise ValueError(
+                        f"n_components={m} for {data.label(p)} must be between 1 and {min(n, d)}, "
+                        f"the smaller of its {n} samples and {d} features."
+                    )
+        if self.n_anchors is not None and self.n_anchors > min(data.shape):
+            raise ValueError(
+                f"n_anchors={self.n_anchors} is larger than the data allow: at most "
+                f"{min(data.shape)}, the smaller of n_samples and the features of all views."
+            )
+        if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
+            raise ValueError(
+                f"variant='{self.variant}' runs on the data itself: use solver='direct' or 'auto'."
+            )
+
+    def _wanted_components(self, data: MultiViewData) -> list[int]:
+        """Components a view before its rank is known."""
+        if self.n_components is None or isinstance(self.n_components, Integral):
+            wanted = int(self.n_components or 2 * self.n_clusters)
+            return [min(wanted, len(data), d) for d in data.n_features_per_view]
+        return [int(m) for m in self.n_components]
+
+    def _sizes(self, matrices: Sequence[Matrix], data: MultiViewData) -> tuple[int, list[int]]:
+        """Number of anchors and each view's components, within what the views' ranks allow."""
+        given = self.n_components is not None and not isinstance(self.n_components, Integral)
+        tolerance = np.sqrt(RANK_TOLERANCE[data.dtype.name])
+        sizes = []
+        for p, (X, wanted) in enumerate(zip(matrices, self._wanted_components(data), strict=True)):
+            rank = rank_up_to(X, 2 * wanted, tolerance)
+            if given and wanted > rank:
+                raise ValueError(
+                    f"n_components={wanted} for {data.label(p)} is larger than its rank {rank}."
+                )
+            sizes.append(wanted if given else min(wanted, max(rank // 2, min(rank, 2))))
+        most = sum(sizes)
+        if self.n_anchors is not None and self.n_anchors > most:
+            raise ValueError(
+                f"n_anchors={self.n_anchors} is larger than the views allow: their components add "
+                f"up to {most} ({sizes})."
+            )
+        return self.n_anchors or min(self.n_clusters, most), sizes
+
+    def _plan(self, data: MultiViewData) -> Plan:
+        routes: tuple[Route, ...]
+        if self.variant != "dalmc":
+            routes = ("direct",)
+        elif self.solver == "auto":
+            routes = ("compressed", "left", "direct")
+        else:
+            routes = (self.solver,)  # type: ignore[assignment]
+        components = self._wanted_components(data)
+        n_anchors = self.n_anchors or self.n_clusters
+        return plan(data, components, n_anchors, self.max_iter, routes)
+
+    def _small_problem(
+        self, data: MultiViewData, scalings: tuple[ViewScaling, ...]
+    ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...], list[CompressedFeatures | None]]:
+        """The matrices to solve on, the finished scalings, and the ways back to features."""
+        unchanged: list[CompressedFeatures | None] = [None] * len(data.views)
+        if self.plan_.route == "compressed":
+            return *compress_samples(data, scalings, unit_norm=self.unit_norm), unchanged
+        left = self.plan_.route == "left"
+        dtype = np.dtype(np.float64) if left else None
+        matrices, scalings = scaled_views(data, scalings, unit_norm=self.unit_norm, dtype=dtype)
+        if not left:
+            return matrices, scalings, unchanged
+        back = [compress_features(X) if X.shape[1] > X.shape[0] else None for X in matrices]
+        small = tuple(
+            X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
+        )
+        return small, scalings, back
+
+    def _keep(self, solution: Solution, expand: list[CompressedFeatures | None]) -> None:
+        def to_features(parts: Sequence[Array]) -> list[Array]:
+            return [
+                part if way is None else way.expand(part)
+                for part, way in zip(parts, expand, strict=True)
+            ]
+
+        self.view_weights_ = solution.weights
+        self.objective_ = solution.objective
+        self.n_iter_ = solution.n_iter
+        self.anchors_ = list(solution.anchors)
+        self.bases_ = to_features(solution.bases)
+        self.projections_ = to_features(solution.maps) if solution.maps else []

@@ -1,0 +1,79 @@
+"""Small linear algebra that the rooms share: polar factors, products by precision, ranks, spectra."""
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from scipy.sparse.linalg import aslinearoperator, svds
+
+from anchorview._typing import Array, Matrix
+
+WELL_CONDITIONED = 1e-6
+"""Least ratio of Gram eigenvalues at which a polar factor from the Gram matrix keeps ten digits."""
+
+DENSE_SPECTRUM = 600
+"""Shorter side up to which a view's leading singular vectors come from a full decomposition."""
+
+
+def polar(B: Array) -> tuple[Array, Array]:
+    """Polar factor of a long matrix with full column rank, and the map to it.
+
+    For the thin SVD ``B = U diag(s) V'`` returns ``U V'`` and ``M = V diag(1/s) V'``, so that
+    ``U V' = B M``. Long matrices go through the Gram matrix (BLAS-3), short and ill-conditioned
+    ones through the SVD.
+    """
+    n, m = B.shape
+    if n > 2 * m:
+        squares, V = eigh(B.T @ B)
+        if squares[0] > WELL_CONDITIONED * squares[-1]:
+            M = (V / np.sqrt(squares)) @ V.T
+            return B @ M, M
+    U, s, Vt = svd(B, full_matrices=False)
+    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
+    return U @ Vt, (Vt.T * inverse) @ Vt
+
+
+def polar_and_norm(B: Array) -> tuple[Array, float]:
+    """Polar factor of a small matrix of any shape, and the sum of its singular values."""
+    U, s, Vt = svd(B, full_matrices=False)
+    return U @ Vt, float(s.sum())
+
+
+def times(X: Matrix, M: Array) -> Array:
+    """``X @ M`` multiplied in the precision of `X`, returned in float64."""
+    return np.asarray(X @ M.astype(X.dtype, copy=False), dtype=np.float64)
+
+
+def squared_norm(X: Matrix) -> float:
+    """Squared Frobenius norm of an array, a sparse matrix or a scaled view that knows it."""
+    if hasattr(X, "squared_norm"):
+        return float(X.squared_norm)
+    entries = X if isinstance(X, np.ndarray) else X.data[:, None]
+    return float(np.einsum("ij,ij->i", entries, entries).sum(dtype=np.float64))
+
+
+def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
+    """Numerical rank of `X`, or `limit` if the rank is at least that.
+
+    The rank of ``X Omega`` for a random ``Omega`` with `limit` columns. It depends on ``X'X`` only,
+    so compressed data have the rank of what they stand for.
+    """
+    width = min(limit, *X.shape)
+    sketch = times(X, np.random.default_rng(0).standard_normal((X.shape[1], width)))
+    s = svd(sketch, compute_uv=False)
+    return int(np.sum(s > tolerance * s[0]))
+
+
+def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
+    """Leading right singular vectors of `X` (columns) and their singular values, largest first."""
+    n, d = X.shape
+    shorter = min(n, d)
+    if shorter > DENSE_SPECTRUM and count < shorter // 4:
+        start = np.random.default_rng(0).standard_normal(shorter)
+        _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
+        order = np.argsort(-s)
+        return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
+    if d <= n:
+        squares, V = eigh(times(X.T, times(X, np.eye(d))), subset_by_index=(d - count, d - 1))
+        return V[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0))
+    squares, U = eigh(times(X, times(X.T, np.eye(n))), subset_by_index=(n - count, n - 1))
+    s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
+    return times(X.T, U[:, ::-1]) / s, s

@@ -1,0 +1,118 @@
+"""The cost model: which form of the data to solve on, by counted work and memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+from scipy import sparse
+
+from anchorview.linalg import DENSE_SPECTRUM
+from anchorview.views import LARGEST_BLOCK, MultiViewData
+
+Route = Literal["compressed", "left", "direct"]
+
+TYPICAL_ITERATIONS = 20
+"""Iterations that most data need; the paper reports fewer than 20."""
+
+SKINNY_PRODUCT = 4
+"""Cost of an operation in a product with few columns, in operations of a square one."""
+
+SPARSE_PRODUCT = 10
+"""The same for a product of a sparse matrix with few columns."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The chosen route and what each would cost."""
+
+    route: Route
+    work: dict[Route, float]
+    """Floating-point operations, weighted by how fast their kind runs."""
+    memory: dict[Route, float]
+    """Bytes beyond the data."""
+
+    def __str__(self) -> str:
+        costs = ", ".join(
+            f"{route}: {self.work[route]:.1e} operations and {_bytes(self.memory[route])}"
+            for route in self.work
+        )
+        return f"solver '{self.route}' of {costs}"
+
+
+def plan(
+    data: MultiViewData,
+    n_components: Sequence[int],
+    n_anchors: int,
+    max_iter: int,
+    routes: Sequence[Route] = ("compressed", "left", "direct"),
+) -> Plan:
+    """Choose the cheapest of `routes` that fits in memory; say what is needed if none does."""
+    work: dict[Route, float] = {}
+    memory: dict[Route, float] = {}
+    for route in routes:
+        if route == "compressed":
+            work[route], memory[route] = _compressed_cost(data, n_components, n_anchors, max_iter)
+        else:
+            work[route], memory[route] = _whole_cost(
+                data, n_components, n_anchors, max_iter, left=route == "left"
+            )
+    available = psutil.virtual_memory().available
+    feasible = [route for route in routes if memory[route] <= available]
+    if not feasible:
+        least = min(routes, key=memory.__getitem__)
+        raise MemoryError(
+            f"Clustering {data!r} needs {_bytes(memory[least])} beyond the data with "
+            f"solver='{least}', but {_bytes(available)} are free. Reduce the number of features or "
+            "of samples, or pass float32 data."
+        )
+    return Plan(min(feasible, key=work.__getitem__), work, memory)
+
+
+def _compressed_cost(
+    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
+) -> tuple[float, float]:
+    n, D = data.shape
+    rank = min(n, D)
+    m = max(n_components)
+    iterations = min(max_iter, TYPICAL_ITERATIONS)
+    work = n * D**2 + D**3 / 3 + SKINNY_PRODUCT * (
+        n * D * n_anchors + iterations * 4 * rank * D * m
+    )
+    return work, 8 * 4 * D**2 + 4 * LARGEST_BLOCK + 8 * n * n_anchors
+
+
+def _whole_cost(
+    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int, left: bool
+) -> tuple[float, float]:
+    n = len(data)
+    iterations = min(max_iter, TYPICAL_ITERATIONS)
+    work = 0.0
+    memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
+    for view, m in zip(data.views, n_components, strict=True):
+        d = view.shape[1]
+        entries, cost = n * d, SKINNY_PRODUCT
+        if sparse.issparse(view):
+            entries, cost = view.nnz, SPARSE_PRODUCT
+            memory += 16 * entries
+        else:
+            memory += (8 if left else data.dtype.itemsize) * entries
+        if left and d > n:
+            work += (n * entries * cost if sparse.issparse(view) else n * entries) + n**3 / 3
+            memory += 3 * 8 * n**2
+            d, entries, cost = n, n * n, SKINNY_PRODUCT
+        shorter = min(n, d)
+        if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
+            work += 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3
+            memory += 3 * 8 * shorter**2
+        else:
+            work += 4 * entries * (3 * m + 20) * cost
+        work += iterations * (4 * entries * m * cost + 8 * n * m * (m + n_anchors))
+    return work, memory
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.0f} kB"

