@@ -17,7 +17,7 @@ BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 
 def run(*command: str) -> None:
-    """Run a program of the environment in the project's root; end with its exit code if it fails."""
+    """Run a program of the environment in the project's root; if it fails, end with its code."""
     program, *arguments = command
     try:
         result = subprocess.run([str(BIN / program), *arguments], cwd=ROOT)
@@ -60,7 +60,7 @@ JOBS = {"demo": demo, "test": test}
 
 if __name__ == "__main__":
     if sys.version_info < (3, 11):
-        raise SystemExit(f"anchorview needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+        raise SystemExit(f"anchorview needs Python 3.11 or newer, not {sys.version.split()[0]}.")
     if len(sys.argv) != 2 or sys.argv[1] not in JOBS:
         raise SystemExit(f"usage: python3 dev.py {{{' | '.join(JOBS)}}}")
     JOBS[sys.argv[1]]()

@@ -15,7 +15,7 @@ from anchorview.solver import AlternatingSolver
 
 
 class SampledAnchorsSolver(AlternatingSolver):
-    """Ablation 1: anchors sampled from the data, ``A_p = H_p'C`` with one shared ``C``, ``C'C = I``.
+    """Ablation 1: anchors sampled from the data: ``A_p = H_p'C`` with a shared ``C``, ``C'C = I``.
 
     The alignment ``<H_p, S C'H_p>`` is quadratic in ``H_p``. Its symmetric part, shifted by
     ``c = -lambda_min`` to be positive semidefinite (a constant, as ``H_p'H_p = I``), is convex, so
@@ -38,7 +38,9 @@ class SampledAnchorsSolver(AlternatingSolver):
         self.W = []
         self.C, _ = polar(reduce(np.add, (H @ (H.T @ self.S) for H in self.H)))
         self.A = [H.T @ self.C for H in self.H]
-        self.alignment = float(sum(np.sum((H.T @ self.S) * A) for H, A in zip(self.H, self.A)))
+        self.alignment = sum(
+            float(np.sum((H.T @ self.S) * A)) for H, A in zip(self.H, self.A, strict=True)
+        )
         E = self.S.T @ self.C
         eye = np.eye(len(E))
         symmetric_part = 0.5 * np.linalg.eigvals(np.block([[E.T, eye], [eye, E]])).real

@@ -34,8 +34,10 @@ def map_blocks(
         Name of the work in progress reports.
     """
     todo = list(blocks)
-    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
-                  os.cpu_count() or 1, len(todo))
+    workers = min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        len(todo),
+    )
     if workers <= 1:
         for block in todo:
             yield function(block)
@@ -55,9 +57,7 @@ def map_blocks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _finish(
-    pending: "deque[tuple[slice, Future[Result]]]", n_rows: int, stage: str
-) -> Result:
+def _finish(pending: "deque[tuple[slice, Future[Result]]]", n_rows: int, stage: str) -> Result:
     block, future = pending.popleft()
     result = future.result()
     report(stage, block.stop, n_rows)

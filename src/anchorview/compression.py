@@ -93,6 +93,11 @@ class CompressedFeatures:
     coordinates: Array
     pivots: Array
 
+    def contract(self, D: Array) -> Array:
+        """Coefficients of the coordinates for coefficients of the features: ``U'D``."""
+        product = times(self.view, D)[self.pivots]
+        return solve_triangular(self.coordinates[self.pivots], product, lower=True)
+
     def expand(self, W: Array) -> Array:
         """Coefficients of the features for coefficients of the coordinates: ``U W``.
 

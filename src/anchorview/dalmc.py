@@ -21,16 +21,15 @@ from anchorview._typing import Array, Matrix
 from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.assignment import fit_assignment
 from anchorview.compression import (
-    RANK_TOLERANCE,
     CompressedFeatures,
     compress_features,
     compress_samples,
     embed,
 )
-from anchorview.linalg import rank_up_to
 from anchorview.planning import Plan, Route, plan
 from anchorview.scaling import SCALINGS, ViewScaling, fit_scalings, scaled_views
-from anchorview.solver import AlternatingSolver, Solution
+from anchorview.sizes import Sizes
+from anchorview.solver import AlternatingSolver, Solution, plain_directions
 from anchorview.views import MultiViewData
 
 VARIANTS: dict[str, type[AlternatingSolver]] = {
@@ -259,7 +258,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         matrices, self.scalings_, expand = self._small_problem(data, scalings)
         clock = self._say(f"scaled and compressed {data!r}", clock)
 
-        n_anchors, self.n_components_ = self._sizes(matrices, data)
+        n_anchors, self.n_components_ = self._sizes.resolve(matrices, data)
         solution = VARIANTS[self.variant](
             matrices,
             n_anchors,
@@ -267,6 +266,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             beta=self.beta,
             init=self.init,  # type: ignore[arg-type]
             seed=start_seed,
+            directions=self._start_directions(data, expand, start_seed),
         ).run(self.max_iter, self.tol)
         self._keep(solution, expand)
         clock = self._say(
@@ -339,6 +339,10 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
+    @property
+    def _sizes(self) -> Sizes:
+        return Sizes(self.n_clusters, self.n_anchors, self.n_components)
+
     def _say(self, message: str, since: float | None = None) -> float:
         now = perf_counter()
         if self.verbose:
@@ -349,7 +353,13 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         """Views at the door of `fit` (`reset`) or of a method of the fitted model."""
         data = MultiViewData(X)
         if reset:
-            self._require_sensible(data)
+            self._sizes.require_possible(data)
+            data.require_varied()
+            if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
+                raise ValueError(
+                    f"variant='{self.variant}' runs on the data itself: use solver='direct' or "
+                    "'auto'."
+                )
             self.view_names_in_ = data.names
             self.n_views_in_ = len(data.names)
             self.n_features_per_view_ = data.n_features_per_view
@@ -364,69 +374,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             self.n_features_in_ = data.shape[1]
         return data
 
-    def _require_sensible(self, data: MultiViewData) -> None:
-        n = len(data)
-        if n < self.n_clusters:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        data.require_varied()
-        widest = min(n, max(data.n_features_per_view))
-        if isinstance(self.n_components, Integral):
-            if self.n_components > widest:
-                raise ValueError(
-                    f"n_components={self.n_components} is larger than any view allows: at most "
-                    f"{widest}, the smaller of n_samples={n} and the features of the widest view."
-                )
-        elif self.n_components is not None:
-            if len(self.n_components) != len(data.views):
-                raise ValueError(
-                    f"n_components has {len(self.n_components)} entries for {len(data.views)} "
-                    "views; give one number, or one a view."
-                )
-            for p, (m, d) in enumerate(
-                zip(self.n_components, data.n_features_per_view, strict=True)
-            ):
-                if not 1 <= m <= min(n, d):
-                    raise ValueError(
-                        f"n_components={m} for {data.label(p)} must be between 1 and {min(n, d)}, "
-                        f"the smaller of its {n} samples and {d} features."
-                    )
-        if self.n_anchors is not None and self.n_anchors > min(data.shape):
-            raise ValueError(
-                f"n_anchors={self.n_anchors} is larger than the data allow: at most "
-                f"{min(data.shape)}, the smaller of n_samples and the features of all views."
-            )
-        if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
-            raise ValueError(
-                f"variant='{self.variant}' runs on the data itself: use solver='direct' or 'auto'."
-            )
-
-    def _wanted_components(self, data: MultiViewData) -> list[int]:
-        """Components a view before its rank is known."""
-        if self.n_components is None or isinstance(self.n_components, Integral):
-            wanted = int(self.n_components or 2 * self.n_clusters)
-            return [min(wanted, len(data), d) for d in data.n_features_per_view]
-        return [int(m) for m in self.n_components]
-
-    def _sizes(self, matrices: Sequence[Matrix], data: MultiViewData) -> tuple[int, list[int]]:
-        """Number of anchors and each view's components, within what the views' ranks allow."""
-        given = self.n_components is not None and not isinstance(self.n_components, Integral)
-        tolerance = np.sqrt(RANK_TOLERANCE[data.dtype.name])
-        sizes = []
-        for p, (X, wanted) in enumerate(zip(matrices, self._wanted_components(data), strict=True)):
-            rank = rank_up_to(X, 2 * wanted, tolerance)
-            if given and wanted > rank:
-                raise ValueError(
-                    f"n_components={wanted} for {data.label(p)} is larger than its rank {rank}."
-                )
-            sizes.append(wanted if given else min(wanted, max(rank // 2, min(rank, 2))))
-        most = sum(sizes)
-        if self.n_anchors is not None and self.n_anchors > most:
-            raise ValueError(
-                f"n_anchors={self.n_anchors} is larger than the views allow: their components add "
-                f"up to {most} ({sizes})."
-            )
-        return self.n_anchors or min(self.n_clusters, most), sizes
-
     def _plan(self, data: MultiViewData) -> Plan:
         routes: tuple[Route, ...]
         if self.variant != "dalmc":
@@ -435,9 +382,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             routes = ("compressed", "left", "direct")
         else:
             routes = (self.solver,)  # type: ignore[assignment]
-        components = self._wanted_components(data)
         n_anchors = self.n_anchors or self.n_clusters
-        return plan(data, components, n_anchors, self.max_iter, routes)
+        return plan(data, self._sizes.wanted(data), n_anchors, self.max_iter, routes)
 
     def _small_problem(
         self, data: MultiViewData, scalings: tuple[ViewScaling, ...]
@@ -456,6 +402,22 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
         )
         return small, scalings, back
+
+    def _start_directions(
+        self, data: MultiViewData, expand: list[CompressedFeatures | None], seed: int
+    ) -> list[Array] | None:
+        """Start in the coordinates of compressed features, where it is given in features."""
+        if self.init == "gcca" or not any(expand):
+            return None
+        directions = plain_directions(
+            self.init,  # type: ignore[arg-type]
+            data.n_features_per_view,
+            self.n_components_,
+            seed,
+        )
+        return [
+            D if way is None else way.contract(D) for D, way in zip(directions, expand, strict=True)
+        ]
 
     def _keep(self, solution: Solution, expand: list[CompressedFeatures | None]) -> None:
         def to_features(parts: Sequence[Array]) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Small linear algebra that the rooms share: polar factors, products by precision, ranks, spectra."""
+"""Linear algebra that the rooms share: polar factors, products by precision, ranks, spectra."""
 
 import numpy as np
 from scipy.linalg import eigh, svd

@@ -76,8 +76,8 @@ def _compressed_cost(
     rank = min(n, D)
     m = max(n_components)
     iterations = min(max_iter, TYPICAL_ITERATIONS)
-    work = n * D**2 + D**3 / 3 + SKINNY_PRODUCT * (
-        n * D * n_anchors + iterations * 4 * rank * D * m
+    work = (
+        n * D**2 + D**3 / 3 + SKINNY_PRODUCT * (n * D * n_anchors + iterations * 4 * rank * D * m)
     )
     return work, 8 * 4 * D**2 + 4 * LARGEST_BLOCK + 8 * n * n_anchors
 

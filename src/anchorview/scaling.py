@@ -74,7 +74,7 @@ def _reciprocal(lengths: Array, like: Array) -> Array:
 class _Moments(NamedTuple):
     """Number of rows, column means and column sums of squared deviations."""
 
-    count: int
+    size: int
     mean: Array
     squares: Array
 
@@ -88,10 +88,10 @@ def _moments(block: Array, unit_rows: bool) -> _Moments:
 
 def _merge(a: _Moments, b: _Moments) -> _Moments:
     """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
-    count = a.count + b.count
+    size = a.size + b.size
     step = b.mean - a.mean
-    mean = a.mean + step * (b.count / count)
-    return _Moments(count, mean, a.squares + b.squares + step**2 * (a.count * b.count / count))
+    mean = a.mean + step * (b.size / size)
+    return _Moments(size, mean, a.squares + b.squares + step**2 * (a.size * b.size / size))
 
 
 def fit_scalings(
@@ -118,15 +118,13 @@ def fit_scalings(
 
 
 def _deviation(moments: _Moments) -> Array:
-    deviation = np.sqrt(moments.squares / moments.count)
+    deviation = np.sqrt(moments.squares / moments.size)
     # A constant column becomes (rounding aside) zero instead of noise blown up to deviation 1.
     deviation[deviation <= CONSTANT_COLUMN * np.abs(moments.mean)] = np.inf
     return deviation
 
 
-def scaled_block(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], rows: slice
-) -> Array:
+def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], rows: slice) -> Array:
     """Scaled rows of all views side by side."""
     block = np.empty((rows.stop - rows.start, data.shape[1]), dtype=data.dtype)
     start = 0
@@ -159,7 +157,7 @@ def scaled_views(
         return tuple(matrices), scalings
     normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
     for X, scaling in zip(matrices, normed, strict=True):
-        X *= 1 / scaling.norm  # noqa: PLW2901 (in place, for arrays and operators alike)
+        X *= 1 / scaling.norm
     return tuple(matrices), normed
 
 

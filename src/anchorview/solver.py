@@ -83,6 +83,9 @@ class AlternatingSolver:
         identity blocks for bases and anchors. All lie in the span of the data.
     seed : int
         Seed of the random start.
+    directions : sequence of arrays (d_p, m_p), optional
+        The start's directions, for views whose coordinates are not the features for which
+        :func:`plain_directions` gives them.
 
     Examples
     --------
@@ -104,11 +107,12 @@ class AlternatingSolver:
         beta: float = 0.1,
         init: Init = "gcca",
         seed: int = 0,
+        directions: Sequence[Array] | None = None,
     ) -> None:
         self.views = views
         self.beta = beta
         self.squared_norms = np.array([squared_norm(X) for X in views])
-        self.H, self.S, self.W = start(views, n_anchors, n_components, init, seed)
+        self.H, self.S, self.W = start(views, n_anchors, n_components, init, seed, directions)
         self.Z = [times(X.T, H) for X, H in zip(views, self.H, strict=True)]
         self.anchor_step()
         self.weight_step()
@@ -123,7 +127,7 @@ class AlternatingSolver:
             self.anchor_step()
             self.weight_step()
             objective.append(self.objective())
-            converged = abs(objective[-2] - objective[-1]) <= tol * abs(objective[-1])
+            converged = abs(objective[-2] - objective[-1]) < tol * abs(objective[-1])
             report("solving", len(objective) - 1, max_iter)
         return Solution(
             graph=self.S,
@@ -186,34 +190,44 @@ class AlternatingSolver:
         self.a = inverse / inverse.sum()
 
 
+def plain_directions(
+    init: Init, widths: Sequence[int], n_components: Sequence[int], seed: int
+) -> list[Array]:
+    """Directions ``D_p`` of the random and identity starts for views with these features."""
+    sizes = list(zip(widths, n_components, strict=True))
+    if init == "identity":
+        return [np.eye(d, m) for d, m in sizes]
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((d, m)) for d, m in sizes]
+
+
 def start(
     views: Sequence[Matrix],
     n_anchors: int,
     n_components: Sequence[int],
     init: Init,
     seed: int,
+    directions: Sequence[Array] | None,
 ) -> tuple[list[Array], Array, list[Array]]:
     """First ``H_p``, ``S`` and maps: ``H_p = polar(X_p D_p)``, ``S = polar(sum_p H_p N_p)``."""
-    rng = np.random.default_rng(seed)
-    strengths = [np.ones(m) for m in n_components]
     if init == "gcca":
         spectra = [leading_directions(X, m) for X, m in zip(views, n_components, strict=True)]
-        D = [V for V, _ in spectra]
-        strengths = [np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)) for _, s in spectra]
-    elif init == "random":
-        D = [rng.standard_normal((X.shape[1], m)) for X, m in zip(views, n_components, strict=True)]
+        D: Sequence[Array] = [V for V, _ in spectra]
     else:
-        D = [np.eye(X.shape[1], m) for X, m in zip(views, n_components, strict=True)]
+        widths = [X.shape[1] for X in views]
+        D = directions or plain_directions(init, widths, n_components, seed)
     factors = [polar(times(X, direction)) for X, direction in zip(views, D, strict=True)]
     H = [factor for factor, _ in factors]
 
     if init == "gcca":
         # MAXVAR generalised CCA: leading left singular vectors of the stacked, weighted H_p.
+        strengths = [np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)) for _, s in spectra]
         stacked = np.hstack([h * w for h, w in zip(H, strengths, strict=True)])
         width = stacked.shape[1]
         _, U = eigh(stacked.T @ stacked, subset_by_index=(width - n_anchors, width - 1))
         N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
     elif init == "random":
+        rng = np.random.default_rng(seed + 1)
         N = [rng.standard_normal((m, n_anchors)) for m in n_components]
     else:
         N = [np.eye(m, n_anchors) for m in n_components]

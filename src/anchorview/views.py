@@ -1,4 +1,4 @@
-"""The door: views in any form become :class:`MultiViewData`, or an error that says what is wrong."""
+"""The door: views in any form become :class:`MultiViewData`, or an error that says what to do."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Number
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from anchorview._typing import Array, Matrix
 
-SINGLE_PRECISION = frozenset("float16 float32 int8 uint8 int16 uint16 bool".split())
+SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
 """Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
 
 CACHED_BLOCK = 4 * 2**20
@@ -216,9 +216,7 @@ def _is_row(item: Any) -> bool:
     return isinstance(item, (Number, str))
 
 
-def _align(
-    views: list[Any], labels: Sequence[str]
-) -> tuple["pd.Index[Any] | None", list[Any]]:
+def _align(views: list[Any], labels: Sequence[str]) -> tuple["pd.Index[Any] | None", list[Any]]:
     """Bring DataFrames to the order of the first one's index."""
     frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
     if not frames:
@@ -292,7 +290,8 @@ def _as_matrix(view: Any, label: str) -> Matrix:
 
 def _frame_values(frame: pd.DataFrame, label: str) -> Array:
     for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if not (pd.api.types.is_numeric_dtype(dtype) or dtype == object):
+        objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
+        if not (objects or pd.api.types.is_numeric_dtype(dtype)):
             raise ValueError(
                 f"{label}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers "
                 "or drop it."

@@ -1,0 +1,183 @@
+"""Speed and memory of the core, as ratios measured side by side in one run.
+
+    python benchmarks/core.py [--quick] [--out benchmarks/core.json]
+
+- embedding: everything before K-means (scaling, compression, optimisation, embedding) against the
+  iterations of the paper alone (thin LAPACK SVDs on n columns, scaled data and start given);
+- full fit: with 10 K-means restarts, against one K-means run (n_init=1) on concatenated views;
+- linear: time per sample at 800,000 samples against 50,000;
+- memory: highest resident memory during the fit above that before it, as a share of the input.
+"""
+
+import argparse
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+from scipy.linalg import svd
+from sklearn.cluster import KMeans
+
+from anchorview import DALMC, MultiViewData
+from anchorview.metrics import clustering_accuracy
+from anchorview.progress import listening
+from anchorview.scaling import fit_scalings, scaled_views
+from anchorview.solver import AlternatingSolver
+
+ITERATIONS = 20
+"""What the paper needs to converge ("fewer than 20"); both sides do all of them."""
+
+
+def make_data(n: int, widths: tuple[int, ...], k: int = 10, seed: int = 0):
+    """Float32 views with overlapping clusters and a decaying spectrum, like image features."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    latent = 0.6 * rng.standard_normal((k, 30))[y] + rng.standard_normal((n, 30))
+    views = []
+    for d in widths:
+        decay = (1 + np.arange(30)) ** -0.5
+        loadings = (decay[:, None] * rng.standard_normal((30, d))).astype(np.float32)
+        view = latent.astype(np.float32) @ loadings
+        view += 2 * rng.standard_normal((n, d), dtype=np.float32)
+        views.append(view)
+    return views, y
+
+
+def paper_iterations(views, start: AlternatingSolver) -> float:
+    """Seconds of the paper's own iteration on the scaled data: every polar factor a thin SVD."""
+    views = [X.T for X in views]
+    H = [h.T.astype(np.float32) for h in start.H]
+    S = start.S.T.astype(np.float32)
+    A = [a.astype(np.float32) for a in start.A]
+    Z = [z.astype(np.float32) for z in start.Z]
+    a = start.a.astype(np.float32)
+    norms = [float(np.sum(X**2)) for X in views]
+    beta = np.float32(start.beta)
+
+    def polar(M):
+        U, _, Vt = svd(M, full_matrices=False, check_finite=False)
+        return U @ Vt
+
+    clock = time.perf_counter()
+    for _ in range(ITERATIONS):
+        for p, X in enumerate(views):
+            H[p] = polar(a[p] ** 2 * (Z[p].T @ X) + beta * (A[p] @ S))
+            Z[p] = X @ H[p].T
+        S = polar(sum(A[p].T @ H[p] for p in range(len(views))))
+        A = [polar(h @ S.T) for h in H]
+        residuals = np.array([norm - np.sum(z**2) for norm, z in zip(norms, Z, strict=True)])
+        a = ((1 / residuals) / np.sum(1 / residuals)).astype(np.float32)
+    return time.perf_counter() - clock
+
+
+class PeakMemory:
+    """Highest resident memory during a block above that at its start, in bytes."""
+
+    def __enter__(self):
+        self.process = psutil.Process(os.getpid())
+        self.base = self.peak = self.process.memory_info().rss
+        self.running = True
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+        return self
+
+    def _watch(self):
+        while self.running:
+            self.peak = max(self.peak, self.process.memory_info().rss)
+            time.sleep(0.002)
+
+    def __exit__(self, *_):
+        self.running = False
+        self.thread.join()
+        self.extra = self.peak - self.base
+
+
+def timed_embedding(views, k: int) -> tuple[float, DALMC]:
+    """Seconds of everything before K-means, with a fixed number of iterations."""
+    model = DALMC(k, max_iter=ITERATIONS, tol=0, n_init=1, random_state=0)
+    embedded_at = []
+
+    def note(stage: str, done: int, total: int) -> None:
+        if stage == "assigning" and done == 0:
+            embedded_at.append(time.perf_counter())
+
+    clock = time.perf_counter()
+    with listening(note):
+        model.fit(views)
+    return embedded_at[0] - clock, model
+
+
+def best(measure, repeats: int = 3):
+    return min((measure() for _ in range(repeats)), key=lambda pair: pair[0])
+
+
+def against_paper(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, float]:
+    views, _ = make_data(n, widths, k)
+    seconds, model = best(lambda: timed_embedding(views, k))
+    data = MultiViewData(views)
+    scaled, _ = scaled_views(data, fit_scalings(data, model.scaling), unit_norm=True)
+    start = AlternatingSolver(scaled, model.embedding_.shape[1], model.n_components_)
+    paper = paper_iterations(scaled, start)
+    return {"embedding_s": seconds, "paper_s": paper, "ratio": paper / seconds}
+
+
+def against_kmeans(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, float]:
+    views, y = make_data(n, widths, k)
+    with PeakMemory() as memory:
+        clock = time.perf_counter()
+        model = DALMC(k, random_state=0).fit(views)
+        fit = time.perf_counter() - clock
+    accuracy = clustering_accuracy(y, model.labels_)
+    concatenated = np.hstack(views)
+    size = concatenated.nbytes
+    clock = time.perf_counter()
+    kmeans = KMeans(k, n_init=1, random_state=0).fit(concatenated)
+    one_kmeans = time.perf_counter() - clock
+    return {
+        "fit_s": fit,
+        "kmeans_s": one_kmeans,
+        "kmeans_iterations": kmeans.n_iter_,
+        "ratio": fit / one_kmeans,
+        "memory_share": memory.extra / size,
+        "accuracy": accuracy,
+        "kmeans_accuracy": clustering_accuracy(y, kmeans.labels_),
+    }
+
+
+def linear_in_samples(sizes: tuple[int, int], widths: tuple[int, ...], k: int = 10):
+    seconds = {}
+    for n in sizes:
+        views, _ = make_data(n, widths, k)
+        seconds[n], _ = best(lambda views=views: timed_embedding(views, k))
+    small, large = sizes
+    per_sample = (seconds[large] / large) / (seconds[small] / small)
+    return {f"s_{n}": value for n, value in seconds.items()} | {"ratio": per_sample}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    options = parser.parse_args()
+    part = 10 if options.quick else 1
+    wide = (784, 324, 236, 128)
+    results = {
+        "embedding, 200,000 x (60, 100, 40)": against_paper(200_000 // part, (60, 100, 40)),
+        "embedding, 60,000 x (784, 324, 236, 128)": against_paper(60_000 // part, wide),
+        "full fit, 60,000 x (784, 324, 236, 128)": against_kmeans(60_000 // part, wide),
+        "time per sample, 800,000 / 50,000": linear_in_samples(
+            (50_000 // part, 800_000 // part), (60, 100, 40)
+        ),
+    }
+    for name, values in results.items():
+        print(name)
+        for key, value in values.items():
+            print(f"    {key:20s} {value:.4g}")
+    options.out.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Numbers of anchors and components: what was asked for, within what the data allow."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anchorview._typing import Matrix
+from anchorview.compression import RANK_TOLERANCE
+from anchorview.linalg import rank_up_to
+from anchorview.views import MultiViewData
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes a user asked for; None leaves the choice to us."""
+
+    n_clusters: int
+    n_anchors: int | None
+    n_components: int | Sequence[int] | None
+
+    @property
+    def per_view(self) -> list[int] | None:
+        """Components given view by view, to be taken exactly."""
+        if self.n_components is None or np.ndim(self.n_components) == 0:
+            return None
+        return [int(m) for m in np.asarray(self.n_components)]
+
+    @property
+    def shared(self) -> int:
+        """Components asked of every view alike, where its rank allows it."""
+        return 2 * self.n_clusters if self.n_components is None else int(self.n_components)  # type: ignore[arg-type]
+
+    def wanted(self, data: MultiViewData) -> list[int]:
+        """Components of each view before its rank is known."""
+        return self.per_view or [min(self.shared, len(data), d) for d in data.n_features_per_view]
+
+    def require_possible(self, data: MultiViewData) -> None:
+        """Raise if the shape of the data alone rules the sizes out."""
+        n = len(data)
+        if n < self.n_clusters:
+            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+        if self.per_view is not None:
+            self._require_per_view(data, self.per_view)
+        elif self.n_components is not None:
+            most = min(n, max(data.n_features_per_view))
+            if self.shared > most:
+                raise ValueError(
+                    f"n_components={self.shared} is larger than any view allows: at most {most}, "
+                    f"the smaller of n_samples={n} and the features of the widest view."
+                )
+        if self.n_anchors is not None and self.n_anchors > min(data.shape):
+            raise ValueError(
+                f"n_anchors={self.n_anchors} is larger than the data allow: at most "
+                f"{min(data.shape)}, the smaller of n_samples and the features of all views."
+            )
+
+    def _require_per_view(self, data: MultiViewData, components: list[int]) -> None:
+        n = len(data)
+        if len(components) != len(data.views):
+            raise ValueError(
+                f"n_components has {len(components)} entries for {len(data.views)} views; give "
+                "one number, or one a view."
+            )
+        for p, (m, d) in enumerate(zip(components, data.n_features_per_view, strict=True)):
+            if not 1 <= m <= min(n, d):
+                raise ValueError(
+                    f"n_components={m} for {data.label(p)} must be between 1 and {min(n, d)}, "
+                    f"the smaller of its {n} samples and {d} features."
+                )
+
+    def resolve(self, matrices: Sequence[Matrix], data: MultiViewData) -> tuple[int, list[int]]:
+        """Number of anchors and each view's components, given the scaled (compressed) views.
+
+        Shared components are capped at half of a view's rank: a representation that reproduces
+        its view completely tells nothing about how well the view fits.
+        """
+        tolerance = float(np.sqrt(RANK_TOLERANCE[data.dtype.name]))
+        components = []
+        for p, (X, m) in enumerate(zip(matrices, self.wanted(data), strict=True)):
+            rank = rank_up_to(X, 2 * m, tolerance)
+            if self.per_view is None:
+                m = min(m, max(rank // 2, min(rank, 2)))
+            elif m > rank:
+                raise ValueError(
+                    f"n_components={m} for {data.label(p)} is larger than its rank {rank}."
+                )
+            components.append(m)
+        most = sum(components)
+        if self.n_anchors is not None and self.n_anchors > most:
+            raise ValueError(
+                f"n_anchors={self.n_anchors} is larger than the views allow: their components add "
+                f"up to {most} ({components})."
+            )
+        return self.n_anchors or min(self.n_clusters, most), components

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from anchorview import MultiViewData
+from anchorview.scaling import SCALINGS, fit_scalings, scaled_block, scaled_views
+
+
+def expected(X, method):
+    """The scalings as their definition reads, on a whole dense view."""
+    X = X.astype(np.float64)
+
+    def unit(M):
+        lengths = np.linalg.norm(M, axis=1, keepdims=True)
+        return np.divide(M, lengths, out=np.zeros_like(M), where=lengths > 0)
+
+    def zscore(M):
+        deviation = M.std(axis=0)
+        deviation[deviation < 1e-12 * np.abs(M.mean(axis=0))] = np.inf
+        deviation[deviation == 0] = np.inf
+        return (M - M.mean(axis=0)) / deviation
+
+    steps = {
+        "zscore-unit": lambda M: unit(zscore(M)),
+        "unit-center": lambda M: unit(M) - unit(M).mean(axis=0),
+        "zscore": zscore,
+        "unit": unit,
+        "none": lambda M: M,
+    }
+    return steps[method](X)
+
+
+@pytest.fixture
+def views():
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((60, 7)) * 10.0 ** rng.integers(-3, 4, size=7) + 5
+    dense[:, 2] = 0.1
+    thin = sparse.random_array((60, 30), density=0.2, rng=rng, format="csr")
+    return [dense, thin]
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+@pytest.mark.parametrize("block_rows", [1, 7, None])
+def test_blocks_are_scaled_as_defined(views, method, block_rows):
+    data = MultiViewData(views)
+    scalings = fit_scalings(data, method, block_rows)
+    blocks = [scaled_block(data, scalings, rows) for rows in data.blocks(block_rows)]
+    whole = np.hstack([expected(views[0], method), expected(views[1].toarray(), method)])
+    np.testing.assert_allclose(np.vstack(blocks), whole, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+@pytest.mark.parametrize("unit_norm", [True, False])
+def test_whole_views_equal_blocks_and_have_norm_one(views, method, unit_norm):
+    data = MultiViewData(views)
+    matrices, scalings = scaled_views(data, fit_scalings(data, method), unit_norm=unit_norm)
+    block = scaled_block(data, scalings, slice(0, 60))
+    dense, thin = matrices
+    assert not isinstance(thin, np.ndarray)
+    np.testing.assert_allclose(dense, block[:, :7], atol=1e-12)
+    np.testing.assert_allclose(thin @ np.eye(30), block[:, 7:], atol=1e-12)
+    np.testing.assert_allclose(thin.T @ np.eye(60), block[:, 7:].T, atol=1e-12)
+    np.testing.assert_allclose(thin.dense_rows(slice(5, 9)), block[5:9, 7:], atol=1e-12)
+    assert thin.squared_norm == pytest.approx(np.sum(block[:, 7:] ** 2))
+    if unit_norm:
+        assert np.linalg.norm(dense) == pytest.approx(1)
+        assert thin.squared_norm == pytest.approx(1)
+
+
+def test_columns_with_a_large_mean_keep_their_digits():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 3)) + 1e9
+    (scaling,) = fit_scalings(MultiViewData(X), "zscore", block_rows=64)
+    np.testing.assert_allclose(scaling.deviation, X.std(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.float32, bool])
+def test_small_types_are_scaled_in_single_precision(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.random((50, 6)) * (2 if dtype is bool else 200)).astype(dtype)
+    data = MultiViewData(X)
+    block = scaled_block(data, fit_scalings(data, "zscore-unit"), slice(0, 50))
+    assert block.dtype == np.float32
+    np.testing.assert_allclose(block, expected(X, "zscore-unit"), atol=1e-5)
+
+
+def test_zero_after_scaling_and_overflow_name_the_view():
+    opposite = np.vstack([np.eye(3), np.eye(3)])[:, :1] * 0 + 2.0
+    data = MultiViewData({"a": np.eye(6), "b": opposite + np.arange(6)[:, None] * 1e-14})
+    with pytest.raises(ValueError, match=r"view 1 \('b'\) is zero after scaling"):
+        scaled_views(data, fit_scalings(data, "zscore"), unit_norm=True)
+    data = MultiViewData([np.full((4, 2), 1e200) * np.arange(4)[:, None]])
+    with pytest.raises(ValueError, match="view 0 overflows float64"), np.errstate(over="ignore"):
+        scaled_views(data, fit_scalings(data, "none"), unit_norm=True)
+
+
+@given(
+    arrays(np.float64, (9, 4), elements=st.floats(-1e6, 1e6)),
+    st.sampled_from(SCALINGS),
+    st.integers(1, 9),
+)
+def test_scaling_is_finite_on_any_finite_data(X, method, block_rows):
+    data = MultiViewData(X)
+    block = scaled_block(data, fit_scalings(data, method, block_rows), slice(0, 9))
+    assert np.isfinite(block).all()
+    if method in ("unit", "zscore-unit"):
+        lengths = np.linalg.norm(block, axis=1)
+        assert (np.isclose(lengths, 1) | np.isclose(lengths, 0)).all()
