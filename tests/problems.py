@@ -16,7 +16,9 @@ class Problem:
     kinds: list
 
     def __repr__(self):
-        shapes = [f"{kind} {v.shape} {v.dtype}" for kind, v in zip(self.kinds, self.views)]
+        shapes = [
+            f"{kind} {v.shape} {v.dtype}" for kind, v in zip(self.kinds, self.views, strict=True)
+        ]
         return f"Problem(k={self.n_clusters}, {', '.join(shapes)})"
 
 

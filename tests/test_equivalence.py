@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from problems import problems
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
 from anchorview.compression import compress_samples, embed, gram
 from anchorview.scaling import SCALINGS, fit_scalings
+from problems import problems
 
 ROUTES = ("compressed", "left", "direct")
 
@@ -37,8 +37,8 @@ def assert_same(model, reference, objective, graph):
 )
 def test_routes_agree(problem, scaling, init, beta):
     if scaling in ("none", "unit"):
-        problem.views = [v for v, kind in zip(problem.views, problem.kinds) if kind != "huge units"]
-        problem.views = problem.views or [np.random.default_rng(0).standard_normal((40, 9))]
+        # Without standardising, units that differ by 16 digits are beyond double precision.
+        assume("huge units" not in problem.kinds)
     models = [
         DALMC(
             problem.n_clusters,

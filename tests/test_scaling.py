@@ -74,7 +74,7 @@ def test_columns_with_a_large_mean_keep_their_digits():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 3)) + 1e9
     (scaling,) = fit_scalings(MultiViewData(X), "zscore", block_rows=64)
-    np.testing.assert_allclose(scaling.deviation, X.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(scaling.deviation, X.std(axis=0), rtol=1e-7)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.float32, bool])
@@ -88,8 +88,8 @@ def test_small_types_are_scaled_in_single_precision(dtype):
 
 
 def test_zero_after_scaling_and_overflow_name_the_view():
-    opposite = np.vstack([np.eye(3), np.eye(3)])[:, :1] * 0 + 2.0
-    data = MultiViewData({"a": np.eye(6), "b": opposite + np.arange(6)[:, None] * 1e-14})
+    nearly_constant = 2.0 + 1e-14 * np.arange(6)[:, None]
+    data = MultiViewData({"a": np.eye(6), "b": nearly_constant})
     with pytest.raises(ValueError, match=r"view 1 \('b'\) is zero after scaling"):
         scaled_views(data, fit_scalings(data, "zscore"), unit_norm=True)
     data = MultiViewData([np.full((4, 2), 1e200) * np.arange(4)[:, None]])

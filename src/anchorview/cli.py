@@ -80,7 +80,7 @@ def anchorview(
 
 @app.command()
 def fit(
-    data: Annotated[Path, typer.Argument(help="A .npz or .mat file of views.", show_default=False)],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A .npz or .mat file of views.")],
     n_clusters: Annotated[
         int | None,
         typer.Option("--clusters", "-k", help="Number of clusters; required.", show_default=False),
@@ -189,8 +189,9 @@ def _run(load: _Load, out: Path | None, **settings: Any) -> None:
     with _explained():
         if out is not None:
             require_writable(out)
+        watched = sys.stderr is not None and sys.stderr.isatty()
         # The bar and the lines that the estimator prints would disturb each other.
-        with _progress_bar(shown=sys.stderr.isatty() and not settings.get("verbose")):
+        with _progress_bar(shown=watched and not settings.get("verbose")):
             outcome = _cluster(load, settings)
         if out is not None:
             _write_labels(outcome.model, out)
@@ -230,16 +231,22 @@ def _show(outcome: _Outcome, out: Path | None) -> None:
     # Names are the user's: without markup and emoji codes they are shown as they are.
     console = Console(markup=False, emoji=False, highlight=False)
     console.print(table)
-    lines = [
-        f"{len(model.labels_)} samples in {model.n_clusters} clusters, solver {model.plan_.route}, "
-        f"{model.n_iter_} of at most {model.max_iter} iterations, {outcome.seconds:.2f} s",
-        "  ".join(f"{name} {score:.4f}" for name, score in outcome.scores.items()),
-        f"Labels written to {_printable(out)}"
-        if out is not None
-        else "Labels not written; to keep them, add --out labels.csv",
-    ]
-    for line in filter(None, lines):
+    for line in _summary(outcome, out):
         console.print(line, soft_wrap=True)
+
+
+def _summary(outcome: _Outcome, out: Path | None) -> Iterator[str]:
+    model = outcome.model
+    yield (
+        f"{len(model.labels_)} samples in {model.n_clusters} clusters, solver {model.plan_.route}, "
+        f"{model.n_iter_} of at most {model.max_iter} iterations, {outcome.seconds:.2f} s"
+    )
+    if outcome.scores:
+        yield "  ".join(f"{name} {score:.4f}" for name, score in outcome.scores.items())
+    if out is None:
+        yield "Labels not written; to keep them, add --out labels.csv"
+    else:
+        yield f"Labels written to {_printable(out)}"
 
 
 @contextmanager
@@ -253,11 +260,12 @@ def _progress_bar(*, shown: bool) -> Iterator[None]:
 
         def advance(stage: str, done: int, total: int) -> None:
             if stage not in bars:
-                for bar in bars.values():
-                    progress.update(bar, visible=False)
-                # How far a stage of one step is cannot be known: its bar only moves.
-                bars[stage] = progress.add_task(stage, total=total if total > 1 else None)
-            progress.update(bars[stage], completed=done)
+                bars[stage] = progress.add_task(stage, total=None)
+            for name, bar in bars.items():
+                progress.update(bar, visible=name == stage)
+            # How far a stage of one step is cannot be known: its bar only moves.
+            if total > 1:
+                progress.update(bars[stage], completed=done, total=total)
 
         with listening(advance if shown else None):
             yield
@@ -286,6 +294,7 @@ def _print_error(message: str) -> None:
 
 def _printable(text: object) -> str:
     """Text without line breaks, terminal codes and what the output cannot encode."""
-    encoding = sys.stdout.encoding or "utf-8"
+    # Python has no stream at all where the caller closed it.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
     return shown.encode(encoding, "backslashreplace").decode(encoding)

@@ -98,8 +98,9 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     tol : float, default=1e-4
         Stop when the objective changes by less than this, relatively.
     assignment : {"kmeans", "cluster_qr"}, default="kmeans"
-        How rows of the embedding become labels: K-means, or pivoted QR, which has no randomness
-        and needs ``n_anchors >= n_clusters``.
+        How rows of the embedding become labels: K-means with random restarts, or from the rows
+        that pivoted QR finds farthest apart, which has no randomness and needs
+        ``n_anchors >= n_clusters``.
     n_init : int, default=10
         K-means restarts; the one with least inertia is kept.
     normalize_embedding : bool, default=True

@@ -1,0 +1,190 @@
+"""The door: every accepted form of input, and an error that names the place for every bad one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from anchorview import DALMC, MultiViewData
+
+
+def pair(n=6):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 3)), rng.standard_normal((n, 4))
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        list,
+        tuple,
+        lambda views: {"a": views[0], "b": views[1]},
+        lambda views: [views[0].tolist(), views[1].tolist()],
+        lambda views: [pd.DataFrame(v) for v in views],
+        lambda views: [sparse.csc_matrix(views[0]), sparse.dok_array(views[1])],
+        lambda views: MultiViewData(list(views)),
+        lambda views: [views[0].astype(object), np.asfortranarray(views[1])],
+    ],
+)
+def test_forms_of_several_views(wrap):
+    views = pair()
+    data = MultiViewData(wrap(views))
+    assert data.shape == (6, 7)
+    for original, kept in zip(views, data.views, strict=True):
+        kept = kept.toarray() if sparse.issparse(kept) else kept
+        np.testing.assert_array_equal(kept, original)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, np.ndarray.tolist, pd.DataFrame, sparse.dok_array, sparse.coo_matrix]
+)
+def test_forms_of_one_view(form):
+    assert MultiViewData(form(pair()[0])).n_features_per_view == (3,)
+
+
+def test_views_are_not_copied_or_converted(tmp_path):
+    stored = np.memmap(tmp_path / "x.bin", dtype=np.float16, mode="w+", shape=(5, 2))
+    stored[:] = np.arange(10).reshape(5, 2)
+    pixels = np.arange(15, dtype=np.uint8).reshape(5, 3)
+    data = MultiViewData([pixels, stored])
+    assert np.shares_memory(data.views[0], pixels)
+    assert np.shares_memory(data.views[1], stored)
+    assert data.dtype == np.float32
+    assert MultiViewData([pixels, pair(5)[0]]).dtype == np.float64
+
+
+def test_names():
+    a, b = pair()
+    assert MultiViewData([a, b]).names == ("view_0", "view_1")
+    assert MultiViewData({"text": a, 7: b}).names == ("text", "7")
+    with pytest.raises(ValueError, match="same name"):
+        MultiViewData({"7": a, 7: b})
+
+
+@given(st.permutations(range(6)))
+def test_frames_are_aligned_by_index(order):
+    a, b = pair()
+    index = list("abcdef")
+    first = pd.DataFrame(a, index=index)
+    second = pd.DataFrame(b, index=index).iloc[list(order)]
+    data = MultiViewData({"x": first, "y": second})
+    np.testing.assert_array_equal(data.views[1], b)
+    assert list(data.sample_ids) == index
+
+
+def test_nullable_and_boolean_columns_are_numbers():
+    frame = pd.DataFrame({"i": pd.array([1, 2, 3], dtype="Int64"), "b": [True, False, True]})
+    np.testing.assert_array_equal(MultiViewData(frame).views[0], [[1, 1], [2, 0], [3, 1]])
+
+
+def test_rows_can_be_taken_as_scikit_learn_does():
+    a, b = pair(20)
+    ids = [f"s{i}" for i in range(20)]
+    data = MultiViewData({"a": pd.DataFrame(a, index=ids), "b": sparse.csr_array(b)})
+    np.testing.assert_array_equal(data[3:5].views[0], a[3:5])
+    np.testing.assert_array_equal(data[[4, 1], ...].views[0], a[[4, 1]])
+    np.testing.assert_array_equal(data[np.arange(20) > 17, :].views[1].toarray(), b[18:])
+    assert list(data[[2, 0]].sample_ids) == ["s2", "s0"]
+    assert len(data[5]) == 1
+    train, test = train_test_split(data, random_state=0)
+    assert (len(train), len(test)) == (15, 5)
+    with pytest.raises(IndexError, match="by samples only"):
+        data[0, 1]
+
+
+def spoiled(value, row, column):
+    view = pair()[1].copy()
+    view[row, column] = value
+    return view
+
+
+a, b = pair()
+BAD = {
+    "no views": ([], "no views"),
+    "no views in a dict": ({}, "no views"),
+    "not views": (42, "list, tuple or dict of 2-D arrays.* got int"),
+    "one-dimensional": ([a, b[:, 0]], r"view 1 has 1 dimension"),
+    "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has 3 dimension"),
+    "different lengths": ({"x": a, "y": b[:4]}, r"view 0 \('x'\) has 6 .* view 1 \('y'\) has 4"),
+    "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
+    "no features": ([a, b[:, :0]], r"view 1 is empty.* 0 feature"),
+    "NaN": ({"x": a, "y": spoiled(np.nan, 2, 3)}, r"view 1 \('y'\) .*NaN at row 2, column 3"),
+    "infinity": ([a, spoiled(-np.inf, 5, 0)], r"view 1 .*infinity at row 5, column 0"),
+    "NaN in sparse": (
+        [a, sparse.csr_array(spoiled(np.nan, 4, 1))],
+        r"view 1 .*NaN at row 4, column 1",
+    ),
+    "NaN in a frame": (
+        [pd.DataFrame(spoiled(np.nan, 1, 1), index=list("abcdef"))],
+        r"NaN at row 1 \(sample 'b'\), column 1",
+    ),
+    "text column": (
+        [pd.DataFrame({"u": range(6), "name": list("abcdef")})],
+        r"view 0(: column 'name' is not numeric|: row 0, column 1 is 'a')",
+    ),
+    "category column": (
+        [pd.DataFrame({"u": pd.Categorical(list("abcabc"))})],
+        "column 'u' is not numeric",
+    ),
+    "date column": (
+        [pd.DataFrame({"d": pd.date_range("2020-01-01", periods=6)})],
+        "column 'd' is not numeric",
+    ),
+    "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
+    "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: row 0, column 1 is 'x'"),
+    "complex": ([a, b + 1j], "view 1 is complex"),
+    "duplicate labels": (
+        {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
+        r"view 1 \('y'\) has the index label 'b' more than once",
+    ),
+    "other labels": (
+        {"x": pd.DataFrame(a, index=list("abcdef")), "y": pd.DataFrame(b, index=list("abcdeg"))},
+        r"'f' is not in view 1 \('y'\)",
+    ),
+    "fewer labels": (
+        [pd.DataFrame(a, index=list("abcdef")), pd.DataFrame(b[:5], index=list("abcde"))],
+        "'f' is not in view 1",
+    ),
+    "frames out of order beside arrays": (
+        [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],
+        "index of view 2 is ordered unlike that of view 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_views_are_refused_at_the_door(case, monkeypatch):
+    views, message = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        MultiViewData(views)
+    # fit raises the same before any pass over the data starts.
+    monkeypatch.setattr("anchorview.dalmc.fit_scalings", None)
+    with pytest.raises((ValueError, TypeError), match=message):
+        DALMC(2).fit(views)
+
+
+def test_large_finite_values_whose_sum_overflows_are_accepted():
+    view = np.full((4, 3), 1e308)
+    assert MultiViewData(view).shape == (4, 3)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("last", [0.5, 2.0])
+def test_constant_views(make, last):
+    view = np.full((1000, 2), 0.5)
+    view[-1, 1] = last
+    data = MultiViewData({"x": np.eye(1000, 3), "y": make(view)})
+    if last == 0.5:
+        with pytest.raises(ValueError, match=r"view 1 \('y'\) is constant"):
+            data.require_varied()
+    else:
+        data.require_varied()
+
+
+@given(n=st.integers(1, 300), block_rows=st.one_of(st.none(), st.integers(1, 400)))
+def test_blocks_cover_all_rows_once(n, block_rows):
+    rows = [range(n)[block] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
+    assert [i for block in rows for i in block] == list(range(n))
