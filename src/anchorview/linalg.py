@@ -53,13 +53,21 @@ def squared_norm(X: Matrix) -> float:
 def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
     """Numerical rank of `X`, or `limit` if the rank is at least that.
 
-    The rank of ``X Omega`` for a random ``Omega`` with `limit` columns. It depends on ``X'X`` only,
-    so compressed data have the rank of what they stand for.
+    Singular values below `tolerance` times the largest count as zero. A large matrix is judged by
+    its product with a few more random columns than `limit`.
     """
-    width = min(limit, *X.shape)
-    sketch = times(X, np.random.default_rng(0).standard_normal((X.shape[1], width)))
-    s = svd(sketch, compute_uv=False)
-    return int(np.sum(s > tolerance * s[0]))
+    if min(X.shape) > DENSE_SPECTRUM:
+        omega = np.random.default_rng(0).standard_normal((X.shape[1], limit + 20))
+        X = times(X, omega)
+    squares = eigh(shorter_gram(X), eigvals_only=True)
+    return min(limit, int(np.sum(squares > tolerance**2 * squares[-1])))
+
+
+def shorter_gram(X: Matrix) -> Array:
+    """``X'X`` or ``XX'``, whichever is smaller; in float64."""
+    n, d = X.shape
+    Y, width = (X, d) if d <= n else (X.T, n)
+    return times(Y.T, Y if isinstance(Y, np.ndarray) else times(Y, np.eye(width)))
 
 
 def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
@@ -71,9 +79,7 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
         _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
         order = np.argsort(-s)
         return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
-    if d <= n:
-        squares, V = eigh(times(X.T, times(X, np.eye(d))), subset_by_index=(d - count, d - 1))
-        return V[:, ::-1], np.sqrt(np.maximum(squares[::-1], 0))
-    squares, U = eigh(times(X, times(X.T, np.eye(n))), subset_by_index=(n - count, n - 1))
+    squares, vectors = eigh(shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
     s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
-    return times(X.T, U[:, ::-1]) / s, s
+    leading = vectors[:, ::-1]
+    return (leading if d <= n else times(X.T, leading) / s), s

@@ -85,7 +85,7 @@ class Sizes:
                 raise ValueError(
                     f"n_components={m} for {data.label(p)} is larger than its rank {rank}."
                 )
-            components.append(m)
+            components.append(int(m))
         most = sum(components)
         if self.n_anchors is not None and self.n_anchors > most:
             raise ValueError(
