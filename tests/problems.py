@@ -14,6 +14,7 @@ class Problem:
     views: list
     n_clusters: int
     kinds: list
+    available: np.ndarray | None = None
 
     def __repr__(self):
         shapes = [
@@ -40,11 +41,11 @@ def make_view(rng, kind, latent, d):
 
 
 @st.composite
-def problems(draw, dtype=np.float64, max_views=4):
+def problems(draw, dtype=np.float64, max_views=4, incomplete=False):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     k = draw(st.integers(2, 5))
     n = draw(st.integers(4 * k, 120))
-    n_views = draw(st.integers(1, max_views))
+    n_views = draw(st.integers(2 if incomplete else 1, max_views))
     latent = 3 * rng.standard_normal((k, 6))[rng.integers(k, size=n)]
     views, kinds = [], []
     for _ in range(n_views):
@@ -53,4 +54,13 @@ def problems(draw, dtype=np.float64, max_views=4):
         view = make_view(rng, kind, latent, d).astype(dtype)
         views.append(sparse.csr_array(view) if kind == "sparse" else view)
         kinds.append(kind)
-    return Problem(views, k, kinds)
+    available = None
+    if incomplete:
+        # Up to 60 patterns of availability; the last few samples have patterns of their own.
+        patterns = rng.random((draw(st.integers(1, 60)), n_views)) < draw(st.floats(0.3, 0.9))
+        available = patterns[rng.integers(len(patterns), size=n)]
+        available[-3:] = rng.random((3, n_views)) < 0.5
+        available[np.arange(n), rng.integers(n_views, size=n)] = True
+        # Enough samples in every view for its components.
+        available[: 2 * k + 2] = True
+    return Problem(views, k, kinds, available)

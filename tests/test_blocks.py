@@ -2,28 +2,29 @@ import threading
 
 import pytest
 
-from anchorview.blocks import map_blocks
+from anchorview.blocks import for_blocks, map_blocks
 from anchorview.progress import listening
+from anchorview.views import RowBlock
 
-BLOCKS = [slice(i, i + 10) for i in range(0, 200, 10)]
+BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 
 
 def test_results_come_in_order_and_progress_is_reported():
     seen = []
     with listening(lambda *report: seen.append(report)):
-        starts = list(map_blocks(lambda rows: rows.start, iter(BLOCKS), 200, "work"))
-    assert starts == [block.start for block in BLOCKS]
-    assert seen == [("work", block.stop, 200) for block in BLOCKS]
+        results = list(map_blocks(lambda block: block.rows.start, BLOCKS, "work"))
+    assert results == [(block, block.rows.start) for block in BLOCKS]
+    assert seen == [("work", block.rows.stop, 200) for block in BLOCKS]
 
 
 def test_few_results_wait_at_a_time():
     made, taken, most_waiting = [], [], []
 
-    def work(rows):
-        made.append(rows)
-        return rows
+    def work(block):
+        made.append(block)
+        return block
 
-    for result in map_blocks(work, iter(BLOCKS), 200, "work"):
+    for result in map_blocks(work, BLOCKS, "work"):
         taken.append(result)
         most_waiting.append(len(made) - len(taken))
     assert max(most_waiting) <= 2 * threading.active_count() + 2 < len(BLOCKS)
@@ -32,12 +33,12 @@ def test_few_results_wait_at_a_time():
 def test_an_error_ends_the_work_and_its_threads():
     done = []
 
-    def work(rows):
-        if rows.start == 50:
+    def work(block):
+        if block.rows.start == 50:
             raise ValueError("block 50")
-        done.append(rows)
+        done.append(block)
 
     with pytest.raises(ValueError, match="block 50"):
-        list(map_blocks(work, iter(BLOCKS), 200, "work"))
+        for_blocks(work, BLOCKS, "work")
     assert len(done) < len(BLOCKS) - 1
     assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]

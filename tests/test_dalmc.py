@@ -94,7 +94,7 @@ def test_views_are_matched_by_name_else_by_position(made):
     np.testing.assert_array_equal(model.predict(list(views.values())), model.labels_)
     with pytest.raises(ValueError, match=r"View 'other' is unknown: DALMC was fitted on"):
         model.predict({"other" if name == "view_0" else name: v for name, v in views.items()})
-    with pytest.raises(ValueError, match="Got 2 view"):
+    with pytest.raises(ValueError, match=r"Got 2 view.* Pass None"):
         model.predict([views["view_0"], views["view_1"]])
     with pytest.raises(ValueError, match="view 1 has 19 features, but DALMC is expecting 30"):
         model.predict([views["view_0"], views["view_1"][:, :19], views["view_2"]])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
-from anchorview.compression import compress_samples, embed, gram
+from anchorview.compression import compress_samples, group_summaries
 from anchorview.scaling import SCALINGS, fit_scalings
 from problems import problems
 
@@ -58,6 +58,51 @@ def test_routes_agree(problem, scaling, init, beta):
         assert adjusted_rand_score(model.labels_, models[2].labels_) == 1
 
 
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    problem=problems(max_views=6, incomplete=True),
+    scaling=st.sampled_from(["zscore-unit", "zscore"]),
+    init=st.sampled_from(["gcca", "random"]),
+    beta=st.sampled_from([0.001, 0.1, 10]),
+)
+def test_groups_agree_with_masks(problem, scaling, init, beta):
+    data = MultiViewData(problem.views, available=problem.available)
+    models = [
+        DALMC(
+            problem.n_clusters,
+            scaling=scaling,
+            init=init,
+            beta=beta,
+            solver=route,
+            max_iter=8,
+            tol=0,
+            n_init=3,
+            random_state=0,
+        ).fit(data)
+        for route in ROUTES
+    ]
+    for model in models:
+        steps = np.diff(model.objective_)
+        assert (steps <= 1e-10 * np.abs(model.objective_[1:])).all()
+        orthonormal = model.embedding_.T @ model.embedding_
+        np.testing.assert_allclose(orthonormal, np.eye(len(orthonormal)), atol=1e-8)
+        np.testing.assert_array_equal(model.predict(data), model.labels_)
+    for model in models[:2]:
+        assert_same(model, models[2], objective=1e-8, graph=1e-6)
+        assert adjusted_rand_score(model.labels_, models[2].labels_) == 1
+
+
+@given(problem=problems())
+@settings(max_examples=10)
+def test_nothing_missing_is_the_complete_path(problem):
+    complete = np.ones((problem.views[0].shape[0], len(problem.views)), bool)
+    data = MultiViewData(problem.views, available=complete)
+    model = DALMC(problem.n_clusters, n_init=1, random_state=0).fit(data)
+    reference = DALMC(problem.n_clusters, n_init=1, random_state=0).fit(problem.views)
+    np.testing.assert_array_equal(model.embedding_, reference.embedding_)
+    np.testing.assert_array_equal(model.objective_, reference.objective_)
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(dtype=np.float32))
 def test_routes_agree_in_single_precision(problem):
@@ -98,19 +143,20 @@ def test_leading_directions_of_large_views_come_out_the_same():
 
 
 @settings(max_examples=25)
-@given(problem=problems(), block_rows=st.integers(1, 50))
+@given(problem=problems(incomplete=True), block_rows=st.integers(1, 50))
 def test_block_size_does_not_matter(problem, block_rows):
-    data = MultiViewData(problem.views)
+    data = MultiViewData(problem.views, available=problem.available)
     scalings = fit_scalings(data, "zscore-unit", block_rows)
     whole = fit_scalings(data, "zscore-unit", len(data))
-    np.testing.assert_allclose(
-        gram(data, scalings, block_rows), gram(data, whole, len(data)), rtol=1e-9, atol=1e-9
-    )
-    _, scalings = compress_samples(data, scalings, unit_norm=True, block_rows=block_rows)
-    maps = [np.eye(view.shape[1], 3) for view in data.views]
-    np.testing.assert_allclose(
-        embed(data, scalings, maps, block_rows), embed(data, scalings, maps), rtol=1e-12, atol=1e-14
-    )
+    for part, reference in zip(
+        group_summaries(data, scalings, block_rows),
+        group_summaries(data, whole, len(data)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(part, reference, rtol=1e-9, atol=1e-9)
+    problem = compress_samples(data, scalings, unit_norm=True, block_rows=block_rows)
+    norms = [np.linalg.norm(view) for view in problem.views]
+    np.testing.assert_allclose(norms, 1)
 
 
 def test_fit_does_not_depend_on_the_block_size(digits, monkeypatch):

@@ -47,7 +47,7 @@ def views():
 def test_blocks_are_scaled_as_defined(views, method, block_rows):
     data = MultiViewData(views)
     scalings = fit_scalings(data, method, block_rows)
-    blocks = [scaled_block(data, scalings, rows) for rows in data.blocks(block_rows)]
+    blocks = [scaled_block(data, scalings, block) for block in data.blocks(block_rows)]
     whole = np.hstack([expected(views[0], method), expected(views[1].toarray(), method)])
     np.testing.assert_allclose(np.vstack(blocks), whole, atol=1e-9)
 
@@ -57,7 +57,7 @@ def test_blocks_are_scaled_as_defined(views, method, block_rows):
 def test_whole_views_equal_blocks_and_have_norm_one(views, method, unit_norm):
     data = MultiViewData(views)
     matrices, scalings = scaled_views(data, fit_scalings(data, method), unit_norm=unit_norm)
-    block = scaled_block(data, scalings, slice(0, 60))
+    (block,) = (scaled_block(data, scalings, rows) for rows in data.blocks())
     dense, thin = matrices
     assert not isinstance(thin, np.ndarray)
     np.testing.assert_allclose(dense, block[:, :7], atol=1e-12)
@@ -82,7 +82,7 @@ def test_small_types_are_scaled_in_single_precision(dtype):
     rng = np.random.default_rng(0)
     X = (rng.random((50, 6)) * (2 if dtype is bool else 200)).astype(dtype)
     data = MultiViewData(X)
-    block = scaled_block(data, fit_scalings(data, "zscore-unit"), slice(0, 50))
+    (block,) = (scaled_block(data, fit_scalings(data, "zscore-unit"), b) for b in data.blocks())
     assert block.dtype == np.float32
     np.testing.assert_allclose(block, expected(X, "zscore-unit"), atol=1e-5)
 
@@ -104,8 +104,25 @@ def test_zero_after_scaling_and_overflow_name_the_view():
 )
 def test_scaling_is_finite_on_any_finite_data(X, method, block_rows):
     data = MultiViewData(X)
-    block = scaled_block(data, fit_scalings(data, method, block_rows), slice(0, 9))
+    scalings = fit_scalings(data, method, block_rows)
+    (block,) = (scaled_block(data, scalings, rows) for rows in data.blocks())
     assert np.isfinite(block).all()
     if method in ("unit", "zscore-unit"):
         lengths = np.linalg.norm(block, axis=1)
         assert (np.isclose(lengths, 1) | np.isclose(lengths, 0)).all()
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+def test_rows_without_the_view_count_nowhere(views, method):
+    available = np.ones((60, 2), bool)
+    available[::3, 0] = False
+    available[1::3, 1] = False
+    data = MultiViewData(views, available=available)
+    matrices, _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
+    for p, (matrix, view) in enumerate(zip(matrices, views, strict=True)):
+        has = available[:, p]
+        alone = MultiViewData(view[np.flatnonzero(has)])
+        (reference,), _ = scaled_views(alone, fit_scalings(alone, method), unit_norm=True)
+        dense = matrix @ np.eye(matrix.shape[1])
+        np.testing.assert_allclose(dense[has], reference @ np.eye(matrix.shape[1]), atol=1e-9)
+        assert not dense[~has].any()

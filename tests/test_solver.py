@@ -46,7 +46,7 @@ def test_objective_never_increases_and_constraints_hold(seed, n, widths, n_ancho
         assert_orthonormal(M)
     assert solution.weights.sum() == pytest.approx(1)
     assert (solution.weights >= 0).all()
-    mapped = sum(X @ W for X, W in zip(views, solution.maps, strict=True))
+    mapped = np.hstack(views) @ solution.trace.maps(range(len(views)))
     np.testing.assert_allclose(mapped, solution.graph, atol=1e-8)
 
 

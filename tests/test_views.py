@@ -121,6 +121,18 @@ BAD = {
         [pd.DataFrame(spoiled(np.nan, 1, 1), index=list("abcdef"))],
         r"NaN at row 1 \(sample 'b'\), column 1",
     ),
+    "NaN in part of a row": (
+        [a, np.vstack([b[:5], [[np.nan, 1, np.nan, 1]]])],
+        r"view 1 .*NaN at row 5, column 0.* NaN in the whole row",
+    ),
+    "a sample without any view": (
+        {
+            "x": pd.DataFrame(a, list("abcdef")).drop("c").reindex(list("abcdef")),
+            "y": pd.DataFrame(b, list("abcdef")).drop("c"),
+        },
+        r"Sample 2 \('c'\) has no view",
+    ),
+    "only absent views": ([None, None], "all are None"),
     "text column": (
         [pd.DataFrame({"u": range(6), "name": list("abcdef")})],
         r"view 0(: column 'name' is not numeric|: row 0, column 1 is 'a')",
@@ -140,17 +152,9 @@ BAD = {
         {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
         r"view 1 \('y'\) has the index label 'b' more than once",
     ),
-    "other labels": (
-        {"x": pd.DataFrame(a, index=list("abcdef")), "y": pd.DataFrame(b, index=list("abcdeg"))},
-        r"'f' is not in view 1 \('y'\)",
-    ),
-    "fewer labels": (
-        [pd.DataFrame(a, index=list("abcdef")), pd.DataFrame(b[:5], index=list("abcde"))],
-        "'f' is not in view 1",
-    ),
     "frames out of order beside arrays": (
         [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],
-        "index of view 2 is ordered unlike that of view 1",
+        "view 2 and view 1 have different index labels or another order",
     ),
 }
 
@@ -179,12 +183,66 @@ def test_constant_views(make, last):
     data = MultiViewData({"x": np.eye(1000, 3), "y": make(view)})
     if last == 0.5:
         with pytest.raises(ValueError, match=r"view 1 \('y'\) is constant"):
-            data.require_varied()
+            data.require_fittable()
     else:
-        data.require_varied()
+        data.require_fittable()
 
 
 @given(n=st.integers(1, 300), block_rows=st.one_of(st.none(), st.integers(1, 400)))
 def test_blocks_cover_all_rows_once(n, block_rows):
-    rows = [range(n)[block] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
+    rows = [range(n)[block.rows] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
     assert [i for block in rows for i in block] == list(range(n))
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 60), block_rows=st.integers(1, 20))
+def test_blocks_of_incomplete_data_have_the_same_views_available(seed, n, block_rows):
+    rng = np.random.default_rng(seed)
+    available = rng.random((n, 3)) < 0.6
+    available[:, 1] |= ~available.any(axis=1)
+    data = MultiViewData([np.ones((n, 2))] * 3, available=available)
+    seen = []
+    for block in data.blocks(block_rows):
+        rows = np.arange(n)[block.rows]
+        assert len(rows) == block.size <= block_rows
+        assert (np.flatnonzero(available[rows[0]]) == block.views).all()
+        assert (available[rows] == available[rows[0]]).all()
+        seen.extend(rows)
+    assert sorted(seen) == list(range(n))
+
+
+def test_frames_with_different_samples_are_brought_to_the_union():
+    a, b = pair()
+    x = pd.DataFrame(a[:4], index=list("abcd"))
+    y = pd.DataFrame(b[:4], index=list("dcef"))
+    data = MultiViewData({"x": x, "y": y})
+    assert list(data.sample_ids) == list("abcdef")
+    expected = [[1, 0], [1, 0], [1, 1], [1, 1], [0, 1], [0, 1]]
+    np.testing.assert_array_equal(data.available, np.array(expected, bool))
+    np.testing.assert_array_equal(data.views[1][3], b[0])
+    integers = MultiViewData([x, pd.DataFrame({"u": [1, 2]}, index=list("ae"))])
+    assert integers.available.sum() == 6
+
+
+def test_rows_of_nan_and_masks_say_what_is_missing():
+    a, b = (view.copy() for view in pair())
+    b[[1, 4]] = np.nan
+    data = MultiViewData([a, b])
+    assert list(np.flatnonzero(~data.available[:, 1])) == [1, 4]
+    assert data.available[:, 0].all()
+    assert MultiViewData([a, a]).available is None
+    assert data[[0, 2, 3]].available is None
+    assert len(data[[0, 1]].groups) == 2
+    mask = np.ones((6, 2), bool)
+    mask[0, 0] = False
+    a[0, 1] = np.inf  # not looked at, since the mask says that it is not there
+    data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
+    assert [group.views for group in data.groups] == [(0, 1), (1,)]
+    assert "view_0: 3 features of 5 samples" in repr(data)
+
+
+def test_an_absent_view_is_none():
+    a, _ = pair()
+    data = MultiViewData([a, None])
+    assert not data.available[:, 1].any()
+    with pytest.raises(ValueError, match="view 1 is missing for all samples"):
+        data.require_fittable()

@@ -14,7 +14,12 @@ from anchorview.linalg import polar
 from anchorview.solver import AlternatingSolver
 
 
-class SampledAnchorsSolver(AlternatingSolver):
+class _Ablation(AlternatingSolver):
+    def trace(self) -> None:
+        """Ablations cannot embed other samples."""
+
+
+class SampledAnchorsSolver(_Ablation):
     """Ablation 1: anchors sampled from the data: ``A_p = H_p'C`` with a shared ``C``, ``C'C = I``.
 
     The alignment ``<H_p, S C'H_p>`` is quadratic in ``H_p``. Its symmetric part, shifted by
@@ -35,7 +40,6 @@ class SampledAnchorsSolver(AlternatingSolver):
 
     def anchor_step(self) -> None:
         """``C = polar(sum_p H_p H_p'S)`` and ``A_p = H_p'C``."""
-        self.W = []
         self.C, _ = polar(reduce(np.add, (H @ (H.T @ self.S) for H in self.H)))
         self.A = [H.T @ self.C for H in self.H]
         self.alignment = sum(
@@ -47,12 +51,11 @@ class SampledAnchorsSolver(AlternatingSolver):
         self.shift = max(0.0, -float(symmetric_part.min()))
 
 
-class BoxGraphSolver(AlternatingSolver):
+class BoxGraphSolver(_Ablation):
     """Ablation 2: ``0 <= S <= 1`` in place of ``S'S = I``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.W = []
         self.graph_step()
         self.anchor_step()
 

@@ -2,21 +2,22 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from anchorview.progress import report
+from anchorview.views import RowBlock
 
 Result = TypeVar("Result")
 
 
 def map_blocks(
-    function: Callable[[slice], Result], blocks: Iterator[slice], n_rows: int, stage: str
-) -> Iterator[Result]:
-    """Yield ``function(block)`` for every block, in the order of the blocks.
+    function: Callable[[RowBlock], Result], blocks: Iterable[RowBlock], stage: str
+) -> Iterator[tuple[RowBlock, Result]]:
+    """Yield every block and ``function(block)``, in the order of the blocks.
 
     Each block is one thread's work and BLAS runs single-threaded inside it: that keeps all cores
     busy in the element-wise parts too. Order fixes the sums made of the results, so they do not
@@ -26,39 +27,51 @@ def map_blocks(
     ----------
     function : callable
         Work on one block; releases the interpreter lock in NumPy.
-    blocks : iterator of slice
-        Row ranges.
-    n_rows : int
-        Rows in all, for the progress.
+    blocks : iterable of RowBlock
     stage : str
         Name of the work in progress reports.
     """
     todo = list(blocks)
-    workers = min(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        len(todo),
-    )
+    total = sum(block.size for block in todo)
+    done = 0
+    for block, result in _ordered(function, todo):
+        done += block.size
+        report(stage, done, total)
+        yield block, result
+
+
+def for_blocks(
+    function: Callable[[RowBlock], None], blocks: Iterable[RowBlock], stage: str
+) -> None:
+    """Call ``function(block)`` for every block, as :func:`map_blocks` does."""
+    for _ in map_blocks(function, blocks, stage):
+        pass
+
+
+def _ordered(
+    function: Callable[[RowBlock], Result], todo: list[RowBlock]
+) -> Iterator[tuple[RowBlock, Result]]:
+    workers = min(_cores(), len(todo))
     if workers <= 1:
         for block in todo:
-            yield function(block)
-            report(stage, block.stop, n_rows)
+            yield block, function(block)
         return
     pool = ThreadPoolExecutor(workers, thread_name_prefix="anchorview")
-    pending: deque[tuple[slice, Future[Result]]] = deque()
+    pending: deque[tuple[RowBlock, Future[Result]]] = deque()
     try:
         with threadpool_limits(1, user_api="blas"):
             for block in todo:
                 pending.append((block, pool.submit(function, block)))
                 if len(pending) > workers:
-                    yield _finish(pending, n_rows, stage)
-            while pending:
-                yield _finish(pending, n_rows, stage)
+                    first, future = pending.popleft()
+                    yield first, future.result()
+            for last, future in pending:
+                yield last, future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _finish(pending: "deque[tuple[slice, Future[Result]]]", n_rows: int, stage: str) -> Result:
-    block, future = pending.popleft()
-    result = future.result()
-    report(stage, block.stop, n_rows)
-    return result
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

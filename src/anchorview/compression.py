@@ -1,46 +1,67 @@
-"""Exact compression: a small problem with the same optimum, and the way back.
+"""Exact compression: a small problem with the same optimum.
 
-With all scaled views side by side, ``X = Q R`` with orthonormal columns of ``Q`` (n x r): the
-optimisation on the r pseudo-samples ``R`` makes the same steps as on the n samples ``X``, and its
-maps ``W_p`` (``S = sum_p X_p W_p``) hold for both. ``R'R = X'X`` needs one pass over row blocks;
-``Q`` is never formed, since ``X @ W`` in a second pass is the embedding.
+With the scaled views side by side, ``X = Q R`` with orthonormal columns of ``Q`` (n x r): the
+optimisation on the r pseudo-samples ``R`` makes the same steps as on the n samples ``X``, so its
+trace holds for both. ``R'R = X'X`` needs one pass over row blocks, and ``Q`` is never formed.
+Where samples lack views, this is done for each group of samples with the same views.
 
 A view with more features than samples is compressed from the other side: ``X_p = L_p U_p'`` with
 orthonormal columns of ``U_p``, found from ``X_p X_p'``.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
+from anchorview import linalg
 from anchorview._typing import Array, Matrix
 from anchorview.blocks import map_blocks
 from anchorview.linalg import times
-from anchorview.scaling import ScaledSparse, ViewScaling, scaled_block, with_unit_norms
-from anchorview.views import MultiViewData
+from anchorview.scaling import ViewScaling, scaled_block, with_unit_norms
+from anchorview.views import Group, MultiViewData, RowBlock
 
 RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 """Share of a feature's (or sample's) squared length, unexplained by the others, that rounding of
 the products in this precision can fake."""
 
 
-def gram(
+class SmallProblem(NamedTuple):
+    """Scaled views to solve on, which rows of them are there, and the finished scalings."""
+
+    views: tuple[Matrix, ...]
+    available: Array | None
+    scalings: tuple[ViewScaling, ...]
+
+
+def compresses(data: MultiViewData, group: Group) -> bool:
+    """Whether a group has more samples than features, so that its Gram matrix is smaller."""
+    return group.size > sum(data.n_features_per_view[p] for p in group.views)
+
+
+def group_summaries(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block_rows: int | None = None
-) -> Array:
-    """``X'X`` of the scaled views side by side: blocks in the data's precision, sum in float64."""
+) -> list[Array]:
+    """``X'X`` of each group that compresses, the scaled rows of the others; in float64.
 
-    def work(rows: slice) -> Array:
-        block = scaled_block(data, scalings, rows)
-        return block.T @ block
+    Blocks are multiplied in the data's precision.
+    """
+    small = [not compresses(data, group) for group in data.groups]
 
-    width = data.shape[1]
-    total = np.zeros((width, width))
-    for part in map_blocks(work, data.blocks(block_rows), len(data), "compressing"):
-        total += part
-    return total
+    def work(block: RowBlock) -> Array:
+        scaled = scaled_block(data, scalings, block)
+        return scaled if small[block.group] else scaled.T @ scaled
+
+    rows: list[list[Array]] = [[] for _ in small]
+    sums: list[Array | float] = [0.0 for _ in small]
+    for block, part in map_blocks(work, data.blocks(block_rows), "compressing"):
+        if small[block.group]:
+            rows[block.group].append(part.astype(np.float64))
+        else:
+            sums[block.group] += part.astype(np.float64)
+    return [np.vstack(rows[g]) if small[g] else np.asarray(sums[g]) for g in range(len(small))]
 
 
 def pivoted_cholesky(G: Array, tolerance: float) -> tuple[Array, Array]:
@@ -65,24 +86,40 @@ def compress_samples(
     *,
     unit_norm: bool,
     block_rows: int | None = None,
-) -> tuple[tuple[Array, ...], tuple[ViewScaling, ...]]:
-    """Views of r pseudo-samples that stand for all samples, and the scalings with their norms."""
-    G = gram(data, scalings, block_rows)
-    widths = data.n_features_per_view
-    ends = np.cumsum(widths)
-    squares = [float(np.trace(part)) for part in _diagonal_blocks(G, ends)]
-    normed = with_unit_norms(data, scalings, squares)
-    if unit_norm:
-        scalings = normed
-        divisor = np.repeat([scaling.norm for scaling in scalings], widths)
-        G /= divisor
-        G /= divisor[:, None]
-    L, _ = pivoted_cholesky(G, RANK_TOLERANCE[data.dtype.name])
-    return tuple(np.ascontiguousarray(part.T) for part in np.split(L, ends[:-1])), scalings
+) -> SmallProblem:
+    """Views of pseudo-samples that stand for all samples."""
+    summaries = group_summaries(data, scalings, block_rows)
+    grams = [compresses(data, group) for group in data.groups]
+    tolerance = RANK_TOLERANCE[data.dtype.name]
+    squares = np.zeros(len(data.views))
+    for group, summary, is_gram in zip(data.groups, summaries, grams, strict=True):
+        per_feature = np.diag(summary) if is_gram else np.einsum("ij,ij->j", summary, summary)
+        squares[list(group.views)] += [np.sum(p) for p in split_views(data, group, per_feature)]
+    normed = with_unit_norms(data, scalings, squares.tolist())
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+    rows = [
+        pivoted_cholesky(summary, tolerance)[0].T if is_gram else summary
+        for summary, is_gram in zip(summaries, grams, strict=True)
+    ]
+
+    total = sum(map(len, rows))
+    views = tuple(np.zeros((total, d)) for d in data.n_features_per_view)
+    available = np.zeros((total, len(views)), bool)
+    start = 0
+    for group, part in zip(data.groups, rows, strict=True):
+        stop = start + len(part)
+        for p, columns in zip(group.views, split_views(data, group, part), strict=True):
+            views[p][start:stop] = columns / norms[p]
+        available[start:stop, list(group.views)] = True
+        start = stop
+    complete = data.available is None
+    return SmallProblem(views, None if complete else available, normed if unit_norm else scalings)
 
 
-def _diagonal_blocks(G: Array, ends: Array) -> list[Array]:
-    return [G[start:end, start:end] for start, end in zip((0, *ends[:-1]), ends, strict=True)]
+def split_views(data: MultiViewData, group: Group, columns: Array) -> list[Array]:
+    """Last axis, over the features of a group's views, split by view."""
+    widths = [data.n_features_per_view[p] for p in group.views]
+    return np.split(columns, np.cumsum(widths)[:-1], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -110,32 +147,5 @@ class CompressedFeatures:
 
 def compress_features(X: Matrix) -> CompressedFeatures:
     """Compress a scaled view with more features than samples."""
-    n = X.shape[0]
-    if isinstance(X, ScaledSparse):
-        K = np.empty((n, n))
-        step = max(1, 2**24 // X.shape[1])
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            K[:, rows] = times(X, X.dense_rows(rows).T)
-    else:
-        K = X @ X.T
-    L, pivots = pivoted_cholesky(K, RANK_TOLERANCE["float64"])
+    L, pivots = pivoted_cholesky(linalg.gram(X.T), RANK_TOLERANCE["float64"])
     return CompressedFeatures(X, L, pivots)
-
-
-def embed(
-    data: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    maps: Sequence[Array],
-    block_rows: int | None = None,
-) -> Array:
-    """``S = sum_p X_p W_p`` for all samples, in the data's precision."""
-    W = np.vstack(maps).astype(data.dtype)
-    embedding = np.empty((len(data), W.shape[1]), dtype=data.dtype)
-
-    def work(rows: slice) -> None:
-        embedding[rows] = scaled_block(data, scalings, rows) @ W
-
-    for _ in map_blocks(work, data.blocks(block_rows), len(data), "embedding"):
-        pass
-    return embedding

@@ -17,15 +17,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anchorview._sklearn_compat import Interval, StrOptions, fit_context
-from anchorview._typing import Array, Matrix
+from anchorview._typing import Array
 from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.assignment import fit_assignment
 from anchorview.compression import (
     CompressedFeatures,
+    SmallProblem,
     compress_features,
     compress_samples,
-    embed,
 )
+from anchorview.embedding import Embedder
 from anchorview.planning import Plan, Route, plan
 from anchorview.scaling import SCALINGS, ViewScaling, fit_scalings, scaled_views
 from anchorview.sizes import Sizes
@@ -132,7 +133,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     bases_ : list of arrays (d_p, n_components_[p])
         Basis of each (scaled) view.
     projections_ : list of arrays (d_p, n_anchors)
-        Maps from the scaled views to the embedding, which is the sum of the views' parts.
+        Maps from the scaled views to the embedding of a sample that has all of them, which is the
+        sum of the views' parts.
     n_components_ : list of int
         Columns of each view's representation.
     scalings_ : tuple of ViewScaling
@@ -256,18 +258,20 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         self._say(str(self.plan_))
 
         scalings = fit_scalings(data, self.scaling)
-        matrices, self.scalings_, expand = self._small_problem(data, scalings)
+        problem, expand = self._small_problem(data, scalings)
+        self.scalings_ = problem.scalings
         clock = self._say(f"scaled and compressed {data!r}", clock)
 
-        n_anchors, self.n_components_ = self._sizes.resolve(matrices, data)
+        n_anchors, self.n_components_ = self._sizes.resolve(problem.views, data)
         solution = VARIANTS[self.variant](
-            matrices,
+            problem.views,
             n_anchors,
             self.n_components_,
             beta=self.beta,
             init=self.init,  # type: ignore[arg-type]
             seed=start_seed,
             directions=self._start_directions(data, expand, start_seed),
+            available=problem.available,
         ).run(self.max_iter, self.tol)
         self._keep(solution, expand)
         clock = self._say(
@@ -276,10 +280,10 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             clock,
         )
 
-        if self.projections_:
-            self.embedding_ = embed(data, self.scalings_, self.projections_)
-        else:
+        if self._embedder is None:
             self.embedding_ = solution.graph.astype(data.dtype)
+        else:
+            self.embedding_ = self._embedder(data)
         clock = self._say("embedded", clock)
         self._assignment, self.labels_ = fit_assignment(
             self.embedding_,
@@ -305,8 +309,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         -------
         embedding : array (n, n_anchors)
         """
-        check_is_fitted(self)
-        return embed(self._validate(X, reset=False), self.scalings_, self.projections_)
+        return self._embed(X)
 
     @available_if(_embeds_new_samples)
     def predict(self, X: Any) -> Array:
@@ -321,20 +324,29 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         -------
         labels : array (n,) of int32
         """
-        check_is_fitted(self)
-        data = self._validate(X, reset=False)
-        return self._assignment(embed(data, self.scalings_, self.projections_))
+        embedding = self._embed(X)
+        return self._assignment(embedding)
 
     @available_if(_embeds_new_samples)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit and return the embedding of the samples."""
         return self.fit(X).embedding_
 
+    def _embed(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._embedder(self._validate(X, reset=False))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @property
+    def projections_(self) -> list[Array]:
+        """Maps from the scaled views to the embedding of a sample that has all of them."""
+        W = self._embedder.maps(tuple(range(self.n_views_in_)))
+        return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
     @property
     def _n_features_out(self) -> int:
@@ -355,7 +367,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         data = MultiViewData(X)
         if reset:
             self._sizes.require_possible(data)
-            data.require_varied()
+            data.require_fittable()
             if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
                 raise ValueError(
                     f"variant='{self.variant}' runs on the data itself: use solver='direct' or "
@@ -388,21 +400,21 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
     def _small_problem(
         self, data: MultiViewData, scalings: tuple[ViewScaling, ...]
-    ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...], list[CompressedFeatures | None]]:
-        """The matrices to solve on, the finished scalings, and the ways back to features."""
+    ) -> tuple[SmallProblem, list[CompressedFeatures | None]]:
+        """What to solve on, and each view's way back from compressed features."""
         unchanged: list[CompressedFeatures | None] = [None] * len(data.views)
         if self.plan_.route == "compressed":
-            return *compress_samples(data, scalings, unit_norm=self.unit_norm), unchanged
+            return compress_samples(data, scalings, unit_norm=self.unit_norm), unchanged
         left = self.plan_.route == "left"
         dtype = np.dtype(np.float64) if left else None
         matrices, scalings = scaled_views(data, scalings, unit_norm=self.unit_norm, dtype=dtype)
         if not left:
-            return matrices, scalings, unchanged
+            return SmallProblem(matrices, data.available, scalings), unchanged
         back = [compress_features(X) if X.shape[1] > X.shape[0] else None for X in matrices]
         small = tuple(
             X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
         )
-        return small, scalings, back
+        return SmallProblem(small, data.available, scalings), back
 
     def _start_directions(
         self, data: MultiViewData, expand: list[CompressedFeatures | None], seed: int
@@ -421,15 +433,15 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         ]
 
     def _keep(self, solution: Solution, expand: list[CompressedFeatures | None]) -> None:
-        def to_features(parts: Sequence[Array]) -> list[Array]:
-            return [
-                part if way is None else way.expand(part)
-                for part, way in zip(parts, expand, strict=True)
-            ]
-
         self.view_weights_ = solution.weights
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.anchors_ = list(solution.anchors)
-        self.bases_ = to_features(solution.bases)
-        self.projections_ = to_features(solution.maps) if solution.maps else []
+        self.bases_ = [
+            Z if way is None else way.expand(Z)
+            for Z, way in zip(solution.bases, expand, strict=True)
+        ]
+        trace = solution.trace
+        if trace is not None and any(expand):
+            trace = trace.in_features([None if way is None else way.expand for way in expand])
+        self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)

@@ -12,6 +12,9 @@ WELL_CONDITIONED = 1e-6
 DENSE_SPECTRUM = 600
 """Shorter side up to which a view's leading singular vectors come from a full decomposition."""
 
+DENSE_PART = 2**24
+"""Most entries of a dense part of something that must not become dense as a whole."""
+
 
 def polar(B: Array) -> tuple[Array, Array]:
     """Polar factor of a long matrix with full column rank, and the map to it.
@@ -59,15 +62,25 @@ def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
     if min(X.shape) > DENSE_SPECTRUM:
         omega = np.random.default_rng(0).standard_normal((X.shape[1], limit + 20))
         X = times(X, omega)
-    squares = eigh(shorter_gram(X), eigvals_only=True)
+    squares = eigh(_shorter_gram(X), eigvals_only=True)
     return min(limit, int(np.sum(squares > tolerance**2 * squares[-1])))
 
 
-def shorter_gram(X: Matrix) -> Array:
-    """``X'X`` or ``XX'``, whichever is smaller; in float64."""
+def gram(X: Matrix) -> Array:
+    """``X'X`` in float64; what is not an array is never made dense as a whole."""
+    if isinstance(X, np.ndarray):
+        return times(X.T, X)
     n, d = X.shape
-    Y, width = (X, d) if d <= n else (X.T, n)
-    return times(Y.T, Y if isinstance(Y, np.ndarray) else times(Y, np.eye(width)))
+    G = np.empty((d, d))
+    step = max(1, DENSE_PART // n)
+    for start in range(0, d, step):
+        columns = slice(start, min(start + step, d))
+        G[:, columns] = times(X.T, times(X, np.eye(d)[:, columns]))
+    return G
+
+
+def _shorter_gram(X: Matrix) -> Array:
+    return gram(X if X.shape[1] <= X.shape[0] else X.T)
 
 
 def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
@@ -79,7 +92,7 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
         _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
         order = np.argsort(-s)
         return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
-    squares, vectors = eigh(shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
+    squares, vectors = eigh(_shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
     s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
     leading = vectors[:, ::-1]
     return (leading if d <= n else times(X.T, leading) / s), s

@@ -15,7 +15,6 @@ makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +22,9 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from anchorview._typing import Array, Matrix
-from anchorview.blocks import map_blocks
+from anchorview.blocks import for_blocks, map_blocks
 from anchorview.linalg import squared_norm
-from anchorview.views import MultiViewData, dense_rows
+from anchorview.views import MultiViewData, RowBlock, dense_rows
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
@@ -102,11 +101,14 @@ def fit_scalings(
         return tuple(ViewScaling(unit_first=method == "unit") for _ in data.views)
     unit_first = method == "unit-center"
 
-    def work(rows: slice) -> list[_Moments]:
-        return [_moments(dense_rows(view, rows), unit_first) for view in data.views]
+    def work(block: RowBlock) -> list[_Moments]:
+        return [_moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views]
 
-    parts = map_blocks(work, data.blocks(block_rows), len(data), "scaling")
-    totals = reduce(lambda a, b: [_merge(x, y) for x, y in zip(a, b, strict=True)], parts)
+    found: dict[int, _Moments] = {}
+    for block, parts in map_blocks(work, data.blocks(block_rows), "scaling"):
+        for p, part in zip(block.views, parts, strict=True):
+            found[p] = _merge(found[p], part) if p in found else part
+    totals = [found[p] for p in range(len(data.views))]
     if unit_first:
         return tuple(ViewScaling(unit_first=True, center=moments.mean) for moments in totals)
     return tuple(
@@ -124,15 +126,16 @@ def _deviation(moments: _Moments) -> Array:
     return deviation
 
 
-def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], rows: slice) -> Array:
-    """Scaled rows of all views side by side."""
-    block = np.empty((rows.stop - rows.start, data.shape[1]), dtype=data.dtype)
+def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:
+    """Scaled rows of the block's views side by side."""
+    width = sum(data.n_features_per_view[p] for p in block.views)
+    scaled = np.empty((block.size, width), dtype=data.dtype)
     start = 0
-    for view, scaling in zip(data.views, scalings, strict=True):
-        stop = start + view.shape[1]
-        scaling.apply(dense_rows(view, rows), block[:, start:stop])
+    for p in block.views:
+        stop = start + data.n_features_per_view[p]
+        scalings[p].apply(dense_rows(data.views[p], block.rows), scaled[:, start:stop])
         start = stop
-    return block
+    return scaled
 
 
 def scaled_views(
@@ -142,7 +145,7 @@ def scaled_views(
     unit_norm: bool,
     dtype: "np.dtype[Any] | None" = None,
 ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
-    """Every view scaled as a whole, and the scalings with their norms.
+    """Every view scaled as a whole, rows without the view zero, and the scalings with their norms.
 
     A dense view is copied, a sparse one is wrapped in an operator. `dtype` overrides the precision
     of the copies.
@@ -183,13 +186,13 @@ def _scaled_dense(
     data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]"
 ) -> Array:
     view = data.views[p]
-    out = np.empty(view.shape, dtype=dtype)
+    out = np.zeros(view.shape, dtype=dtype)
 
-    def work(rows: slice) -> None:
-        scaling.apply(view[rows], out[rows])
+    def work(block: RowBlock) -> None:
+        rows = view[block.rows]
+        out[block.rows] = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
 
-    for _ in map_blocks(work, data.blocks(), len(data), "scaling"):
-        pass
+    for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
     return out
 
 
@@ -203,23 +206,25 @@ class ScaledSparse(LinearOperator):
         self.X = X
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
         self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
-        self.rows = np.ones(n)
-        self.shift_rows = np.ones(n)
+        has = np.ones(n) if data.available is None else data.available[:, p].astype(float)
+        self.rows = has
+        self.shift_rows = has.copy()
         if scaling.unit_first:
-            self.rows = _reciprocal(sparse.linalg.norm(X, axis=1), self.rows)
-        blocks = map_blocks(self._row_squares, data.blocks(), n, "scaling")
-        squares = np.concatenate(list(blocks))
+            self.rows = has * _reciprocal(sparse.linalg.norm(X, axis=1), has)
+        squares = np.empty(n)
+
+        def measure(block: RowBlock) -> None:
+            scaled = self.dense_rows(block.rows)
+            squares[block.rows] = np.einsum("ij,ij->i", scaled, scaled)
+
+        for_blocks(measure, data.blocks(), "scaling")
         if scaling.unit_last:
             inverse = _reciprocal(np.sqrt(squares), squares)
             self.rows, self.shift_rows = inverse, inverse.copy()
             squares = squares * inverse**2
         self.squared_norm = float(squares.sum())
 
-    def _row_squares(self, rows: slice) -> Array:
-        block = self.dense_rows(rows)
-        return np.einsum("ij,ij->i", block, block)
-
-    def dense_rows(self, rows: slice) -> Array:
+    def dense_rows(self, rows: slice | Array) -> Array:
         """Some scaled rows, dense."""
         block = self.X[rows].toarray()
         block *= self.rows[rows, None]

@@ -10,9 +10,13 @@ basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph i
 drawing all the weight. It is a constant inside the objective, so every step stays an exact
 minimiser and the objective never increases.
 
+Samples may lack views. The fit then counts available rows only, and the missing rows of a view are
+completed by the model, ``H_p Z_p'``, after every iteration: a majorisation, so the objective still
+never increases.
+
 Every start lies in the column space of the views and every step stays in it, so ``S`` is linear in
-the data, ``S = sum_p X_p W_p``, and the maps ``W_p`` follow from the steps themselves. They embed
-new samples, and they carry a solution found on compressed data back to all samples.
+the data. The :class:`~anchorview.trace.Trace` of the steps embeds new samples, and it carries a
+solution found on compressed data back to all samples.
 """
 
 from collections.abc import Sequence
@@ -24,8 +28,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from anchorview._typing import Array, Matrix
+from anchorview.filled import FilledView
 from anchorview.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
 from anchorview.progress import report
+from anchorview.trace import Start, Step, Trace
 
 Init = Literal["gcca", "random", "identity"]
 
@@ -55,8 +61,8 @@ class Solution:
     """The objective at the start and after every iteration."""
     converged: bool
     """Whether the last change of the objective was below the tolerance."""
-    maps: tuple[Array, ...]
-    """W_p, d_p x l, with S = sum_p X_p W_p; empty for the ablations."""
+    trace: Trace | None
+    """How any sample gets its row of S; None for the ablations."""
 
     @property
     def n_iter(self) -> int:
@@ -86,6 +92,8 @@ class AlternatingSolver:
     directions : sequence of arrays (d_p, m_p), optional
         The start's directions, for views whose coordinates are not the features for which
         :func:`plain_directions` gives them.
+    available : array (n, n_views) of bool, optional
+        Which samples have which view; a view is zero in the rows of samples that lack it.
 
     Examples
     --------
@@ -94,7 +102,8 @@ class AlternatingSolver:
     >>> rng = np.random.default_rng(0)
     >>> X = [rng.standard_normal((30, 6)), rng.standard_normal((30, 5))]
     >>> solution = AlternatingSolver(X, n_anchors=2, n_components=[3, 2]).run()
-    >>> bool(np.allclose(solution.graph, sum(x @ w for x, w in zip(X, solution.maps))))
+    >>> W = solution.trace.maps(views=[0, 1])
+    >>> bool(np.allclose(solution.graph, np.hstack(X) @ W))
     True
     """
 
@@ -108,12 +117,26 @@ class AlternatingSolver:
         init: Init = "gcca",
         seed: int = 0,
         directions: Sequence[Array] | None = None,
+        available: Array | None = None,
     ) -> None:
-        self.views = views
         self.beta = beta
+        self.views = list(views)
+        if available is not None:
+            lacking = [np.flatnonzero(~column) for column in available.T]
+            self.views = [
+                FilledView(X, rows) if len(rows) else X
+                for X, rows in zip(views, lacking, strict=True)
+            ]
+        n_available = np.full(views[0].shape[0], len(views))
+        if available is not None:
+            n_available = available.sum(axis=1)
         self.squared_norms = np.array([squared_norm(X) for X in views])
-        self.H, self.S, self.W = start(views, n_anchors, n_components, init, seed, directions)
-        self.Z = [times(X.T, H) for X, H in zip(views, self.H, strict=True)]
+        self.H, self.S, self.first = start(
+            self.views, n_anchors, n_components, init, seed, directions, 1 / n_available
+        )
+        self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
+        self.steps: list[Step] = []
+        self.fill_step()
         self.anchor_step()
         self.weight_step()
 
@@ -123,6 +146,7 @@ class AlternatingSolver:
         converged = False
         while not converged and len(objective) <= max_iter:
             self.representation_step()
+            self.fill_step()
             self.graph_step()
             self.anchor_step()
             self.weight_step()
@@ -137,40 +161,41 @@ class AlternatingSolver:
             weights=self.a,
             objective=np.array(objective),
             converged=converged,
-            maps=tuple(self.W),
+            trace=self.trace(),
         )
 
     def objective(self) -> float:
         """Value of the objective at the present state."""
         return float(0.5 * self.a**2 @ self.residuals - self.beta * self.alignment)
 
+    def trace(self) -> Trace | None:
+        """What was done so far, to be done to other samples."""
+        return Trace(self.beta, self.first, tuple(self.steps))
+
     def representation_step(self) -> None:
         """``H_p = polar(a_p^2 X_p Z_p + beta S A_p')``, then ``Z_p = X_p'H_p``."""
-        self._from_data: list[Array] = []
-        self._to_H: list[Array] = []
+        self.used = (self.a, tuple(self.Z), tuple(self.A))
+        self.M: list[Array] = []
         for p, X in enumerate(self.views):
-            weight = self.a[p] ** 2
-            self.H[p], M = polar(weight * times(X, self.Z[p]) + self.beta * self.pull(p))
-            self._from_data.append(weight * (self.Z[p] @ M))
-            self._to_H.append(M)
+            projected = self.a[p] ** 2 * times(X, self.Z[p])
+            self.H[p], M = polar(projected + self.beta * self.pull(p))
             self.Z[p] = times(X.T, self.H[p])
+            self.M.append(M)
 
     def pull(self, p: int) -> Array:
         """Gradient of the alignment with respect to ``H_p``: ``S A_p'``."""
         return self.S @ self.A[p].T
 
-    def graph_step(self) -> None:
-        """``S = polar(sum_p H_p A_p)``, and its maps.
+    def fill_step(self) -> None:
+        """Missing rows of ``X_p`` become those of ``H_p Z_p'``."""
+        for X, H, Z in zip(self.views, self.H, self.Z, strict=True):
+            if isinstance(X, FilledView):
+                X.fill(H[X.missing], Z)
 
-        With ``H_p = (a_p^2 X_p Z_p + beta S A_p') M_p`` and ``S_new = sum_p H_p A_p T``,
-        ``W_p_new = (a_p^2 Z_p M_p A_p + W_p beta sum_q A_q'M_q A_q) T``.
-        """
+    def graph_step(self) -> None:
+        """``S = polar(sum_p H_p A_p)``."""
         self.S, T = polar(self._graph_target())
-        back = self.beta * sum(A.T @ M @ A for A, M in zip(self.A, self._to_H, strict=True))
-        self.W = [
-            (direct @ A + W @ back) @ T
-            for direct, A, W in zip(self._from_data, self.A, self.W, strict=True)
-        ]
+        self.steps.append(Step(*self.used, tuple(self.M), T))
 
     def _graph_target(self) -> Array:
         return reduce(np.add, (H @ A for H, A in zip(self.H, self.A, strict=True)))
@@ -182,10 +207,15 @@ class AlternatingSolver:
         self.alignment = sum(norm for _, norm in factors)
 
     def weight_step(self) -> None:
-        """``a_p`` proportional to ``1/r_p`` with ``r_p = ||X_p||^2 - ||Z_p||^2 + floor_p``."""
-        explained = np.array([np.sum(Z**2) for Z in self.Z])
-        unexplained = np.maximum(self.squared_norms - explained, 0)
-        self.residuals = unexplained + RESIDUAL_FLOOR * self.squared_norms
+        """``a_p`` proportional to ``1/r_p``, ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``.
+
+        Where no row is missing, the first part is ``||X_p||^2 - ||Z_p||^2``.
+        """
+        unexplained = [
+            X.residual(H, Z) if isinstance(X, FilledView) else norm - np.sum(Z**2)
+            for X, H, Z, norm in zip(self.views, self.H, self.Z, self.squared_norms, strict=True)
+        ]
+        self.residuals = np.maximum(unexplained, 0) + RESIDUAL_FLOOR * self.squared_norms
         inverse = 1 / self.residuals
         self.a = inverse / inverse.sum()
 
@@ -208,21 +238,38 @@ def start(
     init: Init,
     seed: int,
     directions: Sequence[Array] | None,
-) -> tuple[list[Array], Array, list[Array]]:
-    """First ``H_p``, ``S`` and maps: ``H_p = polar(X_p D_p)``, ``S = polar(sum_p H_p N_p)``."""
-    if init == "gcca":
-        spectra = [leading_directions(X, m) for X, m in zip(views, n_components, strict=True)]
-        D: Sequence[Array] = [V for V, _ in spectra]
-    else:
-        widths = [X.shape[1] for X in views]
-        D = directions or plain_directions(init, widths, n_components, seed)
-    factors = [polar(times(X, direction)) for X, direction in zip(views, D, strict=True)]
-    H = [factor for factor, _ in factors]
+    row_weights: Array,
+) -> tuple[list[Array], Array, Start]:
+    """First ``H_p`` and ``S``, and how any sample gets them.
 
+    ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p H_p N_p)``, rows weighted by the inverse number
+    of views that a sample has. Missing rows are then filled by regression on ``S`` and the ``H_p``
+    found again.
+    """
+    if init != "gcca" and directions is None:
+        directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
+
+    def represent() -> tuple[list[Array], list[Array], list[Array]]:
+        """Representations, maps to them, and strengths of their columns."""
+        H, K, strengths = [], [], []
+        for p, (X, m) in enumerate(zip(views, n_components, strict=True)):
+            if directions is None:
+                D, s = leading_directions(X, m)
+                strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
+            else:
+                D = directions[p]
+            factor, M = polar(times(X, D))
+            # The polar factor of a deficient matrix leaves the span of the data.
+            _require_in_span(factor, times(X, D @ M), f"view {p}", "n_components", init)
+            H.append(factor)
+            K.append(D @ M)
+        return H, K, strengths
+
+    H, K, strengths = represent()
     if init == "gcca":
         # MAXVAR generalised CCA: leading left singular vectors of the stacked, weighted H_p.
-        strengths = [np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)) for _, s in spectra]
         stacked = np.hstack([h * w for h, w in zip(H, strengths, strict=True)])
+        stacked *= np.sqrt(row_weights)[:, None]
         width = stacked.shape[1]
         _, U = eigh(stacked.T @ stacked, subset_by_index=(width - n_anchors, width - 1))
         N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
@@ -231,15 +278,18 @@ def start(
         N = [rng.standard_normal((m, n_anchors)) for m in n_components]
     else:
         N = [np.eye(m, n_anchors) for m in n_components]
-    S, T = polar(reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True))))
+    mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
+    S, T = polar(row_weights[:, None] * mixed)
+    _require_in_span(S, row_weights[:, None] * (mixed @ T), "the anchor graph", "n_anchors", init)
+    to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
 
-    # A polar factor of a deficient matrix leaves the span of the data, and with it the theory.
-    for p, (direction, (h, M)) in enumerate(zip(D, factors, strict=True)):
-        _require_in_span(h, times(views[p], direction @ M), f"view {p}", "n_components", init)
-    W = [d @ (M @ mixing @ T) for d, (_, M), mixing in zip(D, factors, N, strict=True)]
-    spanned = reduce(np.add, (times(X, w) for X, w in zip(views, W, strict=True)))
-    _require_in_span(S, spanned, "the anchor graph", "n_anchors", init)
-    return H, S, W
+    for X in views:
+        if isinstance(X, FilledView):
+            X.fill_by_regression(S)
+    fill = tuple(X.Y if isinstance(X, FilledView) else times(X.T, S) for X in views)
+    if any(isinstance(X, FilledView) for X in views):
+        H, K, _ = represent()
+    return H, S, Start(to_graph, fill, tuple(K))
 
 
 def _require_in_span(factor: Array, spanned: Array, what: str, parameter: str, init: Init) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
+from anchorview import MultiViewData
 from anchorview.datasets import DataFileError, ViewFile, read_views
 
 RNG = np.random.default_rng(0)
@@ -307,6 +308,7 @@ def test_matlab73_without_h5py(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "anchorview.datasets._matlab73", raising=False)
     with pytest.raises(ImportError, match=r'pip install "anchorview\[hdf5\]"'):
         read_views(tmp_path / "data.mat")
+    error_of(tmp_path / "data.mat")
 
 
 # Labels.
@@ -398,6 +400,174 @@ def test_labels_of_another_length(tmp_path):
     assert "11 labels do not fit the views: a 12 x 5, b 12 x 20" in error_of(tmp_path / "data.npz")
 
 
+# Samples that lack views.
+
+MASK = np.ones((12, 2), dtype=bool)
+MASK[[0, 5], 0] = MASK[[3, 4], 1] = False
+
+
+def test_complete_views_have_no_mask(saved):
+    data = read_views(saved)
+    assert data.available is None
+    assert data.sample_ids is None
+
+
+@pytest.mark.parametrize(
+    "name", ["available", "availability", "MASK", "index", "Ind", "indicator", "presence"]
+)
+def test_names_of_masks(tmp_path, name):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, y=LABELS, **{name: MASK})
+    data = read_views(tmp_path / "data.npz")
+    assert list(data.views) == ["a", "b"]
+    np.testing.assert_array_equal(data.available, MASK)
+    assert data.available.dtype == bool
+    assert_same(data.views["a"], TALL)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        pytest.param(MASK.T, id="transposed"),
+        pytest.param(MASK.astype(np.float32), id="float"),
+        pytest.param(MASK.astype(np.uint8), id="integer"),
+    ],
+)
+def test_forms_of_masks(tmp_path, mask):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, mask=mask)
+    np.testing.assert_array_equal(read_views(tmp_path / "data.npz").available, MASK)
+
+
+def test_mask_of_ones_is_none(tmp_path):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, mask=np.ones_like(MASK))
+    data = read_views(tmp_path / "data.npz")
+    assert data.available is None
+    assert list(data.views) == ["a", "b"]
+
+
+def test_mask_and_views_with_samples_in_columns(tmp_path):
+    np.savez(tmp_path / "data.npz", a=TALL.T, b=WIDE.T, y=LABELS, mask=MASK.T)
+    data = read_views(tmp_path / "data.npz")
+    assert_same(data.views["b"], WIDE)
+    np.testing.assert_array_equal(data.available, MASK)
+
+
+@pytest.mark.parametrize("save", [save_matlab5, save_matlab73], ids=["mat", "mat 7.3"])
+@pytest.mark.parametrize("form", [np.asarray, np.transpose, sparse.csc_array])
+def test_masks_in_matlab(tmp_path, save, form):
+    mask = form(MASK.astype(float))
+    save(tmp_path / "data.mat", {"X": [TALL, WIDE], "Y": LABELS[:, None], "index": mask})
+    np.testing.assert_array_equal(read_views(tmp_path / "data.mat").available, MASK)
+
+
+def test_matlab_vectors_are_no_masks(tmp_path):
+    order, some = np.arange(12.0)[None, :], MASK[:, :1].astype(float)
+    save_matlab5(tmp_path / "data.mat", {"X": [TALL, WIDE], "ind": order, "index": some})
+    assert read_views(tmp_path / "data.mat").available is None
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(WIDE[:, :2], id="not binary"),
+        pytest.param((WIDE > 0).astype(np.uint8), id="not as wide as there are views"),
+    ],
+)
+def test_view_with_the_name_of_a_mask(tmp_path, index):
+    np.savez(tmp_path / "data.npz", a=TALL, index=index, z=WIDE)
+    data = read_views(tmp_path / "data.npz")
+    assert list(data.views) == ["a", "index", "z"]
+    assert_same(data.views["index"], index)
+    assert data.available is None
+
+
+def test_only_view_with_the_name_of_a_mask(tmp_path):
+    np.savez(tmp_path / "data.npz", mask=MASK)
+    assert_same(read_views(tmp_path / "data.npz").views["mask"].astype(int), MASK.astype(int))
+
+
+def test_mask_beside_a_view_with_the_name_of_a_mask(tmp_path):
+    np.savez(tmp_path / "data.npz", a=TALL, index=WIDE, mask=MASK)
+    data = read_views(tmp_path / "data.npz")
+    assert list(data.views) == ["a", "index"]
+    np.testing.assert_array_equal(data.available, MASK)
+
+
+def test_mask_that_leaves_out_a_view_with_the_name_of_a_mask(tmp_path):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, index=WIDE > 0, mask=MASK)
+    assert "'mask' is named like an index" in error_of(tmp_path / "data.npz")
+    assert "12 x 3" in error_of(tmp_path / "data.npz")
+
+
+@pytest.mark.parametrize("mask", [MASK[:11], np.ones((1, 7)), MASK[:5].T])
+def test_binary_mask_of_another_shape(tmp_path, mask):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, mask=mask)
+    message = error_of(tmp_path / "data.npz")
+    assert "'mask' is named like an index of which samples have which views" in message
+    assert "is not 12 x 2 (samples x views) of zeros and ones" in message
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        pytest.param(MASK + 1.0, id="not binary"),
+        pytest.param(np.where(MASK, 1.0, np.nan), id="NaN"),
+        pytest.param(MASK[:, [0, 1, 1]].astype(float), id="too wide"),
+        pytest.param(MASK[:7].astype(float), id="too short"),
+    ],
+)
+def test_what_is_nearly_a_mask_beside_a_cell_of_views(tmp_path, mask):
+    save_matlab5(tmp_path / "data.mat", {"X": [TALL, WIDE], "index": mask})
+    assert "'index' is named like an index" in error_of(tmp_path / "data.mat")
+
+
+def test_what_is_nothing_like_a_mask_beside_a_cell_of_views(tmp_path):
+    save_matlab5(tmp_path / "data.mat", {"X": [TALL, WIDE], "index": WIDE})
+    assert read_views(tmp_path / "data.mat").available is None
+
+
+def test_several_masks(tmp_path):
+    np.savez(tmp_path / "data.npz", a=TALL, b=WIDE, mask=MASK, index=~MASK)
+    assert "'mask' and 'index' all look like" in error_of(tmp_path / "data.npz")
+
+
+def test_zero_rows_count_only_if_asked(tmp_path):
+    dense, stored = WIDE * MASK[:, :1], sparse.csr_array(np.ones((12, 4)))
+    # Stored zeros are zeros too.
+    stored.data.reshape(12, 4)[~MASK[:, 1]] = 0
+    assert stored.nnz == 48
+    save_matlab5(tmp_path / "data.mat", {"X": [dense, stored]})
+    assert read_views(tmp_path / "data.mat").available is None
+    data = read_views(tmp_path / "data.mat", zero_rows_missing=True)
+    np.testing.assert_array_equal(data.available, MASK)
+
+
+def test_rows_of_nan_stay_and_are_marked(tmp_path):
+    gappy = np.where(MASK[:, :1], WIDE, np.nan)
+    gappy[7, 0] = np.nan
+    np.savez(tmp_path / "data.npz", a=gappy, b=TALL)
+    data = read_views(tmp_path / "data.npz")
+    np.testing.assert_array_equal(data.views["a"], gappy)
+    np.testing.assert_array_equal(data.available, MASK | [False, True])
+
+
+def test_all_signs_of_missing_add_up(tmp_path):
+    gappy, zero = WIDE.copy(), np.ones((12, 3), dtype=np.int8)
+    gappy[9], zero[10] = np.nan, 0
+    np.savez(tmp_path / "data.npz", a=gappy, b=zero, mask=MASK)
+    expected = MASK.copy()
+    expected[9, 0] = expected[10, 1] = False
+    data = read_views(tmp_path / "data.npz", zero_rows_missing=True)
+    np.testing.assert_array_equal(data.available, expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
+def test_incomplete_views_become_multiview_data(tmp_path, form):
+    save_matlab5(tmp_path / "data.mat", {"X": [form(TALL), WIDE], "mask": MASK.astype(float)})
+    file = read_views(tmp_path / "data.mat")
+    data = MultiViewData(file.views, available=file.available)
+    np.testing.assert_array_equal(data.available, MASK)
+
+
 # What is not a file of views.
 
 
@@ -405,14 +575,21 @@ def test_missing_file(tmp_path):
     assert "no such file" in error_of(tmp_path / "none.npz")
 
 
-def test_directory(tmp_path):
-    assert "is a directory" in error_of(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["data.csv", "data"])
+@pytest.mark.parametrize("name", ["data.txt", "data"])
 def test_unknown_type(tmp_path, name):
     (tmp_path / name).write_text("1,2\n3,4\n")
     assert "unknown file type" in error_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.PARQUET"])
+def test_single_table(tmp_path, name):
+    (tmp_path / name).write_text("id,a\n1,2\n")
+    assert "into a folder" in error_of(tmp_path / name)
+
+
+def test_single_modality(tmp_path):
+    (tmp_path / "data.h5ad").touch()
+    assert "save that as .h5mu" in error_of(tmp_path / "data.h5ad")
 
 
 @pytest.mark.parametrize("name", ["data.npz", "data.mat"])

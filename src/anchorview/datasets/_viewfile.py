@@ -1,0 +1,161 @@
+"""What is read from a file or folder of views, and the errors if it cannot be."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+# In quotes: older SciPy's sparse arrays take no type parameters at run time.
+View: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | pd.DataFrame"
+Target: TypeAlias = "NDArray[Any] | pd.Series[Any] | None"
+
+#: Names of labels in any case, most telling first.
+LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
+
+
+class DataFileError(ValueError):
+    """A file of views that cannot be used; the message says what was found and what to do."""
+
+
+class MissingPackageError(DataFileError, ImportError):
+    """A file that needs an optional package; the message says how to install it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ViewFile:
+    """What a file or folder of views holds.
+
+    ``MultiViewData(file.views, available=file.available)`` takes it over whole.
+
+    Attributes
+    ----------
+    views : dict of str to array, csr_array or DataFrame of shape (n_samples, n_features)
+        The views by name, all with the same samples in the same order. They keep the file's
+        number types, but integers become floats where NaN has to mark a missing sample. Views
+        are DataFrames where the file names samples and the view is dense.
+    target : array or Series of shape (n_samples,), or None
+        The labels, int64 or strings; None if the file has none. A Series, with the sample ids as
+        its index, where the file names samples.
+    path : Path
+        Where it was read from.
+    sample_ids : pandas.Index or None
+        The names of the samples; None if the file does not name them.
+    available : array of bool of shape (n_samples, n_views), or None
+        Which views each sample has; None if every sample has every view. What a view holds for a
+        sample that does not have it means nothing.
+    """
+
+    views: dict[str, View]
+    target: Target
+    path: Path
+    sample_ids: "pd.Index[Any] | None" = None
+    available: "NDArray[np.bool_] | None" = None
+
+
+def one_line(error: BaseException) -> str:
+    """Text of an error without line breaks."""
+    return " ".join(str(error).split())
+
+
+def natural(name: str) -> list[str | int]:
+    """Sort key that orders numbers within names by value: view_2 before view_10."""
+    # Splitting at digits alternates text and number, so like is compared with like.
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))]
+
+
+def is_label_name(name: str) -> bool:
+    """Whether what has this name is labels, never a view."""
+    return name.lower() in LABEL_NAMES
+
+
+def label_vector(value: object) -> NDArray[Any] | None:
+    """Labels as a 1-D vector of int64 or strings; None if the value cannot be that."""
+    if isinstance(value, list):
+        # Some files repeat the labels for each view.
+        copies = [label_vector(item) for item in value]
+        if not copies or any(not _same(copies[0], other) for other in copies):
+            return None
+        return copies[0]
+    if not isinstance(value, np.ndarray) or value.size == 0:
+        return None
+    if value.size != max(value.shape, default=0):
+        return None
+    vector = value.ravel()
+    if vector.dtype.kind == "U":
+        return vector
+    if vector.dtype.kind == "f":
+        vector = vector.astype(np.float64)
+        # Beyond 2**53 a float does not tell neighbouring integers apart.
+        if not (np.all(np.abs(vector) < 2**53) and np.all(vector % 1 == 0)):
+            return None
+    return vector.astype(np.int64) if vector.dtype.kind in "biuf" else None
+
+
+def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    return first is not None and second is not None and np.array_equal(first, second)
+
+
+def named_target(values: "pd.Series[Any]", ids: "pd.Index[Any]", source: str) -> "pd.Series[Any]":
+    """Labels by sample id, for exactly these samples, as int64 or strings.
+
+    Parameters
+    ----------
+    values : Series
+        Labels by unique sample id; those of other samples are left out.
+    ids : Index
+        The samples.
+    source : str
+        What messages call the place of the labels.
+    """
+    found = values.reindex(ids)
+    missing = found.isna().to_numpy()
+    if missing.any():
+        raise DataFileError(
+            f"{source} has no class for the sample {str(ids[missing][0])!r}. Add it, or take the "
+            "labels away."
+        )
+    plain = np.asarray(found.tolist())
+    labels = label_vector(plain)
+    if labels is None:
+        raise DataFileError(
+            f"{source} holds classes that are not whole numbers or strings. Encode them."
+        )
+    return pd.Series(labels, index=ids, name=values.name)
+
+
+def availability(
+    views: dict[str, View], given: "NDArray[np.bool_] | None", zero_rows_missing: bool
+) -> "NDArray[np.bool_] | None":
+    """Which samples have which views, from what is given and what the rows hold.
+
+    Parameters
+    ----------
+    views : dict of str to view
+        All views of the same samples.
+    given : array of bool of shape (n_samples, n_views), or None
+        What the file says itself.
+    zero_rows_missing : bool
+        Whether rows of zeros count as missing, as rows of NaN always do.
+
+    Returns
+    -------
+    array of bool of shape (n_samples, n_views), or None
+        None if every sample has every view.
+    """
+    n_samples = next(iter(views.values())).shape[0]
+    available = np.ones((n_samples, len(views)), dtype=bool) if given is None else given.copy()
+    for p, view in enumerate(views.values()):
+        values = view.to_numpy() if isinstance(view, pd.DataFrame) else view
+        if zero_rows_missing:
+            # A sparse matrix may store zeros, so counting its entries would not do.
+            available[:, p] &= values.astype(bool).sum(axis=1) > 0
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            # The first column rules out nearly all rows, so the rest is rarely looked at.
+            suspects = np.flatnonzero(np.isnan(values[:, 0]))
+            available[suspects[np.isnan(values[suspects]).all(axis=1)], p] = False
+    return None if available.all() else available

@@ -1,0 +1,248 @@
+"""The door: views in any form become aligned matrices, or an error that says what to do."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from anchorview._typing import Array, Matrix
+from anchorview.mudata import is_mudata, views_from_mudata
+
+
+def read_input(
+    X: Any, given: Any
+) -> "tuple[tuple[Matrix, ...], tuple[str, ...], Array | None, pd.Index[Any] | None]":
+    """Views, names, availability (None if complete) and sample ids of any accepted input."""
+    if is_mudata(X):
+        X, present = views_from_mudata(X)
+        given = present if given is None else present & np.asarray(given, bool)
+    names, raw = _split_into_views(X)
+    labels = [view_label(p, name) for p, name in enumerate(names)]
+    sample_ids, aligned = _align(raw, labels)
+    matrices = [
+        None if view is None else _as_matrix(view, label)
+        for view, label in zip(aligned, labels, strict=True)
+    ]
+    n = _common_length(matrices, labels)
+    available = np.ones((n, len(names)), bool) if given is None else np.array(given, dtype=bool)
+    if available.shape != (n, len(names)):
+        raise ValueError(
+            f"available has shape {available.shape}, but there are {n} samples in {len(names)} "
+            "views: it needs one row a sample and one column a view."
+        )
+    for p, (matrix, label) in enumerate(zip(matrices, labels, strict=True)):
+        if matrix is None:
+            available[:, p] = False
+        else:
+            available[:, p] &= _finite_rows(matrix, available[:, p], label, sample_ids)
+    require_some_view(available, sample_ids)
+    empty = sparse.csr_array((n, 1), dtype=np.float32)
+    views = tuple(empty if matrix is None else matrix for matrix in matrices)
+    return views, names, unless_all(available), sample_ids
+
+
+def unless_all(available: Array) -> Array | None:
+    """Availability, or None if it is complete."""
+    return None if available.all() else available
+
+
+def view_label(p: int, name: str) -> str:
+    """Return how messages name a view: by position and, if it has one, name."""
+    return f"view {p}" if name == f"view_{p}" else f"view {p} ('{name}')"
+
+
+def _split_into_views(X: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """Names and views of any accepted form of input."""
+    # Sparse comes first: a dok_array is a Mapping.
+    if sparse.issparse(X) or isinstance(X, (np.ndarray, pd.DataFrame)):
+        return ("view_0",), [X]
+    if isinstance(X, Mapping):
+        names, views = tuple(str(name) for name in X), list(X.values())
+        if len(set(names)) < len(names):
+            raise ValueError(f"Two views have the same name among {list(names)}.")
+    elif isinstance(X, (list, tuple)):
+        views = [X] if X and all(_is_row(item) for item in X) else list(X)
+        names = tuple(f"view_{p}" for p in range(len(views)))
+    elif hasattr(X, "__array__"):
+        return ("view_0",), [np.asarray(X)]
+    else:
+        raise TypeError(
+            "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
+            f"matrices, or one of these; got {type(X).__name__}."
+        )
+    if not views:
+        raise ValueError("There are no views: got an empty " + type(X).__name__ + ".")
+    return names, views
+
+
+def _is_row(item: Any) -> bool:
+    """Whether an element of a list is a row of one nested-list view, not a view."""
+    if isinstance(item, (list, tuple)):
+        return not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in item)
+    return isinstance(item, (Number, str))
+
+
+def _align(views: list[Any], labels: Sequence[str]) -> "tuple[pd.Index[Any] | None, list[Any]]":
+    """Bring DataFrames to the union of their samples, in order of first appearance."""
+    frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
+    if not frames:
+        return None, views
+    for p in frames:
+        repeated = views[p].index[views[p].index.duplicated()]
+        if len(repeated):
+            raise ValueError(
+                f"{labels[p]} has the index label {repeated[0]!r} more than once; samples are "
+                "aligned by index, so labels must be unique."
+            )
+    ids = views[frames[0]].index
+    for p in frames[1:]:
+        if not views[p].index.equals(ids):
+            if any(view is not None and q not in frames for q, view in enumerate(views)):
+                raise ValueError(
+                    f"{labels[p]} and {labels[frames[0]]} have different index labels or another "
+                    "order of them, and views without an index cannot follow. Reorder them, or "
+                    "give all views an index."
+                )
+            ids = ids.append(views[p].index[~views[p].index.isin(ids)])
+    aligned = list(views)
+    for p in frames:
+        if not views[p].index.equals(ids):
+            aligned[p] = _numeric_frame(views[p], labels[p]).reindex(ids)
+    return ids, aligned
+
+
+def _as_matrix(view: Any, label: str) -> Matrix:
+    """One view as a 2-D numeric array or CSR matrix, not copied if it can be helped."""
+    if sparse.issparse(view):
+        matrix: Matrix = view.tocsr()
+    elif isinstance(view, pd.DataFrame):
+        matrix = _frame_values(view, label)
+    else:
+        matrix = np.asarray(view)
+    if matrix.dtype.kind == "O":
+        matrix = _from_objects(matrix, label)
+    if matrix.dtype.kind == "c":
+        raise ValueError(f"{label} is complex. Complex data not supported.")
+    if matrix.dtype.kind not in "buif":
+        raise ValueError(
+            f"{label} is not numeric (dtype {matrix.dtype}); encode its columns as numbers."
+        )
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"{label} has {matrix.ndim} dimension(s); Expected 2D array with one row a sample, "
+            "got one of shape "
+            f"{matrix.shape}. Reshape your data, e.g. with view.reshape(-1, 1) for one feature."
+        )
+    n, d = matrix.shape
+    if n == 0:
+        raise ValueError(
+            f"{label} is empty: Found array with 0 sample(s) (shape={matrix.shape}) while a "
+            "minimum of 2 is required."
+        )
+    if d == 0:
+        raise ValueError(
+            f"{label} is empty: 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is "
+            "required."
+        )
+    return matrix
+
+
+def _numeric_frame(frame: pd.DataFrame, label: str) -> pd.DataFrame:
+    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
+        if not (objects or pd.api.types.is_numeric_dtype(dtype)):
+            raise ValueError(
+                f"{label}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers "
+                "or drop it."
+            )
+    return frame
+
+
+def _frame_values(frame: pd.DataFrame, label: str) -> Array:
+    dtypes = _numeric_frame(frame, label).dtypes
+    nullable = any(pd.api.types.is_extension_array_dtype(dtype) for dtype in dtypes)
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
+
+
+def _from_objects(matrix: Array, label: str) -> Array:
+    try:
+        return matrix.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        for position in np.ndindex(matrix.shape):
+            try:
+                float(matrix[position])
+            except (TypeError, ValueError):
+                where = ", ".join(
+                    f"{axis} {i}" for axis, i in zip(("row", "column"), position, strict=False)
+                )
+                # The wording "argument must be ..." is what scikit-learn's own checks look for.
+                raise type(error)(
+                    f"{label}: {where} is {matrix[position]!r}, but every argument must be a "
+                    "string or a number that can be read as float; encode or drop it."
+                ) from error
+        raise
+
+
+def _common_length(matrices: Sequence[Matrix | None], labels: Sequence[str]) -> int:
+    present = [(m, label) for m, label in zip(matrices, labels, strict=True) if m is not None]
+    if not present:
+        raise ValueError("There are no views: all are None.")
+    first, first_label = present[0]
+    for matrix, label in present[1:]:
+        if matrix.shape[0] != first.shape[0]:
+            raise ValueError(
+                f"{first_label} has {first.shape[0]} samples, but {label} has {matrix.shape[0]}. "
+                "All views must describe the same samples, one row each (a list is a list of "
+                "views, not of samples)."
+            )
+    return int(first.shape[0])
+
+
+def _finite_rows(view: Matrix, available: Array, label: str, ids: "pd.Index[Any] | None") -> Array:
+    """Rows that are not missing, i.e. all NaN; anything else that is not finite is an error."""
+    entries = view.data if sparse.issparse(view) else view
+    everything = np.ones(view.shape[0], bool)
+    if entries.dtype.kind != "f":
+        return everything
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves all entries finite, and is several times cheaper than looking.
+        if np.isfinite(np.sum(entries)):
+            return everything
+    if sparse.issparse(view):
+        missing = ~everything
+        positions = np.flatnonzero(~np.isfinite(entries))
+        rows = np.searchsorted(view.indptr, positions, side="right") - 1
+        bad = [(rows[i], view.indices[q], entries[q]) for i, q in enumerate(positions)]
+    else:
+        missing = np.isnan(view).all(axis=1)
+        bad = [(r, c, view[r, c]) for r, c in np.argwhere(~np.isfinite(view) & ~missing[:, None])]
+    for row, column, value in bad:
+        if available[row]:
+            kind = "NaN" if np.isnan(value) else "infinity"
+            sample = "" if ids is None else f" (sample {ids[row]!r})"
+            remedy = (
+                "A sample without this view has NaN in the whole row; otherwise impute the value, "
+                "or drop the row or column."
+                if kind == "NaN"
+                else "Replace the value, or drop the row or column."
+            )
+            raise ValueError(
+                f"{label} contains {kind} at row {row}{sample}, column {column}: Input contains "
+                f"{kind}. {remedy}"
+            )
+    return ~missing
+
+
+def require_some_view(available: Array, ids: "pd.Index[Any] | None") -> None:
+    """Raise if a sample has no view."""
+    nowhere = np.flatnonzero(~available.any(axis=1))
+    if len(nowhere):
+        row = int(nowhere[0])
+        sample = "" if ids is None else f" ({ids[row]!r})"
+        more = f" and {len(nowhere) - 1} more" if len(nowhere) > 1 else ""
+        raise ValueError(
+            f"Sample {row}{sample}{more} has no view at all: every row is missing (NaN). Drop it."
+        )
