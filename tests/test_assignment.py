@@ -51,3 +51,16 @@ def test_normalized_rows():
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0]])
     one_column = np.array([[3.0], [-4.0]])
     np.testing.assert_array_equal(normalized_rows(one_column), one_column)
+
+
+def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
+    embedding, _ = make_embedding(n=3000, k=8, noise=0.5)
+    options = {"method": "kmeans", "normalize": True, "n_init": 8, "seed": 0}
+
+    def inertia():
+        rule, labels = fit_assignment(embedding, 8, **options)
+        return np.sum((normalized_rows(embedding) - rule.centroids[labels]) ** 2)
+
+    whole = inertia()
+    monkeypatch.setattr("anchorview.assignment.SAMPLE", 500)
+    assert inertia() < 1.01 * whole

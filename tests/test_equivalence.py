@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
-from anchorview.compression import compress_samples, group_summaries
+from anchorview.compression import small_problem, summarize_groups
 from anchorview.scaling import SCALINGS, fit_scalings
 from problems import problems
 
@@ -149,12 +149,13 @@ def test_block_size_does_not_matter(problem, block_rows):
     scalings = fit_scalings(data, "zscore-unit", block_rows)
     whole = fit_scalings(data, "zscore-unit", len(data))
     for part, reference in zip(
-        group_summaries(data, scalings, block_rows),
-        group_summaries(data, whole, len(data)),
+        summaries := summarize_groups(data, scalings, block_rows),
+        summarize_groups(data, whole, len(data)),
         strict=True,
     ):
-        np.testing.assert_allclose(part, reference, rtol=1e-9, atol=1e-9)
-    problem = compress_samples(data, scalings, unit_norm=True, block_rows=block_rows)
+        assert part.views == reference.views
+        np.testing.assert_allclose(part.matrix, reference.matrix, rtol=1e-9, atol=1e-9)
+    problem = small_problem(data, summaries, scalings, unit_norm=True)
     norms = [np.linalg.norm(view) for view in problem.views]
     np.testing.assert_allclose(norms, 1)
 

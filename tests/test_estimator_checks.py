@@ -20,8 +20,8 @@ EXPECTED_FAILURES = {
 class TwoViews(DALMC):
     """DALMC on a 2-D array whose columns are halved into two views."""
 
-    def _validate(self, X, *, reset):
-        data = super()._validate(X, reset=reset)
+    def _validate(self, X, **options):
+        data = super()._validate(X, **options)
         (whole,) = data.views
         half = whole.shape[1] // 2
         return MultiViewData([whole[:, :half], whole[:, half:]]) if half > 1 else data

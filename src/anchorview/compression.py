@@ -9,6 +9,7 @@ A view with more features than samples is compressed from the other side: ``X_p 
 orthonormal columns of ``U_p``, found from ``X_p X_p'``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,48 +21,60 @@ from anchorview import linalg
 from anchorview._typing import Array, Matrix
 from anchorview.blocks import map_blocks
 from anchorview.linalg import times
-from anchorview.scaling import ViewScaling, scaled_block, with_unit_norms
-from anchorview.views import Group, MultiViewData, RowBlock
+from anchorview.planning import Route
+from anchorview.scaling import ViewScaling, scaled_block, scaled_views, with_unit_norms
+from anchorview.validation import unless_all
+from anchorview.views import MultiViewData, RowBlock
 
 RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 """Share of a feature's (or sample's) squared length, unexplained by the others, that rounding of
 the products in this precision can fake."""
 
 
-class SmallProblem(NamedTuple):
-    """Scaled views to solve on, which rows of them are there, and the finished scalings."""
+class GroupSummary(NamedTuple):
+    """What the samples of one availability pattern contribute: ``X'X``, or their few rows."""
 
-    views: tuple[Matrix, ...]
-    available: Array | None
-    scalings: tuple[ViewScaling, ...]
+    views: tuple[int, ...]
+    matrix: Array
+    is_gram: bool
+
+    def rows(self, tolerance: float) -> Array:
+        """Pseudo-samples that stand for the group."""
+        return pivoted_cholesky(self.matrix, tolerance)[0].T if self.is_gram else self.matrix
+
+    def feature_squares(self) -> Array:
+        """Squared length of each feature."""
+        if self.is_gram:
+            return np.diag(self.matrix)
+        return np.einsum("ij,ij->j", self.matrix, self.matrix)
 
 
-def compresses(data: MultiViewData, group: Group) -> bool:
-    """Whether a group has more samples than features, so that its Gram matrix is smaller."""
-    return group.size > sum(data.n_features_per_view[p] for p in group.views)
-
-
-def group_summaries(
+def summarize_groups(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block_rows: int | None = None
-) -> list[Array]:
-    """``X'X`` of each group that compresses, the scaled rows of the others; in float64.
+) -> list[GroupSummary]:
+    """Summaries of all groups, in one pass: ``X'X`` where a group has more samples than features.
 
-    Blocks are multiplied in the data's precision.
+    Blocks are multiplied in the data's precision, sums are in float64.
     """
-    small = [not compresses(data, group) for group in data.groups]
+    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
+    large = [group.size > width for group, width in zip(data.groups, widths, strict=True)]
 
     def work(block: RowBlock) -> Array:
         scaled = scaled_block(data, scalings, block)
-        return scaled if small[block.group] else scaled.T @ scaled
+        return scaled.T @ scaled if large[block.group] else scaled
 
-    rows: list[list[Array]] = [[] for _ in small]
-    sums: list[Array | float] = [0.0 for _ in small]
+    sums = [np.zeros((d, d)) if gram else None for d, gram in zip(widths, large, strict=True)]
+    rows: list[list[Array]] = [[] for _ in data.groups]
     for block, part in map_blocks(work, data.blocks(block_rows), "compressing"):
-        if small[block.group]:
+        total = sums[block.group]
+        if total is None:
             rows[block.group].append(part.astype(np.float64))
         else:
-            sums[block.group] += part.astype(np.float64)
-    return [np.vstack(rows[g]) if small[g] else np.asarray(sums[g]) for g in range(len(small))]
+            total += part
+    return [
+        GroupSummary(group.views, np.vstack(few) if total is None else total, total is not None)
+        for group, total, few in zip(data.groups, sums, rows, strict=True)
+    ]
 
 
 def pivoted_cholesky(G: Array, tolerance: float) -> tuple[Array, Array]:
@@ -78,48 +91,6 @@ def pivoted_cholesky(G: Array, tolerance: float) -> tuple[Array, Array]:
     L = np.empty((len(G), rank))
     L[pivots] = np.tril(factor)[:, :rank]
     return L * scale[:, None], pivots[:rank]
-
-
-def compress_samples(
-    data: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    *,
-    unit_norm: bool,
-    block_rows: int | None = None,
-) -> SmallProblem:
-    """Views of pseudo-samples that stand for all samples."""
-    summaries = group_summaries(data, scalings, block_rows)
-    grams = [compresses(data, group) for group in data.groups]
-    tolerance = RANK_TOLERANCE[data.dtype.name]
-    squares = np.zeros(len(data.views))
-    for group, summary, is_gram in zip(data.groups, summaries, grams, strict=True):
-        per_feature = np.diag(summary) if is_gram else np.einsum("ij,ij->j", summary, summary)
-        squares[list(group.views)] += [np.sum(p) for p in split_views(data, group, per_feature)]
-    normed = with_unit_norms(data, scalings, squares.tolist())
-    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    rows = [
-        pivoted_cholesky(summary, tolerance)[0].T if is_gram else summary
-        for summary, is_gram in zip(summaries, grams, strict=True)
-    ]
-
-    total = sum(map(len, rows))
-    views = tuple(np.zeros((total, d)) for d in data.n_features_per_view)
-    available = np.zeros((total, len(views)), bool)
-    start = 0
-    for group, part in zip(data.groups, rows, strict=True):
-        stop = start + len(part)
-        for p, columns in zip(group.views, split_views(data, group, part), strict=True):
-            views[p][start:stop] = columns / norms[p]
-        available[start:stop, list(group.views)] = True
-        start = stop
-    complete = data.available is None
-    return SmallProblem(views, None if complete else available, normed if unit_norm else scalings)
-
-
-def split_views(data: MultiViewData, group: Group, columns: Array) -> list[Array]:
-    """Last axis, over the features of a group's views, split by view."""
-    widths = [data.n_features_per_view[p] for p in group.views]
-    return np.split(columns, np.cumsum(widths)[:-1], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -149,3 +120,79 @@ def compress_features(X: Matrix) -> CompressedFeatures:
     """Compress a scaled view with more features than samples."""
     L, pivots = pivoted_cholesky(linalg.gram(X.T), RANK_TOLERANCE["float64"])
     return CompressedFeatures(X, L, pivots)
+
+
+class SmallProblem(NamedTuple):
+    """Scaled views to solve on, and what leads back from them."""
+
+    views: tuple[Matrix, ...]
+    available: Array | None
+    """Which rows of which view are there; None if all."""
+    scalings: tuple[ViewScaling, ...]
+    """How the views were scaled, norms included."""
+    back: tuple[CompressedFeatures | None, ...]
+    """Views whose coordinates are compressed features."""
+
+    def in_features(self, coefficients: Sequence[Array]) -> list[Array]:
+        """Turn coefficients of each view's coordinates into coefficients of its features."""
+        return [
+            C if way is None else way.expand(C)
+            for C, way in zip(coefficients, self.back, strict=True)
+        ]
+
+
+def pose_problem(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], route: Route, *, unit_norm: bool
+) -> SmallProblem:
+    """Pose the problem in the form to solve: compressed samples, compressed features, or as is."""
+    if route == "compressed":
+        summaries = summarize_groups(data, scalings)
+        return small_problem(data, summaries, scalings, unit_norm=unit_norm)
+    left = route == "left"
+    dtype = np.dtype(np.float64) if left else None
+    matrices, scalings = scaled_views(data, scalings, unit_norm=unit_norm, dtype=dtype)
+    back = tuple(
+        compress_features(X) if left and X.shape[1] > X.shape[0] else None for X in matrices
+    )
+    views = tuple(
+        X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
+    )
+    return SmallProblem(views, data.available, scalings, back)
+
+
+def small_problem(
+    data: MultiViewData,
+    summaries: Sequence[GroupSummary],
+    scalings: tuple[ViewScaling, ...],
+    *,
+    unit_norm: bool,
+) -> SmallProblem:
+    """Views of pseudo-samples that stand for all samples; `data` tells their names and widths."""
+    widths = data.n_features_per_view
+    squares = np.zeros(len(widths))
+    for group in summaries:
+        parts = _split_views(group, group.feature_squares(), widths)
+        squares[list(group.views)] += [part.sum() for part in parts]
+    normed = with_unit_norms(data, scalings, squares.tolist())
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+
+    tolerance = RANK_TOLERANCE[data.dtype.name]
+    rows = [group.rows(tolerance) for group in summaries]
+    total = sum(map(len, rows))
+    views = tuple(np.zeros((total, width)) for width in widths)
+    available = np.zeros((total, len(views)), bool)
+    start = 0
+    for group, part in zip(summaries, rows, strict=True):
+        stop = start + len(part)
+        for p, columns in zip(group.views, _split_views(group, part, widths), strict=True):
+            views[p][start:stop] = columns / norms[p]
+        available[start:stop, list(group.views)] = True
+        start = stop
+    final = normed if unit_norm else scalings
+    return SmallProblem(views, unless_all(available), final, (None,) * len(views))
+
+
+def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:
+    """Last axis, over the features of a group's views, split by view."""
+    ends = np.cumsum([widths[p] for p in group.views])
+    return np.split(columns, ends[:-1], axis=-1)

@@ -1,11 +1,13 @@
 """The estimator: compress, solve, expand, assign."""
 
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -19,16 +21,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from anchorview._sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._typing import Array
 from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
-from anchorview.assignment import fit_assignment
-from anchorview.compression import (
-    CompressedFeatures,
-    SmallProblem,
-    compress_features,
-    compress_samples,
-)
+from anchorview.assignment import Assignment, fit_assignment
+from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder
+from anchorview.growing import GROWING_SCALINGS, GrowingData
 from anchorview.planning import Plan, Route, plan
-from anchorview.scaling import SCALINGS, ViewScaling, fit_scalings, scaled_views
+from anchorview.scaling import SCALINGS, fit_scalings
 from anchorview.sizes import Sizes
 from anchorview.solver import AlternatingSolver, Solution, plain_directions
 from anchorview.views import MultiViewData
@@ -45,6 +43,16 @@ def _embeds_new_samples(model: "DALMC") -> bool:
         raise AttributeError(
             f"variant='{model.variant}' is an ablation that cannot embed new samples; "
             "use labels_ and embedding_ of the samples it was fitted on."
+        )
+    return True
+
+
+def _can_grow(model: "DALMC") -> bool:
+    if model.scaling not in GROWING_SCALINGS or model.variant != "dalmc":
+        raise AttributeError(
+            f"partial_fit needs variant='dalmc' and one of scaling={list(GROWING_SCALINGS)}: "
+            f"scaling='{model.scaling}' needs the means and deviations of all samples before the "
+            "first row can be scaled."
         )
     return True
 
@@ -145,6 +153,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Number of views, and of features over all views.
     n_features_per_view_ : tuple of int
         Features of each view.
+    sample_ids_ : pandas.Index or None
+        Labels of the samples, where they came as DataFrames (or MuData).
     view_names_in_ : tuple of str
         Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
 
@@ -240,9 +250,10 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
         Parameters
         ----------
-        X : list, tuple or dict of views, a single view, or MultiViewData
+        X : list, tuple or dict of views, a single view, MuData or MultiViewData
             Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix, rows in the same
-            order; DataFrames are aligned by index.
+            order; DataFrames are aligned by index. A sample may lack views, but not all: its row
+            is all NaN there, or the DataFrame does not have its label.
         y : ignored
             Present for scikit-learn's conventions.
 
@@ -250,50 +261,65 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         -------
         self : DALMC
         """
-        data = self._validate(X, reset=True)
-        random = check_random_state(self.random_state)
-        start_seed, assignment_seed = (int(s) for s in random.randint(2**31 - 1, size=2))
+        data = self._validate(X, reset=True, fitting=True)
+        self._growing: GrowingData | None = None
+        start_seed, assignment_seed = self._seeds()
         clock = perf_counter()
         self.plan_ = self._plan(data)
         self._say(str(self.plan_))
-
         scalings = fit_scalings(data, self.scaling)
-        problem, expand = self._small_problem(data, scalings)
-        self.scalings_ = problem.scalings
+        problem = pose_problem(data, scalings, self.plan_.route, unit_norm=self.unit_norm)
         clock = self._say(f"scaled and compressed {data!r}", clock)
-
-        n_anchors, self.n_components_ = self._sizes.resolve(problem.views, data)
-        solution = VARIANTS[self.variant](
-            problem.views,
-            n_anchors,
-            self.n_components_,
-            beta=self.beta,
-            init=self.init,  # type: ignore[arg-type]
-            seed=start_seed,
-            directions=self._start_directions(data, expand, start_seed),
-            available=problem.available,
-        ).run(self.max_iter, self.tol)
-        self._keep(solution, expand)
-        clock = self._say(
-            f"solved with {n_anchors} anchors and {self.n_components_} components in "
-            f"{self.n_iter_} iterations",
-            clock,
-        )
-
+        solution = self._solve(problem, data, start_seed)
+        clock = perf_counter()
         if self._embedder is None:
             self.embedding_ = solution.graph.astype(data.dtype)
         else:
             self.embedding_ = self._embedder(data)
         clock = self._say("embedded", clock)
-        self._assignment, self.labels_ = fit_assignment(
-            self.embedding_,
-            self.n_clusters,
-            method=self.assignment,  # type: ignore[arg-type]
-            normalize=self.normalize_embedding,
-            n_init=self.n_init,
-            seed=assignment_seed,
-        )
+        self._assignment, self.labels_ = self._assign(self.embedding_, assignment_seed)
         self._say("assigned", clock)
+        return self
+
+    @available_if(_can_grow)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add a batch of samples and cluster all samples seen so far.
+
+        Only sums over the batches are kept (and 20,000 samples, drawn evenly from all batches, by
+        which the centroids are placed), so memory does not grow with the number of batches. The
+        model is the one that `fit` gives on all batches at once; what an earlier `fit` learned is
+        forgotten. `labels_` and `embedding_` are those of this batch; `predict` gives them for
+        earlier ones.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            All batches have the same views, and the first at least `n_clusters` samples.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        self : DALMC
+        """
+        start_seed, assignment_seed = self._seeds()
+        if hasattr(self, "labels_") and not hasattr(self, "_growing"):
+            raise ValueError(
+                "This model was loaded from a file, which does not hold the sums that partial_fit "
+                "adds to. Start from a new model."
+            )
+        growing = getattr(self, "_growing", None)
+        data = self._validate(X, reset=growing is None, fitting=True)
+        if growing is None:
+            growing = GrowingData(data, self.scaling, assignment_seed)
+        growing.add(data)
+        problem = growing.problem(data, unit_norm=self.unit_norm)
+        self._solve(problem, data, start_seed)
+        self._assignment, _ = self._assign(self._embedder(growing.sample), assignment_seed)
+        self.embedding_ = self._embedder(data)
+        self.labels_ = self._assignment(self.embedding_)
+        self._growing = growing
         return self
 
     @available_if(_embeds_new_samples)
@@ -303,7 +329,9 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
-            A dict is matched by the names of the views, other forms by position.
+            A dict is matched by the names of the views, other forms by position. Samples may lack
+            views, also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or
+            by leaving it out of a dict.
 
         Returns
         -------
@@ -318,7 +346,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
-            A dict is matched by the names of the views, other forms by position.
+            As for `transform`: samples may lack views.
 
         Returns
         -------
@@ -326,6 +354,26 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
         """
         embedding = self._embed(X)
         return self._assignment(embedding)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that :func:`anchorview.load` reads.
+
+        The file holds arrays and JSON, no code; it appears under its name only when complete.
+
+        Parameters
+        ----------
+        path : path-like
+            By convention with the suffix ``.anchorview``.
+        """
+        from anchorview.persistence import save_model
+
+        save_model(self, path)
+
+    @property
+    def labels_series(self) -> "pd.Series[Any]":
+        """``labels_`` as a pandas Series indexed by the samples' ids, or by their position."""
+        check_is_fitted(self)
+        return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
 
     @available_if(_embeds_new_samples)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
@@ -362,8 +410,72 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             print(f"[DALMC] {message}" + ("" if since is None else f" ({now - since:.2f} s)"))
         return now
 
-    def _validate(self, X: Any, *, reset: bool) -> MultiViewData:
-        """Views at the door of `fit` (`reset`) or of a method of the fitted model."""
+    def _seeds(self) -> tuple[int, int]:
+        """Seeds of the start and of the assignment."""
+        start, assignment = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        return int(start), int(assignment)
+
+    def _solve(self, problem: SmallProblem, data: MultiViewData, seed: int) -> Solution:
+        """Solve, and keep what was learned."""
+        clock = perf_counter()
+        self.scalings_ = problem.scalings
+        n_anchors, self.n_components_ = self._sizes.resolve(problem.views, data)
+        solution = VARIANTS[self.variant](
+            problem.views,
+            n_anchors,
+            self.n_components_,
+            beta=self.beta,
+            init=self.init,  # type: ignore[arg-type]
+            seed=seed,
+            directions=self._start_directions(problem, seed),
+            available=problem.available,
+        ).run(self.max_iter, self.tol)
+        self.view_weights_ = solution.weights
+        self.objective_ = solution.objective
+        self.n_iter_ = solution.n_iter
+        self.anchors_ = list(solution.anchors)
+        self.bases_ = problem.in_features(solution.bases)
+        trace = solution.trace
+        if trace is not None:
+            trace = trace.converted(problem.in_features)
+        self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)
+        self._say(
+            f"solved with {n_anchors} anchors and {self.n_components_} components in "
+            f"{self.n_iter_} iterations",
+            clock,
+        )
+        return solution
+
+    def _start_directions(self, problem: SmallProblem, seed: int) -> list[Array] | None:
+        """Directions of a start that is given in features, in the coordinates of the problem."""
+        if self.init == "gcca" or not any(problem.back):
+            return None
+        directions = plain_directions(
+            self.init,  # type: ignore[arg-type]
+            self.n_features_per_view_,
+            self.n_components_,
+            seed,
+        )
+        return [
+            D if way is None else way.contract(D)
+            for D, way in zip(directions, problem.back, strict=True)
+        ]
+
+    def _assign(self, embedding: Array, seed: int) -> tuple[Assignment, Array]:
+        return fit_assignment(
+            embedding,
+            self.n_clusters,
+            method=self.assignment,  # type: ignore[arg-type]
+            normalize=self.normalize_embedding,
+            n_init=self.n_init,
+            seed=seed,
+        )
+
+    def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
+        """Views at the door; `reset` learns their names and widths, otherwise they are checked.
+
+        `fitting` says that the samples are those of `labels_`.
+        """
         data = MultiViewData(X)
         if reset:
             self._sizes.require_possible(data)
@@ -380,6 +492,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             data = data.matched_to(
                 self.view_names_in_, self.n_features_per_view_, type(self).__name__
             )
+        if fitting:
+            self.sample_ids_ = data.sample_ids
         single = len(data.names) == 1 and hasattr(X, "shape")
         if single:
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -397,51 +511,3 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             routes = (self.solver,)  # type: ignore[assignment]
         n_anchors = self.n_anchors or self.n_clusters
         return plan(data, self._sizes.wanted(data), n_anchors, self.max_iter, routes)
-
-    def _small_problem(
-        self, data: MultiViewData, scalings: tuple[ViewScaling, ...]
-    ) -> tuple[SmallProblem, list[CompressedFeatures | None]]:
-        """What to solve on, and each view's way back from compressed features."""
-        unchanged: list[CompressedFeatures | None] = [None] * len(data.views)
-        if self.plan_.route == "compressed":
-            return compress_samples(data, scalings, unit_norm=self.unit_norm), unchanged
-        left = self.plan_.route == "left"
-        dtype = np.dtype(np.float64) if left else None
-        matrices, scalings = scaled_views(data, scalings, unit_norm=self.unit_norm, dtype=dtype)
-        if not left:
-            return SmallProblem(matrices, data.available, scalings), unchanged
-        back = [compress_features(X) if X.shape[1] > X.shape[0] else None for X in matrices]
-        small = tuple(
-            X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
-        )
-        return SmallProblem(small, data.available, scalings), back
-
-    def _start_directions(
-        self, data: MultiViewData, expand: list[CompressedFeatures | None], seed: int
-    ) -> list[Array] | None:
-        """Start in the coordinates of compressed features, where it is given in features."""
-        if self.init == "gcca" or not any(expand):
-            return None
-        directions = plain_directions(
-            self.init,  # type: ignore[arg-type]
-            data.n_features_per_view,
-            self.n_components_,
-            seed,
-        )
-        return [
-            D if way is None else way.contract(D) for D, way in zip(directions, expand, strict=True)
-        ]
-
-    def _keep(self, solution: Solution, expand: list[CompressedFeatures | None]) -> None:
-        self.view_weights_ = solution.weights
-        self.objective_ = solution.objective
-        self.n_iter_ = solution.n_iter
-        self.anchors_ = list(solution.anchors)
-        self.bases_ = [
-            Z if way is None else way.expand(Z)
-            for Z, way in zip(solution.bases, expand, strict=True)
-        ]
-        trace = solution.trace
-        if trace is not None and any(expand):
-            trace = trace.in_features([None if way is None else way.expand for way in expand])
-        self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)

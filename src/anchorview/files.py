@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TextIO
+from typing import Any, BinaryIO, TextIO
 
 
 class OutputFileError(OSError):
@@ -70,11 +70,24 @@ def replacing(path: Path) -> Iterator[TextIO]:
     ...     exists_early, path.read_text()
     (False, 'hello\n')
     """
+    with _replacing(path, mode="w", encoding="utf-8", newline="\n") as stream:
+        yield stream
+
+
+@contextmanager
+def replacing_binary(path: Path) -> Iterator[BinaryIO]:
+    """Write a binary file as :func:`replacing` does; what was written can be read back."""
+    with _replacing(path, mode="w+b") as stream:
+        yield stream
+
+
+@contextmanager
+def _replacing(path: Path, **how_to_open: Any) -> Iterator[Any]:
     target = _resolved(path)
     with _part_beside(target, path) as part:
         if target.exists():
             shutil.copymode(target, part)
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
+        with part.open(**how_to_open) as stream:
             yield stream
             stream.flush()
             # A disk may report that it is full only now; after the renaming it would be too late.

@@ -73,13 +73,21 @@ def _compressed_cost(
     data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
 ) -> tuple[float, float]:
     n, D = data.shape
-    rank = min(n, D)
+    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
+    compressed = [(g.size, d) for g, d in zip(data.groups, widths, strict=True) if g.size > d]
+    pseudo_samples = sum(min(g.size, d) for g, d in zip(data.groups, widths, strict=True))
     m = max(n_components)
     iterations = min(max_iter, TYPICAL_ITERATIONS)
-    work = (
-        n * D**2 + D**3 / 3 + SKINNY_PRODUCT * (n * D * n_anchors + iterations * 4 * rank * D * m)
-    )
-    return work, 8 * 4 * D**2 + 4 * LARGEST_BLOCK + 8 * n * n_anchors
+    work = sum(size * d**2 + d**3 / 3 for size, d in compressed)
+    work += SKINNY_PRODUCT * (n * D * n_anchors + iterations * 4 * pseudo_samples * D * m)
+    grams = sum(d**2 for _, d in compressed) + 2 * max((d**2 for _, d in compressed), default=0)
+    memory = 8 * (grams + 2 * pseudo_samples * D + n * n_anchors) + 4 * LARGEST_BLOCK
+    return work, memory + _trace_memory(data, n_components, max_iter)
+
+
+def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
+    bases = sum(d * m for d, m in zip(data.n_features_per_view, n_components, strict=True))
+    return 8.0 * max_iter * bases
 
 
 def _whole_cost(
@@ -89,6 +97,7 @@ def _whole_cost(
     iterations = min(max_iter, TYPICAL_ITERATIONS)
     work = 0.0
     memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
+    memory += _trace_memory(data, n_components, max_iter)
     for view, m in zip(data.views, n_components, strict=True):
         d = view.shape[1]
         entries, cost = n * d, SKINNY_PRODUCT

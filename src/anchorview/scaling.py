@@ -113,17 +113,17 @@ def fit_scalings(
         return tuple(ViewScaling(unit_first=True, center=moments.mean) for moments in totals)
     return tuple(
         ViewScaling(
-            center=moments.mean, deviation=_deviation(moments), unit_last=method == "zscore-unit"
+            center=moments.mean, deviation=deviation(*moments), unit_last=method == "zscore-unit"
         )
         for moments in totals
     )
 
 
-def _deviation(moments: _Moments) -> Array:
-    deviation = np.sqrt(moments.squares / moments.size)
-    # A constant column becomes (rounding aside) zero instead of noise blown up to deviation 1.
-    deviation[deviation <= CONSTANT_COLUMN * np.abs(moments.mean)] = np.inf
-    return deviation
+def deviation(size: float, mean: Array, squares: Array) -> Array:
+    """Deviation of columns from their moments; infinite for a constant one, which becomes zero."""
+    spread = np.sqrt(squares / size)
+    spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+    return spread
 
 
 def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:

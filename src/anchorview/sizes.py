@@ -33,7 +33,7 @@ class Sizes:
 
     def wanted(self, data: MultiViewData) -> list[int]:
         """Components of each view before its rank is known."""
-        return self.per_view or [min(self.shared, len(data), d) for d in data.n_features_per_view]
+        return self.per_view or [min(self.shared, d) for d in data.n_features_per_view]
 
     def require_possible(self, data: MultiViewData) -> None:
         """Raise if the shape of the data alone rules the sizes out."""

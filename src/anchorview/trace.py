@@ -87,27 +87,26 @@ class Trace:
             s = sum(h[p] @ step.anchors[p] for p in range(n_views)) @ step.to_graph
         return np.asarray(s)
 
-    def in_features(self, expand: Sequence[Callable[[Array], Array] | None]) -> "Trace":
-        """Return the same trace for views whose coordinates were compressed features.
+    def converted(self, convert: Callable[[Sequence[Array]], Sequence[Array]]) -> "Trace":
+        """Return the same trace in other coordinates of the views.
 
-        ``expand[p]`` turns coefficients of the coordinates into coefficients of the features.
+        `convert` turns coefficients of the present coordinates, a matrix a view, into those of the
+        others.
         """
-
-        def expanded(per_step: list[tuple[Array, ...]]) -> list[tuple[Array, ...]]:
-            """Expand matrices of all steps, view by view, in one go each."""
-            columns = []
-            for p, convert in enumerate(expand):
-                parts = [matrices[p] for matrices in per_step]
-                if convert is not None:
-                    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-                    parts = np.split(convert(np.hstack(parts)), ends, axis=1)
-                columns.append(parts)
-            return list(zip(*columns, strict=True))
-
         first = self.start
-        to_graph, fill, to_representation, *bases = expanded(
-            [first.to_graph, first.fill, first.to_representation, *(s.bases for s in self.steps)]
-        )
+        given = [
+            first.to_graph,
+            first.fill,
+            first.to_representation,
+            *(s.bases for s in self.steps),
+        ]
+        # Matrices of all steps side by side, since converting is one product a view.
+        together = convert([np.hstack(matrices) for matrices in zip(*given, strict=True)])
+        columns = [
+            np.split(matrix, np.cumsum([part[p].shape[1] for part in given])[:-1], axis=1)
+            for p, matrix in enumerate(together)
+        ]
+        to_graph, fill, to_representation, *bases = zip(*columns, strict=True)
         steps = [replace(step, bases=Z) for step, Z in zip(self.steps, bases, strict=True)]
         return Trace(self.beta, Start(to_graph, fill, to_representation), tuple(steps))
 

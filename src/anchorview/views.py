@@ -245,6 +245,21 @@ def _new(*parts: Any) -> MultiViewData:
     return data._set(*parts)
 
 
+def stacked(first: MultiViewData, second: MultiViewData) -> MultiViewData:
+    """Samples of two containers with the same views, one after the other."""
+    views = tuple(
+        sparse.vstack([a, b], format="csr")
+        if sparse.issparse(a) or sparse.issparse(b)
+        else np.vstack([a, b])
+        for a, b in zip(first.views, second.views, strict=True)
+    )
+    has = [
+        np.ones((len(d), len(d.views)), bool) if d.available is None else d.available
+        for d in (first, second)
+    ]
+    return _new(views, first.names, unless_all(np.vstack(has)), None)
+
+
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:
     """Rows of a view as a dense array of the view's own type."""
     block = view[rows]
