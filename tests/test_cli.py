@@ -120,7 +120,8 @@ def test_every_option_reaches_the_estimator(data, out, monkeypatch):
 def test_defaults_and_choices_are_the_estimators():
     options = inspect.signature(cli.fit).parameters
     settings = inspect.signature(DALMC).parameters
-    own = {"data", "out", "n_clusters", "random_state"}  # required, or different on purpose
+    # Required, different on purpose, or about files.
+    own = {"data", "out", "save", "zero_rows_missing", "n_clusters", "random_state"}
     assert {n: p.default for n, p in options.items() if n not in own} == {
         n: settings[n].default for n in options if n not in own
     }
@@ -243,7 +244,7 @@ def test_bad_usage_points_to_the_help(arguments):
 
 
 def test_a_missing_package_is_named(data, monkeypatch):
-    def read_views(path):
+    def read_views(path, **options):
         raise ImportError("MATLAB 7.3 files need h5py")
 
     monkeypatch.setattr("anchorview.datasets.read_views", read_views)

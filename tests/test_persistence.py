@@ -81,9 +81,10 @@ def same(a, b):
 
 
 def same_fields(a, b):
-    # Maps are made when they are first needed.
-    names = a.keys() - {"_maps"}
-    return names == b.keys() - {"_maps"} and all(same(a[name], b[name]) for name in names)
+    # Maps are made when they are first needed; sums of batches are not saved.
+    unsaved = {"_maps", "_growing"}
+    names = a.keys() - unsaved
+    return names == b.keys() - unsaved and all(same(a[name], b[name]) for name in names)
 
 
 def same_models(a, b):

@@ -76,7 +76,6 @@ def restored(document: dict[str, Any], parts: dict[str, Array]) -> DALMC:
     # Models that grew batch by batch have no plan.
     if document["plan"] is not None:
         model.plan_ = _plan(document["plan"])
-    model._growing = None
     embeds = document["beta"] is not None
     _require(embeds == (model.variant == "dalmc"), "it was fitted as another variant")
     model._embedder = None

@@ -1,8 +1,9 @@
-"""The command ``anchorview``: cluster a file of views, or the embedded digits."""
+"""The command ``anchorview``: cluster files of views, label new samples, look at what is there."""
 
 # Only light modules here: scikit-learn and what it brings would make ``--help`` wait for seconds.
+import csv
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,12 @@ from anchorview.progress import listening, report
 
 if TYPE_CHECKING:
     from anchorview.dalmc import DALMC
+    from anchorview.views import MultiViewData
 
 BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
 """Exit codes."""
+
+DATA_SUFFIXES = {".npz", ".mat", ".h5mu"}
 
 # Spelled out because the estimator's own lists come with scikit-learn; a test holds them equal.
 Scaling = Literal["zscore-unit", "unit-center", "zscore", "unit", "none"]
@@ -34,8 +38,21 @@ Assignment = Literal["kmeans", "cluster_qr"]
 # Typer exports no name of its own for the base of all errors of usage.
 _UsageError: Any = typer.BadParameter.__base__
 
-_Load = Callable[[], tuple[Mapping[str, Any], Any]]
-"""Returns the views and the true labels, or None for these."""
+_DATA_HELP = "A .npz, .mat or .h5mu file of views, or a folder of .csv or .parquet files."
+_ZERO_ROWS_HELP = "A row of zeros is a sample without that view."
+_OUT_HELP = "CSV file to write the clusters to."
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Views of samples, their true labels if known, and what the samples are called."""
+
+    data: "MultiViewData"
+    target: Any
+    ids: Any
+
+
+_Load = Callable[[], _Samples]
 
 
 class _Program(TyperGroup):
@@ -80,15 +97,22 @@ def anchorview(
 
 @app.command()
 def fit(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A .npz or .mat file of views.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP)],
     n_clusters: Annotated[
         int | None,
         typer.Option("--clusters", "-k", help="Number of clusters; required.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file to write the clusters to.", show_default=False),
+        typer.Option(help=_OUT_HELP, show_default=False),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="File to save the model to, for predict.", show_default=False),
+    ] = None,
+    zero_rows_missing: Annotated[
+        bool, typer.Option("--zero-rows-missing", help=_ZERO_ROWS_HELP)
+    ] = False,
     n_anchors: Annotated[
         int | None,
         typer.Option(help="Columns of the anchor graph.", show_default="as many as clusters"),
@@ -119,22 +143,22 @@ def fit(
 ) -> None:
     """Cluster the samples of a file of views.
 
-    Labels in the file (y, gt, labels, ...) are used for scores only.
+    Samples may lack views. Labels in the file (y, gt, labels, ...) are used for scores only.
     """
 
-    def load() -> tuple[Mapping[str, Any], Any]:
-        from anchorview.datasets import read_views
-
-        if out is not None and out.resolve() == data.resolve():
-            raise ValueError(f"--out {out} is the data file itself. Give another name.")
-        file = read_views(data)
+    def load() -> _Samples:
+        for option, path in (("--out", out), ("--save", save)):
+            if path is not None and path.resolve() == data.resolve():
+                raise ValueError(f"{option} {path} is the data file itself. Give another name.")
+        samples = _read(data, zero_rows_missing)
         if n_clusters is None:
-            raise ValueError(_clusters_missing(file.target))
-        return file.views, file.target
+            raise ValueError(_clusters_missing(samples.target))
+        return samples
 
     _run(
         load,
         out,
+        save,
         n_clusters=n_clusters,
         n_anchors=n_anchors,
         n_components=n_components,
@@ -152,18 +176,109 @@ def fit(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="CSV file to write the clusters to.")] = Path(
-        "digits_labels.csv"
-    ),
+    out: Annotated[Path, typer.Option(help=_OUT_HELP)] = Path("digits_labels.csv"),
 ) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the program."""
 
-    def load() -> tuple[Mapping[str, Any], Any]:
+    def load() -> _Samples:
         from anchorview.datasets import load_digits
+        from anchorview.views import MultiViewData
 
-        return load_digits(return_X_y=True)
+        views, y = load_digits(return_X_y=True)
+        return _Samples(MultiViewData(views), y, None)
 
-    _run(load, out, n_clusters=10, random_state=0)
+    _run(load, out, None, n_clusters=10, random_state=0)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by fit --save.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA_HELP)],
+    out: Annotated[Path | None, typer.Option(help=_OUT_HELP, show_default=False)] = None,
+    zero_rows_missing: Annotated[
+        bool, typer.Option("--zero-rows-missing", help=_ZERO_ROWS_HELP)
+    ] = False,
+) -> None:
+    """Label samples with the clusters of a saved model; they may lack views."""
+    with _explained():
+        if out is not None:
+            require_writable(out)
+        with _progress_bar(shown=_watched()):
+            report("reading", 0, 1)
+            from anchorview.metrics import clustering_scores
+            from anchorview.persistence import load_model
+
+            fitted = load_model(model)
+            samples = _read(data, zero_rows_missing)
+            labels = fitted.predict(samples.data)
+        if out is not None:
+            _write_labels(labels, samples.ids, out)
+    scores = {} if samples.target is None else clustering_scores(samples.target, labels)
+    sizes = [int((labels == cluster).sum()) for cluster in range(fitted.n_clusters)]
+    _print_lines([f"{len(labels)} samples; sizes of the clusters: {sizes}", *_closing(scores, out)])
+
+
+@app.command()
+def info(
+    path: Annotated[
+        Path, typer.Argument(metavar="MODEL|DATA", help="A saved model, or data in any form.")
+    ],
+    zero_rows_missing: Annotated[
+        bool, typer.Option("--zero-rows-missing", help=_ZERO_ROWS_HELP)
+    ] = False,
+) -> None:
+    """Tell what a file of views or a saved model holds."""
+    with _explained():
+        if path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
+            samples = _read(path, zero_rows_missing)
+            _print_table(_views_of_data(samples.data), "Features", "Type", "Samples")
+            _print_lines(_data_lines(samples))
+        else:
+            from anchorview.persistence import load_model
+
+            fitted = load_model(path)
+            _print_table(_views_of_model(fitted), "Features", "Weight")
+            _print_lines(_model_lines(fitted))
+
+
+def _read(path: Path, zero_rows_missing: bool) -> _Samples:
+    from anchorview.datasets import read_views
+    from anchorview.views import MultiViewData
+
+    file = read_views(path, zero_rows_missing=zero_rows_missing)
+    data = MultiViewData(file.views, available=file.available)
+    return _Samples(data, file.target, file.sample_ids)
+
+
+def _views_of_data(data: "MultiViewData") -> Iterator[tuple[str, ...]]:
+    for p, (name, view) in enumerate(zip(data.names, data.views, strict=True)):
+        there = len(data) if data.available is None else int(data.available[:, p].sum())
+        kind = f"{view.dtype}" if hasattr(view, "strides") else f"{view.dtype} sparse"
+        yield name, str(view.shape[1]), kind, str(there)
+
+
+def _data_lines(samples: _Samples) -> Iterator[str]:
+    data = samples.data
+    patterns = len(data.groups)
+    missing = 0.0 if data.available is None else 1 - float(data.available.mean())
+    yield f"{len(data)} samples, {data.shape[1]} features in {len(data.views)} views"
+    if missing:
+        yield f"{missing:.1%} of the view entries are missing, in {patterns} patterns"
+    if samples.target is not None:
+        yield f"labels of {len(set(samples.target.tolist()))} classes, for scores only"
+
+
+def _views_of_model(model: "DALMC") -> Iterator[tuple[str, ...]]:
+    for name, width, weight in zip(
+        model.view_names_in_, model.n_features_per_view_, model.view_weights_, strict=True
+    ):
+        yield name, str(width), f"{weight:.3f}"
+
+
+def _model_lines(model: "DALMC") -> Iterator[str]:
+    sizes = [int((model.labels_ == cluster).sum()) for cluster in range(model.n_clusters)]
+    yield str(model).replace("\n", " ")
+    yield f"{len(model.labels_)} samples in clusters of {sizes}, {model.n_iter_} iterations"
 
 
 def _clusters_missing(target: Any) -> str:
@@ -180,22 +295,29 @@ def _clusters_missing(target: Any) -> str:
 class _Outcome:
     model: "DALMC"
     seconds: float
+    ids: Any
     scores: dict[str, float]
     """Empty if there are no labels to score against."""
 
 
-def _run(load: _Load, out: Path | None, **settings: Any) -> None:
-    """Load, cluster, write the labels, then show what came out."""
+def _run(load: _Load, out: Path | None, save: Path | None, **settings: Any) -> None:
+    """Load, cluster, write labels and model, then show what came out."""
     with _explained():
-        if out is not None:
-            require_writable(out)
-        watched = sys.stderr is not None and sys.stderr.isatty()
+        for path in (out, save):
+            if path is not None:
+                require_writable(path)
         # The bar and the lines that the estimator prints would disturb each other.
-        with _progress_bar(shown=watched and not settings.get("verbose")):
+        with _progress_bar(shown=_watched() and not settings.get("verbose")):
             outcome = _cluster(load, settings)
         if out is not None:
-            _write_labels(outcome.model, out)
-    _show(outcome, out)
+            _write_labels(outcome.model.labels_, outcome.ids, out)
+        if save is not None:
+            outcome.model.save(save)
+    _show(outcome, out, save)
+
+
+def _watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _cluster(load: _Load, settings: Mapping[str, Any]) -> _Outcome:
@@ -203,50 +325,64 @@ def _cluster(load: _Load, settings: Mapping[str, Any]) -> _Outcome:
     from anchorview.dalmc import DALMC
     from anchorview.metrics import clustering_scores
 
-    views, target = load()
+    samples = load()
     clock = perf_counter()
-    model = DALMC(**settings).fit(views)
+    model = DALMC(**settings).fit(samples.data)
     seconds = perf_counter() - clock
-    scores = {} if target is None else clustering_scores(target, model.labels_)
-    return _Outcome(model, seconds, scores)
+    scores = {} if samples.target is None else clustering_scores(samples.target, model.labels_)
+    return _Outcome(model, seconds, samples.ids, scores)
 
 
-def _write_labels(model: "DALMC", out: Path) -> None:
+def _write_labels(labels: Any, ids: Any, out: Path) -> None:
+    names = range(len(labels)) if ids is None else ids.tolist()
     with replacing(out) as stream:
-        stream.write("sample,cluster\n")
-        stream.writelines(f"{i},{label}\n" for i, label in enumerate(model.labels_.tolist()))
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["sample", "cluster"])
+        writer.writerows(zip(names, labels.tolist(), strict=True))
 
 
-def _show(outcome: _Outcome, out: Path | None) -> None:
+def _show(outcome: _Outcome, out: Path | None, save: Path | None) -> None:
     model = outcome.model
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("View", overflow="fold")
-    table.add_column("Features", justify="right")
-    table.add_column("Weight", justify="right")
-    for name, width, weight in zip(
-        model.view_names_in_, model.n_features_per_view_, model.view_weights_, strict=True
-    ):
-        table.add_row(_printable(name), str(width), f"{weight:.3f}")
-
-    # Names are the user's: without markup and emoji codes they are shown as they are.
-    console = Console(markup=False, emoji=False, highlight=False)
-    console.print(table)
-    for line in _summary(outcome, out):
-        console.print(line, soft_wrap=True)
-
-
-def _summary(outcome: _Outcome, out: Path | None) -> Iterator[str]:
-    model = outcome.model
-    yield (
-        f"{len(model.labels_)} samples in {model.n_clusters} clusters, solver {model.plan_.route}, "
-        f"{model.n_iter_} of at most {model.max_iter} iterations, {outcome.seconds:.2f} s"
+    _print_table(_views_of_model(model), "Features", "Weight")
+    _print_lines(
+        [
+            f"{len(model.labels_)} samples in {model.n_clusters} clusters, solver "
+            f"{model.plan_.route}, {model.n_iter_} of at most {model.max_iter} iterations, "
+            f"{outcome.seconds:.2f} s",
+            *_closing(outcome.scores, out),
+            *([] if save is None else [f"Model saved to {_printable(save)}"]),
+        ]
     )
-    if outcome.scores:
-        yield "  ".join(f"{name} {score:.4f}" for name, score in outcome.scores.items())
+
+
+def _closing(scores: Mapping[str, float], out: Path | None) -> Iterator[str]:
+    """Yield the lines on scores and on where the labels are."""
+    if scores:
+        yield "  ".join(f"{name} {score:.4f}" for name, score in scores.items())
     if out is None:
         yield "Labels not written; to keep them, add --out labels.csv"
     else:
         yield f"Labels written to {_printable(out)}"
+
+
+def _print_table(rows: Iterable[tuple[str, ...]], *columns: str) -> None:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("View", overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, *cells in rows:
+        table.add_row(_printable(name), *cells)
+    _console().print(table)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        _console().print(line, soft_wrap=True)
+
+
+def _console() -> Console:
+    # Names are the user's: without markup and emoji codes they are shown as they are.
+    return Console(markup=False, emoji=False, highlight=False)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def save_model(model: DALMC, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file.
 
     The file holds the parameters and all that was learned, but not the sums over past batches by
-    which `partial_fit` goes on: on a loaded model it starts anew. The file is written whole or not
+    which `partial_fit` goes on: a loaded model refuses it. The file is written whole or not
     at all, and saving the same model again gives the same file.
 
     Parameters

@@ -1,0 +1,132 @@
+"""Samples without some of their views, in training and afterwards."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import KFold
+
+from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview.metrics import clustering_accuracy
+
+
+def removed(views, share, seed):
+    """Views with a share of all (sample, view) entries removed; every sample keeps one."""
+    rng = np.random.default_rng(seed)
+    n, v = len(next(iter(views.values()))), len(views)
+    keys = rng.random((n, v))
+    keys[np.arange(n), rng.integers(v, size=n)] = 2  # kept whatever the share
+    gone = np.zeros(n * v, bool)
+    gone[np.argsort(keys.ravel())[: round(share * n * v)]] = True
+    return MultiViewData(views, available=~gone.reshape(n, v))
+
+
+@pytest.mark.parametrize(
+    ("share", "wide", "default"), [(0.1, 0.94, 0.88), (0.3, 0.93, 0.86), (0.5, 0.90, 0.79)]
+)
+def test_digits_with_missing_views(digits, share, wide, default):
+    views, y = digits
+    accuracies = []
+    for seed in range(5):
+        data = removed(views, share, seed)
+        models = [
+            DALMC(10, n_anchors=20, n_components=20, random_state=0).fit(data),
+            DALMC(10, random_state=0).fit(data),
+        ]
+        accuracies.append([clustering_accuracy(y, model.labels_) for model in models])
+    mean = np.mean(accuracies, axis=0)
+    assert mean[0] >= wide
+    assert mean[1] >= default
+
+
+def test_every_pattern_can_be_predicted_also_unseen_ones(digits):
+    views, y = digits
+    model = DALMC(10, random_state=0).fit(views)
+    names = list(views)
+    accuracies = {}
+    for has in product([True, False], repeat=6):
+        if any(has):
+            given = {name: views[name] for name, there in zip(names, has, strict=True) if there}
+            accuracies[has] = clustering_accuracy(y, model.predict(given))
+    assert accuracies[(True,) * 6] > 0.9
+    assert min(accuracies.values()) > 0.3
+    assert np.mean(list(accuracies.values())) > 0.8
+
+
+def test_ways_to_say_that_a_view_is_absent_agree(digits):
+    views, _ = digits
+    model = DALMC(10, random_state=0).fit(views)
+    some = {name: view[:40] for name, view in views.items()}
+    absent = "profiles"
+    without = model.predict({name: view for name, view in some.items() if name != absent})
+    as_none = model.predict([None if name == absent else view for name, view in some.items()])
+    nan = np.full((40, 216), np.nan)
+    as_nan = model.predict({**some, absent: nan})
+    np.testing.assert_array_equal(without, as_none)
+    np.testing.assert_array_equal(without, as_nan)
+    with pytest.raises(ValueError, match="no view"):
+        model.predict({name: np.full(view.shape, np.nan) for name, view in some.items()})
+
+
+def test_a_sample_gets_the_same_row_alone_and_among_others():
+    views, _ = make_multiview(300, n_clusters=3, missing=0.3, random_state=0)
+    data = MultiViewData(views)
+    model = DALMC(3, random_state=0).fit(data)
+    alone = np.vstack([model.transform(data[i]) for i in range(60)])
+    np.testing.assert_allclose(alone, model.embedding_[:60], atol=1e-10)
+
+
+def test_held_out_digits_agree_with_a_fit_on_everything(digits):
+    views, _ = digits
+    data = MultiViewData(views)
+    whole = DALMC(10, random_state=0).fit(data)
+    agreement = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(data):
+        model = DALMC(10, random_state=0).fit(data[train])
+        agreement.append(adjusted_rand_score(model.predict(data[test]), whole.labels_[test]))
+    assert np.mean(agreement) >= 0.95
+
+
+def test_frames_with_other_samples_cluster_their_union():
+    views, y = make_multiview(200, n_clusters=3, missing=0.25, random_state=1)
+    ids = [f"cell-{i}" for i in range(200)]
+    frames = {
+        name: pd.DataFrame(view, index=ids).dropna().sample(frac=1, random_state=0)
+        for name, view in views.items()
+    }
+    model = DALMC(3, random_state=0).fit(frames)
+    labels = model.labels_series
+    assert set(labels.index) == set(ids)
+    assert clustering_accuracy(y, labels.loc[ids]) > 0.9
+
+
+def test_every_sample_its_own_pattern():
+    views, y = make_multiview(
+        120, n_clusters=3, n_features=(6,) * 12, missing=0.5, random_state=0, separation=5
+    )
+    data = MultiViewData(views)
+    assert len(data.groups) > 100
+    models = [DALMC(3, solver=s, random_state=0).fit(data) for s in ("auto", "direct")]
+    assert clustering_accuracy(y, models[0].labels_) > 0.9
+    np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
+
+
+def test_groups_that_do_not_pay_are_solved_directly():
+    # Few samples a pattern and many features: nothing to compress.
+    views, _ = make_multiview(400, n_clusters=3, n_features=(150,) * 4, missing=0.4, random_state=0)
+    model = DALMC(3, random_state=0).fit(views)
+    assert model.plan_.work["direct"] < model.plan_.work["compressed"] or (
+        model.plan_.route == "compressed"
+    )
+
+
+def test_a_sample_without_views_and_partly_missing_rows_are_refused():
+    views, _ = make_multiview(50, n_clusters=3, random_state=0)
+    gone = {name: np.where(np.arange(50)[:, None] == 7, np.nan, v) for name, v in views.items()}
+    with pytest.raises(ValueError, match="Sample 7 has no view at all"):
+        DALMC(3).fit(gone)
+    views["view_1"][3, 4] = np.nan
+    with pytest.raises(ValueError, match=r"view 1 .* row 3, column 4.* impute the value"):
+        DALMC(3).fit(views)
