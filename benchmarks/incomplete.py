@@ -3,7 +3,7 @@
     python benchmarks/incomplete.py [--masks 5] [--peer-masks 2] [--out benchmarks/incomplete.md]
 
 - digits with 10, 30 and 50 % of the view entries removed at random: DALMC, mean imputation and
-  K-means, and NEMO and OPIMC of the package iMML if it is installed (on fewer masks: they are slow);
+  K-means, and NEMO and OPIMC of the package iMML if it is installed (slow, so on fewer masks);
 - the real data sets of `data.py` with 30 % removed;
 - held-out digits: agreement with a fit on everything, and accuracy with one view only beside a
   K-means of that view alone on the same samples;

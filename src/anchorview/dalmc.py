@@ -7,21 +7,15 @@ from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.utils import check_random_state
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anchorview._sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._typing import Array
 from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.assignment import Assignment, fit_assignment
+from anchorview.base import MultiViewClusterer
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder
 from anchorview.growing import GROWING_SCALINGS, GrowingData
@@ -57,7 +51,7 @@ def _can_grow(model: "DALMC") -> bool:
     return True
 
 
-class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     r"""Discriminative anchor learning for multi-view clustering.
 
     Every view :math:`X_p` (n samples, :math:`d_p` features) gets a basis :math:`Z_p`, a
@@ -369,12 +363,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
         save_model(self, path)
 
-    @property
-    def labels_series(self) -> "pd.Series[Any]":
-        """``labels_`` as a pandas Series indexed by the samples' ids, or by their position."""
-        check_is_fitted(self)
-        return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
-
     @available_if(_embeds_new_samples)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit and return the embedding of the samples."""
@@ -386,7 +374,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -403,17 +390,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
     @property
     def _sizes(self) -> Sizes:
         return Sizes(self.n_clusters, self.n_anchors, self.n_components)
-
-    def _say(self, message: str, since: float | None = None) -> float:
-        now = perf_counter()
-        if self.verbose:
-            print(f"[DALMC] {message}" + ("" if since is None else f" ({now - since:.2f} s)"))
-        return now
-
-    def _seeds(self) -> tuple[int, int]:
-        """Seeds of the start and of the assignment."""
-        start, assignment = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        return int(start), int(assignment)
 
     def _solve(self, problem: SmallProblem, data: MultiViewData, seed: int) -> Solution:
         """Solve, and keep what was learned."""
@@ -471,35 +447,12 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Bas
             seed=seed,
         )
 
-    def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
-        """Views at the door; `reset` learns their names and widths, otherwise they are checked.
-
-        `fitting` says that the samples are those of `labels_`.
-        """
-        data = MultiViewData(X)
-        if reset:
-            self._sizes.require_possible(data)
-            data.require_fittable()
-            if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
-                raise ValueError(
-                    f"variant='{self.variant}' runs on the data itself: use solver='direct' or "
-                    "'auto'."
-                )
-            self.view_names_in_ = data.names
-            self.n_views_in_ = len(data.names)
-            self.n_features_per_view_ = data.n_features_per_view
-        else:
-            data = data.matched_to(
-                self.view_names_in_, self.n_features_per_view_, type(self).__name__
+    def _require_possible(self, data: MultiViewData) -> None:
+        self._sizes.require_possible(data)
+        if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
+            raise ValueError(
+                f"variant='{self.variant}' runs on the data itself: use solver='direct' or 'auto'."
             )
-        if fitting:
-            self.sample_ids_ = data.sample_ids
-        single = len(data.names) == 1 and hasattr(X, "shape")
-        if single:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        elif reset:
-            self.n_features_in_ = data.shape[1]
-        return data
 
     def _plan(self, data: MultiViewData) -> Plan:
         routes: tuple[Route, ...]

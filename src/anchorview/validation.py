@@ -16,12 +16,16 @@ def read_input(
     X: Any, given: Any
 ) -> "tuple[tuple[Matrix, ...], tuple[str, ...], Array | None, pd.Index[Any] | None]":
     """Views, names, availability (None if complete) and sample ids of any accepted input."""
+    sample_names = None
     if is_mudata(X):
+        sample_names = X.obs_names
         X, present = views_from_mudata(X)
         given = present if given is None else present & np.asarray(given, bool)
     names, raw = _split_into_views(X)
     labels = [view_label(p, name) for p, name in enumerate(names)]
     sample_ids, aligned = _align(raw, labels)
+    # Sparse views have no index of their own.
+    sample_ids = sample_names if sample_ids is None else sample_ids
     matrices = [
         None if view is None else _as_matrix(view, label)
         for view, label in zip(aligned, labels, strict=True)

@@ -1,0 +1,67 @@
+"""What every clusterer of several views does alike: its door, its conventions, its words."""
+
+from time import perf_counter
+from typing import Any
+
+import pandas as pd
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anchorview.views import MultiViewData
+
+
+class MultiViewClusterer(ClusterMixin, BaseEstimator):
+    """Base of the estimators; a subclass says in `_require_possible` what it cannot fit."""
+
+    @property
+    def labels_series(self) -> "pd.Series[Any]":
+        """``labels_`` as a pandas Series indexed by the samples' ids, or by their position."""
+        check_is_fitted(self)
+        return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _require_possible(self, data: MultiViewData) -> None:
+        """Raise if the settings cannot go with data of this shape."""
+
+    def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
+        """Views at the door; `reset` learns their names and widths, otherwise they are checked.
+
+        `fitting` says that the samples are those of `labels_`.
+        """
+        data = MultiViewData(X)
+        if reset:
+            self._require_possible(data)
+            data.require_fittable()
+            self.view_names_in_ = data.names
+            self.n_views_in_ = len(data.names)
+            self.n_features_per_view_ = data.n_features_per_view
+        else:
+            data = data.matched_to(
+                self.view_names_in_, self.n_features_per_view_, type(self).__name__
+            )
+        if fitting:
+            self.sample_ids_ = data.sample_ids
+        # One matrix alone gets scikit-learn's own checks of names and numbers of features.
+        if len(data.names) == 1 and hasattr(X, "shape"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = data.shape[1]
+        return data
+
+    def _seeds(self) -> tuple[int, int]:
+        """Seeds of the start and of the assignment."""
+        start, assignment = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        return int(start), int(assignment)
+
+    def _say(self, message: str, since: float | None = None) -> float:
+        """Print, if verbose, a message with the seconds since a time; returns the time now."""
+        now = perf_counter()
+        if self.verbose:
+            took = "" if since is None else f" ({now - since:.2f} s)"
+            print(f"[{type(self).__name__}] {message}{took}")
+        return now
