@@ -128,7 +128,8 @@ def data_table(options):
                 row.append(np.nan)
         row.append(clustering_accuracy(y, DALMC(k, random_state=0).fit(views).labels_))
         means.append(row)
-        yield f"| {name} | {' | '.join(f'{value:.3f}' for value in row)} |"
+        cells = ["-" if np.isnan(value) else f"{value:.3f}" for value in row]
+        yield f"| {name} | {' | '.join(cells)} |"
     yield f"| mean | {' | '.join(f'{value:.3f}' for value in np.nanmean(means, axis=0))} |"
 
 
@@ -183,7 +184,7 @@ def speed_table(options):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--masks", type=int, default=5)
-    parser.add_argument("--peer-masks", type=int, default=2)
+    parser.add_argument("--peer-masks", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
