@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from anchorview.blocks import for_blocks, map_blocks
 from anchorview.progress import listening
@@ -42,3 +43,17 @@ def test_an_error_ends_the_work_and_its_threads():
         for_blocks(work, BLOCKS, "work")
     assert len(done) < len(BLOCKS) - 1
     assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]
+
+
+def test_overlapping_users_leave_the_threads_of_blas_as_they_were():
+    def limits():
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
+
+    before = limits()
+    first = map_blocks(lambda block: block.size, BLOCKS, "work")
+    second = map_blocks(lambda block: block.size, BLOCKS, "work")
+    next(first)
+    next(second)
+    list(first)
+    list(second)
+    assert limits() == before

@@ -90,3 +90,18 @@ def test_errors_are_one_line(tmp_path, incomplete):
         run("fit", tmp_path / "d.npz", "-k", 3, "--save", tmp_path / "none" / "m.anchorview")
     )
     assert "there is no folder" in message
+
+
+def test_files_are_not_written_over_each_other(tmp_path, incomplete):
+    views, _ = incomplete
+    data, model = tmp_path / "d.npz", tmp_path / "m.anchorview"
+    np.savez(data, **views)
+    DALMC(3, random_state=0).fit(views).save(model)
+    for out in (data, model):
+        assert "are the same file" in error_of(run("predict", model, data, "--out", out))
+    same = tmp_path / "same"
+    assert "--out and --save are the same file" in error_of(
+        run("fit", data, "-k", 3, "--out", same, "--save", same)
+    )
+    DALMC(3, variant="box-graph", random_state=0).fit(np.nan_to_num(views["view_0"])).save(model)
+    assert "ablation" in error_of(run("predict", model, data))

@@ -94,6 +94,9 @@ def test_views_are_matched_by_name_else_by_position(made):
     np.testing.assert_array_equal(model.predict(list(views.values())), model.labels_)
     with pytest.raises(ValueError, match=r"View 'other' is unknown: DALMC was fitted on"):
         model.predict({"other" if name == "view_0" else name: v for name, v in views.items()})
+    other_order = DALMC(4, random_state=0).fit(turned)
+    np.testing.assert_array_equal(other_order.predict(views), other_order.labels_)
+    assert len(model.predict({"view_0": views["view_0"]})) == 400
     with pytest.raises(ValueError, match=r"Got 2 view.* Pass None"):
         model.predict([views["view_0"], views["view_1"]])
     with pytest.raises(ValueError, match="view 1 has 19 features, but DALMC is expecting 30"):
@@ -129,6 +132,53 @@ def test_a_noise_view_gets_little_weight_or_does_no_harm():
     views, y = make_multiview(500, n_clusters=4, n_noise_views=1, random_state=0)
     model = DALMC(4, random_state=0).fit(views)
     assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_narrow_noise_view_does_not_take_over(width, seed):
+    # A basis with as many columns as the view has rank explains all of it, and would weigh most.
+    views, y = make_multiview(600, n_clusters=3, separation=4, random_state=seed)
+    noise = np.random.default_rng(seed).standard_normal((600, width))
+    model = DALMC(3, random_state=0).fit([*views.values(), noise])
+    assert model.view_weights_[-1] < 0.6
+    assert clustering_accuracy(y, model.labels_) > 0.9
+
+
+def test_anchors_are_capped_by_the_independent_directions():
+    narrow = np.random.default_rng(0).standard_normal((300, 3))
+    views = [narrow, 2 * narrow + 1]
+    for solver in ("compressed", "left", "direct"):
+        model = DALMC(4, scaling="zscore", solver=solver, random_state=0).fit(views)
+        np.testing.assert_allclose(model.embedding_.T @ model.embedding_, [[1]], atol=1e-8)
+        with pytest.raises(ValueError, match=r"n_anchors=2 .* 1 independent"):
+            DALMC(4, n_anchors=2, scaling="zscore", solver=solver).fit(views)
+
+
+def test_refits_forget_and_failed_state_is_told():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    model = DALMC(2, random_state=0).fit(X)
+    model.fit([X.to_numpy(), X.to_numpy()[:, :2]])
+    assert not hasattr(model, "feature_names_in_")
+    model.set_params(variant="box-graph").fit(X)
+    with pytest.raises(AttributeError, match="ablation"):
+        model.projections_  # noqa: B018
+    assert not hasattr(model.set_params(variant="dalmc"), "predict")
+    with pytest.raises(NotFittedError):
+        DALMC(2).projections_  # noqa: B018
+
+
+def test_views_that_vanish_or_overflow_are_named():
+    rng = np.random.default_rng(0)
+    good, parallel = rng.standard_normal((200, 5)), rng.uniform(1, 2, (200, 1))
+    huge = good * np.array([1, 1, 1e200, 1, 1])
+    for solver in ("compressed", "direct"):
+        with pytest.raises(ValueError, match="view 1 is zero after scaling"):
+            DALMC(2, scaling="unit-center", solver=solver).fit([good, parallel])
+        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
+            DALMC(2, solver=solver).fit([good, huge])
+        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
+            DALMC(2, scaling="none", unit_norm=False, solver=solver).fit([good, huge])
 
 
 def test_scikit_learn_can_split_search_and_pipe(made):
@@ -205,6 +255,7 @@ BAD_SETTINGS = {
     "no iterations": ({"max_iter": 0}, "max_iter"),
     "components past every view": ({"n_components": 41}, "n_components=41 .* at most 40"),
     "components past one view": ({"n_components": [5, 31, 5]}, "n_components=31 for view 1"),
+    "components that are not whole": ({"n_components": [2.9, 3.1, 2.0]}, "whole numbers"),
     "components for other views": ({"n_components": [5, 5]}, "2 entries for 3 views"),
     "anchors past the data": ({"n_anchors": 91}, "n_anchors=91 .* at most 90"),
 }

@@ -92,3 +92,40 @@ def test_batches_must_have_the_same_views(tmp_path):
     model.save(tmp_path / "grown.anchorview")
     with pytest.raises(ValueError, match="loaded from a file"):
         load(tmp_path / "grown.anchorview").partial_fit(views)
+
+
+def test_a_reused_buffer_and_a_failed_batch_leave_the_past_alone(monkeypatch):
+    views, _ = make_multiview(300, n_clusters=3, random_state=0)
+    X = np.hstack(list(views.values()))
+    model, reference = (DALMC(3, scaling="zscore", random_state=0) for _ in range(2))
+    buffer = np.empty((100, X.shape[1]))
+    for start in (0, 100):
+        buffer[:] = X[start : start + 100]
+        model.partial_fit(buffer)
+        reference.partial_fit(X[start : start + 100].copy())
+    with pytest.raises(ValueError, match="overflows"), np.errstate(over="ignore"):
+        model.partial_fit(X[200:] * 1e200)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(DALMC, "_solve", interrupted)
+        model.partial_fit(X[200:])
+    for each in (model, reference):
+        each.partial_fit(X[200:])
+    assert len(model._growing) == 300
+    np.testing.assert_array_equal(model._growing.sample.views[0], X)
+    np.testing.assert_array_equal(model.predict(X), reference.predict(X))
+    with pytest.raises(ValueError, match="cannot become 'unit'"):
+        model.set_params(scaling="unit").partial_fit(X)
+
+
+@pytest.mark.parametrize("order", [(np.float32, np.float64), (np.float64, np.float32)])
+def test_batches_of_mixed_precision_have_the_rank_of_the_coarser(order):
+    rng = np.random.default_rng(0)
+    low_rank = rng.standard_normal((400, 4)) @ rng.standard_normal((4, 20))
+    model = DALMC(2, n_components=10, scaling="zscore", random_state=0)
+    for part, dtype in zip(np.split(low_rank, 2), order, strict=True):
+        model.partial_fit([part.astype(dtype), part[:, :9].astype(dtype)])
+    assert model.n_components_ == [2, 2]

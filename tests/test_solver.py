@@ -141,7 +141,8 @@ def test_deficient_starts_are_refused():
     with pytest.raises(ValueError, match=r"view 0 .* 3 independent directions .* init='gcca'"):
         AlternatingSolver(views, 2, [3, 3], init="identity")
     with pytest.raises(ValueError, match="anchor graph does not have 5 independent"):
-        AlternatingSolver([views[1], views[1]], 5, [3, 3])
+        AlternatingSolver([views[1], views[1]], 5, [3, 3], init="identity")
+    assert AlternatingSolver([views[1], views[1]], 5, [3, 3]).S.shape == (50, 3)
 
 
 @pytest.mark.parametrize("condition", [1, 1e2, 1e5, 1e9])

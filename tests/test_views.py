@@ -132,6 +132,11 @@ BAD = {
         },
         r"Sample 2 \('c'\) has no view",
     ),
+    "no shared sample": (
+        {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=[str(i) for i in range(6)])},
+        r"view 0 \('x'\) shares no sample .* like 0, .* like '0'",
+    ),
+    "masked array": ([a, np.ma.masked_less(b, 0)], "view 1 is a masked array"),
     "only absent views": ([None, None], "all are None"),
     "text column": (
         [pd.DataFrame({"u": range(6), "name": list("abcdef")})],
@@ -238,6 +243,25 @@ def test_rows_of_nan_and_masks_say_what_is_missing():
     data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
     assert [group.views for group in data.groups] == [(0, 1), (1,)]
     assert "view_0: 3 features of 5 samples" in repr(data)
+
+
+def test_what_a_sparse_row_holds_that_is_not_there_does_not_matter():
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((60, 5))
+    holds_nan = rng.standard_normal((60, 6))
+    holds_nan[:20, 1] = np.nan
+    available = np.ones((60, 2), bool)
+    available[:20, 1] = False
+    data = MultiViewData([dense, sparse.csr_array(holds_nan)], available=available)
+    models = [DALMC(2, solver=s, random_state=0).fit(data) for s in ("compressed", "direct")]
+    np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
+
+
+def test_no_rows_and_wider_floats():
+    assert len(MultiViewData(pair())[[]]) == 0
+    assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
+    with pytest.raises(ValueError, match="says itself what is available"):
+        MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))
 
 
 def test_an_absent_view_is_none():

@@ -76,10 +76,7 @@ def fit_assignment(
     report("assigning", 0, 1)
     points = normalized_rows(embedding) if normalize else embedding
     if method == "kmeans":
-        # Rows go to K-means in the order of their lengths in the embedding, which neither the
-        # order of the samples nor a rotation of the embedding changes: nor do the labels, then.
-        order = np.argsort(np.einsum("ij,ij->i", embedding, embedding), kind="stable")
-        centroids = _restarted(points[order], n_clusters, n_init, seed)
+        centroids = _restarted(points[_canonical_order(embedding)], n_clusters, n_init, seed)
     else:
         start = points[_rows_apart(embedding, n_clusters)]
         centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
@@ -87,6 +84,17 @@ def fit_assignment(
     labels = assignment(embedding)
     report("assigning", 1, 1)
     return assignment, labels
+
+
+def _canonical_order(embedding: Array) -> Array:
+    """Order of the rows by what neither their order nor a rotation of the embedding changes.
+
+    K-means that sees them so gives labels that do not depend on these either. Lengths come first,
+    without their last digits; rows of equal length are told apart by the mean of all rows.
+    """
+    rows = embedding.astype(np.float64, copy=False)
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    return np.lexsort((rows @ rows.mean(axis=0), np.round(lengths / lengths.max(), 9)))
 
 
 def _restarted(points: Array, n_clusters: int, n_init: int, seed: int) -> Array:

@@ -51,6 +51,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
             self.n_features_in_ = data.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
         return data
 
     def _seeds(self) -> tuple[int, int]:

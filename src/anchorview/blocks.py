@@ -1,9 +1,11 @@
 """Work on row blocks in parallel, results in order, a bounded number of them at a time."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -59,7 +61,7 @@ def _ordered(
     pool = ThreadPoolExecutor(workers, thread_name_prefix="anchorview")
     pending: deque[tuple[RowBlock, Future[Result]]] = deque()
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with _single_threaded_blas():
             for block in todo:
                 pending.append((block, pool.submit(function, block)))
                 if len(pending) > workers:
@@ -69,6 +71,31 @@ def _ordered(
                 yield last, future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+_limit_lock = threading.Lock()
+_limit_users: list[object] = []
+_limits: list[threadpool_limits] = []
+
+
+@contextmanager
+def _single_threaded_blas() -> Iterator[None]:
+    """One BLAS thread, for as long as any fit of the process needs it.
+
+    The limit is the process's, so the first of overlapping users sets it and the last lifts it.
+    """
+    user = object()
+    with _limit_lock:
+        if not _limit_users:
+            _limits.append(threadpool_limits(1, user_api="blas"))
+        _limit_users.append(user)
+    try:
+        yield
+    finally:
+        with _limit_lock:
+            _limit_users.remove(user)
+            if not _limit_users:
+                _limits.pop().restore_original_limits()
 
 
 def _cores() -> int:

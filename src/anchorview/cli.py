@@ -147,9 +147,7 @@ def fit(
     """
 
     def load() -> _Samples:
-        for option, path in (("--out", out), ("--save", save)):
-            if path is not None and path.resolve() == data.resolve():
-                raise ValueError(f"{option} {path} is the data file itself. Give another name.")
+        _require_distinct({"--out": out, "--save": save, "DATA": data})
         samples = _read(data, zero_rows_missing)
         if n_clusters is None:
             raise ValueError(_clusters_missing(samples.target))
@@ -201,6 +199,7 @@ def predict(
 ) -> None:
     """Label samples with the clusters of a saved model; they may lack views."""
     with _explained():
+        _require_distinct({"--out": out, "MODEL": model, "DATA": data})
         if out is not None:
             require_writable(out)
         with _progress_bar(shown=_watched()):
@@ -209,6 +208,8 @@ def predict(
             from anchorview.persistence import load_model
 
             fitted = load_model(model)
+            if not hasattr(fitted, "predict"):
+                raise ValueError(f"{model} is of an ablation, which cannot label new samples.")
             samples = _read(data, zero_rows_missing)
             labels = fitted.predict(samples.data)
         if out is not None:
@@ -239,6 +240,16 @@ def info(
             fitted = load_model(path)
             _print_table(_views_of_model(fitted), "Features", "Weight")
             _print_lines(_model_lines(fitted))
+
+
+def _require_distinct(files: Mapping[str, Path | None]) -> None:
+    """Raise if two of the files are one, which writing it would destroy."""
+    seen: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is not None:
+            other = seen.setdefault(path.resolve(), option)
+            if other != option:
+                raise ValueError(f"{other} and {option} are the same file, {path}. Give two names.")
 
 
 def _read(path: Path, zero_rows_missing: bool) -> _Samples:
@@ -413,7 +424,7 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("anchorview: interrupted; nothing was written", file=sys.stderr)
+        print("anchorview: interrupted; no file was left half-written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
         _print_error(str(error) or "not enough memory")

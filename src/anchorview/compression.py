@@ -11,7 +11,7 @@ orthonormal columns of ``U_p``, found from ``X_p X_p'``.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -132,6 +132,8 @@ class SmallProblem(NamedTuple):
     """How the views were scaled, norms included."""
     back: tuple[CompressedFeatures | None, ...]
     """Views whose coordinates are compressed features."""
+    dtype: "np.dtype[Any]"
+    """Precision in which products of the samples were made."""
 
     def in_features(self, coefficients: Sequence[Array]) -> list[Array]:
         """Turn coefficients of each view's coordinates into coefficients of its features."""
@@ -147,7 +149,7 @@ def pose_problem(
     """Pose the problem in the form to solve: compressed samples, compressed features, or as is."""
     if route == "compressed":
         summaries = summarize_groups(data, scalings)
-        return small_problem(data, summaries, scalings, unit_norm=unit_norm)
+        return small_problem(data, summaries, scalings, unit_norm=unit_norm, dtype=data.dtype)
     left = route == "left"
     dtype = np.dtype(np.float64) if left else None
     matrices, scalings = scaled_views(data, scalings, unit_norm=unit_norm, dtype=dtype)
@@ -157,7 +159,7 @@ def pose_problem(
     views = tuple(
         X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
     )
-    return SmallProblem(views, data.available, scalings, back)
+    return SmallProblem(views, data.available, scalings, back, data.dtype)
 
 
 def small_problem(
@@ -166,8 +168,12 @@ def small_problem(
     scalings: tuple[ViewScaling, ...],
     *,
     unit_norm: bool,
+    dtype: "np.dtype[Any]",
 ) -> SmallProblem:
-    """Views of pseudo-samples that stand for all samples; `data` tells their names and widths."""
+    """Views of pseudo-samples that stand for all samples.
+
+    `data` tells names and widths, `dtype` the precision in which the summaries were made.
+    """
     widths = data.n_features_per_view
     squares = np.zeros(len(widths))
     for group in summaries:
@@ -176,7 +182,7 @@ def small_problem(
     normed = with_unit_norms(data, scalings, squares.tolist())
     norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
 
-    tolerance = RANK_TOLERANCE[data.dtype.name]
+    tolerance = RANK_TOLERANCE[dtype.name]
     rows = [group.rows(tolerance) for group in summaries]
     total = sum(map(len, rows))
     views = tuple(np.zeros((total, width)) for width in widths)
@@ -189,7 +195,7 @@ def small_problem(
         available[start:stop, list(group.views)] = True
         start = stop
     final = normed if unit_norm else scalings
-    return SmallProblem(views, unless_all(available), final, (None,) * len(views))
+    return SmallProblem(views, unless_all(available), final, (None,) * len(views), dtype)
 
 
 def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:

@@ -33,10 +33,10 @@ VARIANTS: dict[str, type[AlternatingSolver]] = {
 
 
 def _embeds_new_samples(model: "DALMC") -> bool:
-    if model.variant != "dalmc":
+    if model.variant != "dalmc" or getattr(model, "_embedder", model) is None:
         raise AttributeError(
-            f"variant='{model.variant}' is an ablation that cannot embed new samples; "
-            "use labels_ and embedding_ of the samples it was fitted on."
+            "An ablation cannot embed new samples; use labels_ and embedding_ of the samples it "
+            "was fitted on."
         )
     return True
 
@@ -142,7 +142,7 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
     scalings_ : tuple of ViewScaling
         Scaling of each view.
     plan_ : Plan
-        The chosen solver and what each would have cost.
+        The chosen solver and what each would have cost; set by `fit`.
     n_views_in_, n_features_in_ : int
         Number of views, and of features over all views.
     n_features_per_view_ : tuple of int
@@ -307,7 +307,12 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
         data = self._validate(X, reset=growing is None, fitting=True)
         if growing is None:
             growing = GrowingData(data, self.scaling, assignment_seed)
-        growing.add(data)
+        if growing.scaling != self.scaling:
+            raise ValueError(
+                f"scaling was '{growing.scaling}' for the batches so far and cannot become "
+                f"'{self.scaling}'. Start from a new model."
+            )
+        growing = growing.with_batch(data)
         problem = growing.problem(data, unit_norm=self.unit_norm)
         self._solve(problem, data, start_seed)
         self._assignment, _ = self._assign(self._embedder(growing.sample), assignment_seed)
@@ -380,6 +385,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
     @property
     def projections_(self) -> list[Array]:
         """Maps from the scaled views to the embedding of a sample that has all of them."""
+        check_is_fitted(self)
+        _embeds_new_samples(self)
         W = self._embedder.maps(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
@@ -395,7 +402,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
         """Solve, and keep what was learned."""
         clock = perf_counter()
         self.scalings_ = problem.scalings
-        n_anchors, self.n_components_ = self._sizes.resolve(problem.views, data)
+        n_anchors, components, complete = self._sizes.resolve(problem.views, data, problem.dtype)
+        self.n_components_ = components
         solution = VARIANTS[self.variant](
             problem.views,
             n_anchors,
@@ -405,7 +413,14 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
             seed=seed,
             directions=self._start_directions(problem, seed),
             available=problem.available,
+            complete=complete,
         ).run(self.max_iter, self.tol)
+        found = solution.graph.shape[1]
+        if self.n_anchors is not None and self.n_anchors > found:
+            raise ValueError(
+                f"n_anchors={self.n_anchors} is larger than the views allow: they have {found} "
+                "independent directions together."
+            )
         self.view_weights_ = solution.weights
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
@@ -416,8 +431,8 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
             trace = trace.converted(problem.in_features)
         self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)
         self._say(
-            f"solved with {n_anchors} anchors and {self.n_components_} components in "
-            f"{self.n_iter_} iterations",
+            f"solved with {found} anchors and {components} components in {self.n_iter_} "
+            f"iterations, {'converged' if solution.converged else 'not converged yet'}",
             clock,
         )
         return solution

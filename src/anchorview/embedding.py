@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from anchorview._typing import Array, Matrix
+from anchorview._typing import Array
 from anchorview.blocks import for_blocks
 from anchorview.scaling import ViewScaling, scaled_block
 from anchorview.trace import Trace
-from anchorview.views import MultiViewData, RowBlock
+from anchorview.views import MultiViewData, RowBlock, dense_rows
 
 ROWS_FOR_A_MAP = 64
 """From this many samples on, a pattern of views gets a map of its own; fewer are carried through
-the trace one by one."""
+the trace as they are."""
+
+CARRIED = 4096
+"""About how many samples are carried through the trace together."""
 
 
 class Embedder:
@@ -36,32 +39,37 @@ class Embedder:
 
     def __call__(self, data: MultiViewData, block_rows: int | None = None) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
-        n_views = len(data.views)
-        large = {
-            g
+        embedding = np.empty((len(data), self.trace.n_anchors), dtype=data.dtype)
+        maps = {
+            g: self.maps(group.views).astype(data.dtype)
             for g, group in enumerate(data.groups)
-            if group.size >= ROWS_FOR_A_MAP or len(group.views) == n_views
+            if group.size >= ROWS_FOR_A_MAP or len(group.views) == len(data.views)
         }
-        W = {g: self.maps(data.groups[g].views).astype(data.dtype) for g in large}
-        width = self.trace.start.to_graph[0].shape[1]
-        embedding = np.empty((len(data), width), dtype=data.dtype)
 
         def work(block: RowBlock) -> None:
-            scaled = scaled_block(data, self.scalings, block)
-            if block.group in large:
-                embedding[block.rows] = scaled @ W[block.group]
-            else:
-                embedding[block.rows] = self._carried(scaled, block, data)
+            embedding[block.rows] = scaled_block(data, self.scalings, block) @ maps[block.group]
 
-        for_blocks(work, data.blocks(block_rows), "embedding")
+        blocks = list(data.blocks(block_rows))
+        for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
+        self._carry([block for block in blocks if block.group not in maps], data, embedding)
         return embedding
 
-    def _carried(self, scaled: Array, block: RowBlock, data: MultiViewData) -> Array:
-        widths = [data.n_features_per_view[p] for p in block.views]
-        parts = np.split(scaled.astype(np.float64), np.cumsum(widths)[:-1], axis=1)
-        views: list[Matrix | None] = [None] * len(data.views)
-        for p, part in zip(block.views, parts, strict=True):
-            views[p] = part
-        available = np.zeros((block.size, len(views)), bool)
-        available[:, list(block.views)] = True
-        return self.trace.replay(views, available)
+    def _carry(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
+        """Carry the samples of rare patterns through the trace, many patterns at a time."""
+        while blocks:
+            count = int(np.searchsorted(np.cumsum([block.size for block in blocks]), CARRIED)) + 1
+            batch, blocks = blocks[:count], blocks[count:]
+            total = sum(block.size for block in batch)
+            views = [np.zeros((total, d)) for d in data.n_features_per_view]
+            available = np.zeros((total, len(views)), bool)
+            start = 0
+            for block in batch:
+                rows = slice(start, start + block.size)
+                for p in block.views:
+                    self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
+                available[rows, list(block.views)] = True
+                start = rows.stop
+            carried = self.trace.replay(views, available)
+            ends = np.cumsum([block.size for block in batch])[:-1]
+            for block, part in zip(batch, np.split(carried, ends), strict=True):
+                embedding[block.rows] = part

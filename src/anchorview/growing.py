@@ -1,5 +1,6 @@
 """Data that arrive batch by batch: sums that say all the optimisation needs of the past."""
 
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +8,13 @@ import numpy as np
 from anchorview._typing import Array
 from anchorview.blocks import map_blocks
 from anchorview.compression import GroupSummary, SmallProblem, small_problem
-from anchorview.scaling import ViewScaling, deviation, fit_scalings, scaled_block
+from anchorview.scaling import (
+    ViewScaling,
+    deviation,
+    fit_scalings,
+    overflow_message,
+    scaled_block,
+)
 from anchorview.views import MultiViewData, RowBlock, stacked
 
 GROWING_SCALINGS = ("unit-center", "zscore", "unit", "none")
@@ -46,17 +53,26 @@ class GrowingData:
         self.shifts = tuple(
             replace(shift, deviation=None) for shift in fit_scalings(first, scaling)
         )
+        self.dtype = first.dtype
         self.sums: dict[tuple[int, ...], _Sums] = {}
         self.random = np.random.RandomState(seed)
-        self.sample: MultiViewData | None = None
+        self.sample = first[:0]
         self.keys = np.empty(0)
 
     def __len__(self) -> int:
         return sum(sums.size for sums in self.sums.values())
 
-    def add(self, batch: MultiViewData) -> None:
-        """Add the samples of a batch."""
+    def with_batch(self, batch: MultiViewData) -> "GrowingData":
+        """Return this and the samples of a batch; a failure on the way leaves this as it was."""
+        grown = copy(self)
+        grown.sums = deepcopy(self.sums)
+        grown.random = deepcopy(self.random)
+        # The coarsest precision of any batch is that of the sums.
+        grown.dtype = min(self.dtype, batch.dtype)
+        grown._add(batch)
+        return grown
 
+    def _add(self, batch: MultiViewData) -> None:
         def work(block: RowBlock) -> tuple[Array, Array]:
             shifted = scaled_block(batch, self.shifts, block)
             return shifted.sum(axis=0, dtype=np.float64), shifted.T @ shifted
@@ -73,7 +89,7 @@ class GrowingData:
     def _draw(self, batch: MultiViewData) -> None:
         """Keep the samples with the smallest random keys: an even sample of all so far."""
         keys = np.concatenate([self.keys, self.random.random_sample(len(batch))])
-        pool = batch if self.sample is None else stacked(self.sample, batch)
+        pool = stacked(self.sample, batch)
         if len(keys) > KEPT_SAMPLES:
             kept = np.sort(np.argpartition(keys, KEPT_SAMPLES)[:KEPT_SAMPLES])
             keys, pool = keys[kept], pool[kept]
@@ -99,6 +115,8 @@ class GrowingData:
                 move = total[p] / size[p]
                 center = shift.center + move
                 scaling = replace(shift, center=center)
+                if not np.isfinite(squares[p]).all():
+                    raise ValueError(overflow_message(data, p))
                 if self.scaling == "zscore":
                     spread = np.maximum(squares[p] - size[p] * move**2, 0)
                     scaling = replace(scaling, deviation=deviation(size[p], center, spread))
@@ -108,7 +126,9 @@ class GrowingData:
             GroupSummary(views, _moved(sums, views, moves, scalings), True)
             for views, sums in self.sums.items()
         ]
-        return small_problem(data, summaries, tuple(scalings), unit_norm=unit_norm)
+        return small_problem(
+            data, summaries, tuple(scalings), unit_norm=unit_norm, dtype=self.dtype
+        )
 
 
 def _moved(

@@ -50,6 +50,8 @@ def plan(
     """Choose the cheapest of `routes` that fits in memory; say what is needed if none does."""
     work: dict[Route, float] = {}
     memory: dict[Route, float] = {}
+    if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
+        routes = [route for route in routes if route != "left"]
     for route in routes:
         if route == "compressed":
             work[route], memory[route] = _compressed_cost(data, n_components, n_anchors, max_iter)
@@ -66,20 +68,21 @@ def plan(
             f"solver='{least}', but {_bytes(available)} are free. Reduce the number of features or "
             "of samples, or pass float32 data."
         )
-    return Plan(min(feasible, key=work.__getitem__), work, memory)
+    return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
 
 
 def _compressed_cost(
     data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
 ) -> tuple[float, float]:
     n, D = data.shape
+    iterations = min(max_iter, TYPICAL_ITERATIONS)
     widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
     compressed = [(g.size, d) for g, d in zip(data.groups, widths, strict=True) if g.size > d]
     pseudo_samples = sum(min(g.size, d) for g, d in zip(data.groups, widths, strict=True))
-    m = max(n_components)
-    iterations = min(max_iter, TYPICAL_ITERATIONS)
     work = sum(size * d**2 + d**3 / 3 for size, d in compressed)
-    work += SKINNY_PRODUCT * (n * D * n_anchors + iterations * 4 * pseudo_samples * D * m)
+    for d, m in zip(data.n_features_per_view, n_components, strict=True):
+        entries = pseudo_samples * d
+        work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
     grams = sum(d**2 for _, d in compressed) + 2 * max((d**2 for _, d in compressed), default=0)
     memory = 8 * (grams + 2 * pseudo_samples * D + n * n_anchors) + 4 * LARGEST_BLOCK
     return work, memory + _trace_memory(data, n_components, max_iter)
@@ -87,7 +90,19 @@ def _compressed_cost(
 
 def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
     bases = sum(d * m for d, m in zip(data.n_features_per_view, n_components, strict=True))
-    return 8.0 * max_iter * bases
+    return 8.0 * min(max_iter, TYPICAL_ITERATIONS) * bases
+
+
+def _solve_cost(
+    n: int, d: int, entries: int, m: int, n_anchors: int, iterations: int, cost: float
+) -> float:
+    """Operations for one view's leading singular vectors and its part in the iterations."""
+    shorter = min(n, d)
+    if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
+        start = 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3
+    else:
+        start = 4 * entries * (3 * m + 20) * cost
+    return start + iterations * (4 * entries * m * cost + 8 * n * m * (m + n_anchors))
 
 
 def _whole_cost(
@@ -97,7 +112,7 @@ def _whole_cost(
     iterations = min(max_iter, TYPICAL_ITERATIONS)
     work = 0.0
     memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
-    memory += _trace_memory(data, n_components, max_iter)
+    memory += _trace_memory(data, n_components, max_iter) + 4 * LARGEST_BLOCK
     for view, m in zip(data.views, n_components, strict=True):
         d = view.shape[1]
         entries, cost = n * d, SKINNY_PRODUCT
@@ -110,13 +125,9 @@ def _whole_cost(
             work += (n * entries * cost if sparse.issparse(view) else n * entries) + n**3 / 3
             memory += 3 * 8 * n**2
             d, entries, cost = n, n * n, SKINNY_PRODUCT
-        shorter = min(n, d)
-        if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
-            work += 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3
-            memory += 3 * 8 * shorter**2
-        else:
-            work += 4 * entries * (3 * m + 20) * cost
-        work += iterations * (4 * entries * m * cost + 8 * n * m * (m + n_anchors))
+        work += _solve_cost(n, d, entries, m, n_anchors, iterations, cost)
+        if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
+            memory += 3 * 8 * min(n, d) ** 2
     return work, memory
 
 

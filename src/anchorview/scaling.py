@@ -109,6 +109,9 @@ def fit_scalings(
         for p, part in zip(block.views, parts, strict=True):
             found[p] = _merge(found[p], part) if p in found else part
     totals = [found[p] for p in range(len(data.views))]
+    for p, moments in enumerate(totals):
+        if not np.isfinite(moments.squares).all():
+            raise ValueError(overflow_message(data, p))
     if unit_first:
         return tuple(ViewScaling(unit_first=True, center=moments.mean) for moments in totals)
     return tuple(
@@ -156,9 +159,9 @@ def scaled_views(
             matrices.append(ScaledSparse(data, p, scaling))
         else:
             matrices.append(_scaled_dense(data, p, scaling, dtype or data.dtype))
+    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
     if not unit_norm:
         return tuple(matrices), scalings
-    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
     for X, scaling in zip(matrices, normed, strict=True):
         X *= 1 / scaling.norm
     return tuple(matrices), normed
@@ -170,15 +173,23 @@ def with_unit_norms(
     """Scalings that also divide each view by its Frobenius norm."""
     for p, square in enumerate(squared_norms):
         if not np.isfinite(square):
-            raise ValueError(
-                f"{data.label(p)} overflows {data.dtype}: its values are too large to be squared; "
-                "rescale the view."
-            )
-        if square == 0:
+            raise ValueError(overflow_message(data, p))
+        # Rows of length 1 that are all the same leave nothing but rounding when centred.
+        centred = scalings[p].unit_first and scalings[p].center is not None
+        rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centred else 0
+        if square <= rounding:
             raise ValueError(f"{data.label(p)} is zero after scaling. Leave this view out.")
     return tuple(
         replace(scaling, norm=float(np.sqrt(square)))
         for scaling, square in zip(scalings, squared_norms, strict=True)
+    )
+
+
+def overflow_message(data: MultiViewData, p: int) -> str:
+    """Tell that the values of a view are too large."""
+    return (
+        f"{data.label(p)} overflows {data.dtype}: its values are too large to be squared; rescale "
+        "the view."
     )
 
 
@@ -207,6 +218,8 @@ class ScaledSparse(LinearOperator):
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
         self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
         has = np.ones(n) if data.available is None else data.available[:, p].astype(float)
+        # What a row holds that is said to be missing does not matter, even if it is not finite.
+        X.data[np.repeat(has == 0, np.diff(X.indptr))] = 0
         self.rows = has
         self.shift_rows = has.copy()
         if scaling.unit_first:

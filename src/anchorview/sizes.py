@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,10 @@ class Sizes:
         """Components given view by view, to be taken exactly."""
         if self.n_components is None or np.ndim(self.n_components) == 0:
             return None
-        return [int(m) for m in np.asarray(self.n_components)]
+        given = np.asarray(self.n_components)
+        if given.dtype.kind not in "iu":
+            raise ValueError(f"n_components={self.n_components!r} must be whole numbers.")
+        return given.tolist()
 
     @property
     def shared(self) -> int:
@@ -69,27 +73,33 @@ class Sizes:
                     f"the smaller of its {n} samples and {d} features."
                 )
 
-    def resolve(self, matrices: Sequence[Matrix], data: MultiViewData) -> tuple[int, list[int]]:
-        """Number of anchors and each view's components, given the scaled (compressed) views.
+    def resolve(
+        self, matrices: Sequence[Matrix], data: MultiViewData, dtype: "np.dtype[Any]"
+    ) -> tuple[int, list[int], list[bool]]:
+        """Anchors, each view's components, and whether these reproduce the view completely.
 
-        Shared components are capped at half of a view's rank: a representation that reproduces
-        its view completely tells nothing about how well the view fits.
+        Given are the scaled (compressed) views, whose products were made in `dtype`. Shared
+        components are capped at half of a view's rank: a representation that reproduces its view
+        completely tells nothing about how well the view fits. One view alone has no weight to
+        gain by that, and may keep two.
         """
-        tolerance = float(np.sqrt(RANK_TOLERANCE[data.dtype.name]))
-        components = []
+        tolerance = float(np.sqrt(RANK_TOLERANCE[dtype.name]))
+        least = 2 if len(matrices) == 1 else 1
+        components, complete = [], []
         for p, (X, m) in enumerate(zip(matrices, self.wanted(data), strict=True)):
             rank = rank_up_to(X, 2 * m, tolerance)
             if self.per_view is None:
-                m = min(m, max(rank // 2, min(rank, 2)))
+                m = min(m, max(rank // 2, min(rank, least)))
             elif m > rank:
                 raise ValueError(
                     f"n_components={m} for {data.label(p)} is larger than its rank {rank}."
                 )
             components.append(int(m))
+            complete.append(m == rank)
         most = sum(components)
         if self.n_anchors is not None and self.n_anchors > most:
             raise ValueError(
                 f"n_anchors={self.n_anchors} is larger than the views allow: their components add "
                 f"up to {most} ({components})."
             )
-        return self.n_anchors or min(self.n_clusters, most), components
+        return self.n_anchors or min(self.n_clusters, most), components, complete

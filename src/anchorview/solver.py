@@ -6,9 +6,9 @@ basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph i
     min  sum_p 1/2 a_p^2 (||X_p - H_p Z_p'||^2 + floor_p)  -  beta * sum_p <H_p, S A_p'>
     s.t. H_p'H_p = I,  S'S = I,  A_p orthonormal (columns or rows),  sum a = 1,  a >= 0
 
-``floor_p = RESIDUAL_FLOOR * ||X_p||^2`` keeps a view that its basis reproduces completely from
-drawing all the weight. It is a constant inside the objective, so every step stays an exact
-minimiser and the objective never increases.
+``floor_p``, a share of ``||X_p||^2``, keeps a view that its basis reproduces well, or by its rank
+completely, from drawing all the weight. It is a constant inside the objective, so every step stays
+an exact minimiser and the objective never increases.
 
 Samples may lack views. The fit then counts available rows only, and the missing rows of a view are
 completed by the model, ``H_p Z_p'``, after every iteration: a majorisation, so the objective still
@@ -38,9 +38,16 @@ Init = Literal["gcca", "random", "identity"]
 RESIDUAL_FLOOR = 0.01
 """Share of a view's squared norm that counts as unexplained whatever the basis explains."""
 
+COMPLETE_FLOOR = 0.5
+"""The same for a view whose basis explains everything because it has as many columns as the view
+has rank: no evidence, so a neutral share."""
+
 GCCA_RIDGE = 0.01
 """Ridge of the GCCA start, relative to a view's leading squared singular value. It prefers strong
 directions where the views alone leave a tie, as one view alone does between all of its own."""
+
+INDEPENDENT = 1e-6
+"""Least ratio of squared singular values at which stacked representations are independent."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,8 @@ class AlternatingSolver:
         Scaled views: arrays, sparse matrices or linear operators. Products with them are made in
         their precision, everything else in float64.
     n_anchors : int
-        Columns of the anchor graph, l; at most the sum of `n_components`.
+        Columns of the anchor graph, l; at most the sum of `n_components`. The GCCA start takes
+        fewer if the representations have fewer independent directions together.
     n_components : sequence of int
         Columns of each view's representation, m_p; at most the view's rank.
     beta : float
@@ -94,6 +102,8 @@ class AlternatingSolver:
         :func:`plain_directions` gives them.
     available : array (n, n_views) of bool, optional
         Which samples have which view; a view is zero in the rows of samples that lack it.
+    complete : sequence of bool, optional
+        Views that have no more rank than components.
 
     Examples
     --------
@@ -118,6 +128,7 @@ class AlternatingSolver:
         seed: int = 0,
         directions: Sequence[Array] | None = None,
         available: Array | None = None,
+        complete: Sequence[bool] | None = None,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -131,6 +142,9 @@ class AlternatingSolver:
         if available is not None:
             n_available = available.sum(axis=1)
         self.squared_norms = np.array([squared_norm(X) for X in views])
+        self.floors = RESIDUAL_FLOOR * self.squared_norms
+        if complete is not None:
+            self.floors[list(complete)] *= COMPLETE_FLOOR / RESIDUAL_FLOOR
         self.H, self.S, self.first = start(
             self.views, n_anchors, n_components, init, seed, directions, 1 / n_available
         )
@@ -215,7 +229,7 @@ class AlternatingSolver:
             X.residual(H, Z) if isinstance(X, FilledView) else norm - np.sum(Z**2)
             for X, H, Z, norm in zip(self.views, self.H, self.Z, self.squared_norms, strict=True)
         ]
-        self.residuals = np.maximum(unexplained, 0) + RESIDUAL_FLOOR * self.squared_norms
+        self.residuals = np.maximum(unexplained, 0) + self.floors
         inverse = 1 / self.residuals
         self.a = inverse / inverse.sum()
 
@@ -259,8 +273,7 @@ def start(
             else:
                 D = directions[p]
             factor, M = polar(times(X, D))
-            # The polar factor of a deficient matrix leaves the span of the data.
-            _require_in_span(factor, times(X, D @ M), f"view {p}", "n_components", init)
+            _require_independent(M, f"view {p}", "n_components", init)
             H.append(factor)
             K.append(D @ M)
         return H, K, strengths
@@ -270,8 +283,9 @@ def start(
         # MAXVAR generalised CCA: leading left singular vectors of the stacked, weighted H_p.
         stacked = np.hstack([h * w for h, w in zip(H, strengths, strict=True)])
         stacked *= np.sqrt(row_weights)[:, None]
-        width = stacked.shape[1]
-        _, U = eigh(stacked.T @ stacked, subset_by_index=(width - n_anchors, width - 1))
+        squares, U = eigh(stacked.T @ stacked)
+        independent = int(np.sum(squares > INDEPENDENT * squares[-1]))
+        U = U[:, -min(n_anchors, independent) :]
         N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
     elif init == "random":
         rng = np.random.default_rng(seed + 1)
@@ -280,7 +294,7 @@ def start(
         N = [np.eye(m, n_anchors) for m in n_components]
     mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
     S, T = polar(row_weights[:, None] * mixed)
-    _require_in_span(S, row_weights[:, None] * (mixed @ T), "the anchor graph", "n_anchors", init)
+    _require_independent(T, "the anchor graph", "n_anchors", init)
     to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
 
     for X in views:
@@ -292,9 +306,11 @@ def start(
     return H, S, Start(to_graph, fill, tuple(K))
 
 
-def _require_in_span(factor: Array, spanned: Array, what: str, parameter: str, init: Init) -> None:
-    if not np.abs(factor - spanned).max() < 1e-3 * np.abs(factor).max():
+def _require_independent(M: Array, what: str, parameter: str, init: Init) -> None:
+    """Raise if `M` maps a deficient matrix to its polar factor, which leaves the data's span."""
+    inverse = eigh(M, eigvals_only=True)
+    if not inverse[-1] * INDEPENDENT < inverse[0]:
         raise ValueError(
-            f"{what} does not have {factor.shape[1]} independent directions from init='{init}': "
+            f"{what} does not have {len(M)} independent directions from init='{init}': "
             f"use a smaller {parameter}" + ("." if init == "gcca" else " or init='gcca'.")
         )

@@ -54,6 +54,11 @@ class Trace:
     start: Start
     steps: tuple[Step, ...]
 
+    @property
+    def n_anchors(self) -> int:
+        """Columns of ``S``."""
+        return int(self.start.to_graph[0].shape[1])
+
     def replay(self, views: Sequence[Matrix | None], available: Array) -> Array:
         """Rows of ``S`` for samples given by their scaled views.
 

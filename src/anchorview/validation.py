@@ -14,8 +14,8 @@ from anchorview.mudata import is_mudata, views_from_mudata
 
 def read_input(
     X: Any, given: Any
-) -> "tuple[tuple[Matrix, ...], tuple[str, ...], Array | None, pd.Index[Any] | None]":
-    """Views, names, availability (None if complete) and sample ids of any accepted input."""
+) -> "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None]":
+    """Views, names, whether these were given, availability (None if complete), sample ids."""
     sample_names = None
     if is_mudata(X):
         sample_names = X.obs_names
@@ -45,7 +45,8 @@ def read_input(
     require_some_view(available, sample_ids)
     empty = sparse.csr_array((n, 1), dtype=np.float32)
     views = tuple(empty if matrix is None else matrix for matrix in matrices)
-    return views, names, unless_all(available), sample_ids
+    named = isinstance(X, Mapping) and not sparse.issparse(X)
+    return views, names, named, unless_all(available), sample_ids
 
 
 def unless_all(available: Array) -> Array | None:
@@ -111,6 +112,15 @@ def _align(views: list[Any], labels: Sequence[str]) -> "tuple[pd.Index[Any] | No
                     "give all views an index."
                 )
             ids = ids.append(views[p].index[~views[p].index.isin(ids)])
+    for p in frames:
+        own = views[p].index
+        others = [views[q].index for q in frames if q != p]
+        if others and not any(own.isin(other).any() for other in others):
+            raise ValueError(
+                f"{labels[p]} shares no sample with another view: its labels are like {own[0]!r}, "
+                f"those of {labels[frames[0] if p != frames[0] else frames[1]]} like "
+                f"{others[0][0]!r}. Samples are aligned by index; bring the labels to one form."
+            )
     aligned = list(views)
     for p in frames:
         if not views[p].index.equals(ids):
@@ -124,8 +134,15 @@ def _as_matrix(view: Any, label: str) -> Matrix:
         matrix: Matrix = view.tocsr()
     elif isinstance(view, pd.DataFrame):
         matrix = _frame_values(view, label)
+    elif isinstance(view, np.ma.MaskedArray):
+        raise ValueError(
+            f"{label} is a masked array, whose mask would be lost. Fill the rows of samples "
+            "without this view with NaN: view.astype(float).filled(np.nan)."
+        )
     else:
         matrix = np.asarray(view)
+    if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
+        matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
         matrix = _from_objects(matrix, label)
     if matrix.dtype.kind == "c":
@@ -215,29 +232,31 @@ def _finite_rows(view: Matrix, available: Array, label: str, ids: "pd.Index[Any]
         # A finite sum proves all entries finite, and is several times cheaper than looking.
         if np.isfinite(np.sum(entries)):
             return everything
+    bad = ~np.isfinite(entries)
     if sparse.issparse(view):
-        missing = ~everything
-        positions = np.flatnonzero(~np.isfinite(entries))
-        rows = np.searchsorted(view.indptr, positions, side="right") - 1
-        bad = [(rows[i], view.indices[q], entries[q]) for i, q in enumerate(positions)]
+        present = everything
+        rows = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
+        bad &= available[rows]
+        first = int(np.argmax(bad))
+        row, column = int(rows[first]), int(view.indices[first])
     else:
-        missing = np.isnan(view).all(axis=1)
-        bad = [(r, c, view[r, c]) for r, c in np.argwhere(~np.isfinite(view) & ~missing[:, None])]
-    for row, column, value in bad:
-        if available[row]:
-            kind = "NaN" if np.isnan(value) else "infinity"
-            sample = "" if ids is None else f" (sample {ids[row]!r})"
-            remedy = (
-                "A sample without this view has NaN in the whole row; otherwise impute the value, "
-                "or drop the row or column."
-                if kind == "NaN"
-                else "Replace the value, or drop the row or column."
-            )
-            raise ValueError(
-                f"{label} contains {kind} at row {row}{sample}, column {column}: Input contains "
-                f"{kind}. {remedy}"
-            )
-    return ~missing
+        present = ~np.isnan(view).all(axis=1)
+        bad &= (present & available)[:, None]
+        row, column = (int(i) for i in np.unravel_index(np.argmax(bad), bad.shape))
+    if bad.any():
+        kind = "NaN" if np.isnan(view[row, column]) else "infinity"
+        sample = "" if ids is None else f" (sample {ids[row]!r})"
+        remedy = (
+            "A sample without this view has NaN in the whole row; otherwise impute the value, "
+            "or drop the row or column."
+            if kind == "NaN"
+            else "Replace the value, or drop the row or column."
+        )
+        raise ValueError(
+            f"{label} contains {kind} at row {row}{sample}, column {column}: Input contains "
+            f"{kind}. {remedy}"
+        )
+    return present
 
 
 def require_some_view(available: Array, ids: "pd.Index[Any] | None") -> None:

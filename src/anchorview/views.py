@@ -68,6 +68,8 @@ class MultiViewData:
     ----------
     views : tuple of (n, d_p) arrays or CSR matrices
     names : tuple of str
+    named : bool
+        Whether the names were given; otherwise they are ``view_0``, ``view_1``...
     available : array (n, n_views) of bool, or None if every sample has every view
     sample_ids : pandas.Index or None
         Labels of the samples, if there are any.
@@ -87,20 +89,24 @@ class MultiViewData:
     """
 
     def __init__(self, X: Any, *, available: Any = None) -> None:
-        if isinstance(X, MultiViewData):
-            self._set(X.views, X.names, X.available, X.sample_ids)
-        else:
+        if not isinstance(X, MultiViewData):
             self._set(*read_input(X, available))
+        elif available is None:
+            self._set(X.views, X.names, X.named, X.available, X.sample_ids)
+        else:
+            raise ValueError("MultiViewData says itself what is available; give it the views.")
 
     def _set(
         self,
         views: tuple[Matrix, ...],
         names: tuple[str, ...],
+        named: bool,
         available: Array | None,
         sample_ids: "pd.Index[Any] | None",
     ) -> "MultiViewData":
         self.views = views
         self.names = names
+        self.named = named
         self.available = available
         self.sample_ids = sample_ids
         return self
@@ -124,9 +130,11 @@ class MultiViewData:
                 raise IndexError("MultiViewData can be indexed by samples only: data[rows].")
         if not isinstance(rows, slice):
             rows = np.atleast_1d(rows)
+            rows = rows.astype(int) if rows.size == 0 else rows
         return _new(
             tuple(view[rows] for view in self.views),
             self.names,
+            self.named,
             None if self.available is None else unless_all(self.available[rows]),
             None if self.sample_ids is None else self.sample_ids[rows],
         )
@@ -188,9 +196,7 @@ class MultiViewData:
 
         A named view may be left out, and is then a view that no sample has.
         """
-        unnamed = tuple(f"view_{p}" for p in range(len(self.names)))
-        by_name = self.names != unnamed
-        if by_name or len(self.names) > len(names):
+        if self.named:
             unknown = [name for name in self.names if name not in names]
             if unknown:
                 raise ValueError(
@@ -205,7 +211,7 @@ class MultiViewData:
         views: list[Matrix] = []
         columns: list[Array] = []
         for p, (name, expected) in enumerate(zip(names, widths, strict=True)):
-            own = (self.names.index(name) if name in self.names else None) if by_name else p
+            own = (self.names.index(name) if name in self.names else None) if self.named else p
             has = np.zeros(n, bool) if own is None else self._has(own)
             width = self.views[own].shape[1] if own is not None and has.any() else expected
             if width != expected:
@@ -220,7 +226,7 @@ class MultiViewData:
             columns.append(has)
         available = np.column_stack(columns)
         require_some_view(available, self.sample_ids)
-        return _new(tuple(views), names, unless_all(available), self.sample_ids)
+        return _new(tuple(views), names, self.named, unless_all(available), self.sample_ids)
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -257,7 +263,7 @@ def stacked(first: MultiViewData, second: MultiViewData) -> MultiViewData:
         np.ones((len(d), len(d.views)), bool) if d.available is None else d.available
         for d in (first, second)
     ]
-    return _new(views, first.names, unless_all(np.vstack(has)), None)
+    return _new(views, first.names, first.named, unless_all(np.vstack(has)), None)
 
 
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:
