@@ -315,7 +315,7 @@ def test_unwritable_output_folder_and_file(out):
 
 def test_output_is_the_data_file(data):
     before = data.read_bytes()
-    assert "data file itself" in error_of(run("fit", data, "-k", 3, "--out", data))
+    assert "--out and DATA are the same file" in error_of(run("fit", data, "-k", 3, "--out", data))
     assert data.read_bytes() == before
 
 
@@ -408,7 +408,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert stderr == "anchorview: interrupted; nothing was written\n"
+    assert stderr == "anchorview: interrupted; no file was left half-written\n"
     assert out.read_text() == "before"
     assert list(out.parent.iterdir()) == [out]
 
