@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import anchorview
 from anchorview import DALMC, cli, load_digits, make_multiview
+from anchorview.methods import METHODS, method_class
 from anchorview.metrics import clustering_scores
 from anchorview.scaling import SCALINGS
 
@@ -73,7 +74,7 @@ def read_labels(path: Path) -> np.ndarray:
 # What it does
 
 
-def test_fit_writes_the_labels_and_shows_views_scores_and_solver(data, out, views_and_y):
+def test_fit_writes_the_labels_and_shows_views_and_scores(data, out, views_and_y):
     views, y = views_and_y
     result = run("fit", data, "-k", 3, "--out", out)
 
@@ -85,7 +86,7 @@ def test_fit_writes_the_labels_and_shows_views_scores_and_solver(data, out, view
     rows = [line.split() for line in result.stdout.splitlines()]
     for name, view, weight in zip(views, views.values(), model.view_weights_, strict=True):
         assert [name, str(view.shape[1]), f"{weight:.3f}"] in rows
-    assert f"120 samples in 3 clusters, solver {model.plan_.route}" in result.stdout
+    assert "120 samples in 3 clusters by DALMC" in result.stdout
     assert f"{model.n_iter_} of at most 50 iterations" in result.stdout
     for name, score in clustering_scores(y, model.labels_).items():
         assert f"{name} {score:.4f}" in result.stdout
@@ -117,17 +118,39 @@ def test_every_option_reaches_the_estimator(data, out, monkeypatch):
     assert "[DALMC] assigned" in result.stdout
 
 
-def test_defaults_and_choices_are_the_estimators():
-    options = inspect.signature(cli.fit).parameters
+def test_defaults_shown_and_choices_are_the_estimators():
     settings = inspect.signature(DALMC).parameters
-    # Required, different on purpose, or about files.
-    own = {"data", "out", "save", "zero_rows_missing", "n_clusters", "random_state"}
-    assert {n: p.default for n, p in options.items() if n not in own} == {
-        n: settings[n].default for n in options if n not in own
+    options = inspect.signature(cli.fit).parameters
+    shown = {
+        name: option.annotation.__metadata__[0].show_default
+        for name, option in options.items()
+        if name in settings and option.default is None and settings[name].default is not None
     }
+    assert shown.pop("n_clusters") is False
+    assert len(shown) == 7
+    assert shown == {name: str(settings[name].default) for name in shown}
     assert get_args(cli.Scaling) == SCALINGS
     for name, choices in {"solver": cli.Solver, "assignment": cli.Assignment}.items():
         assert set(get_args(choices)) == DALMC._parameter_constraints[name][0].options
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "dalmc"])
+def test_other_methods_by_name(method, data, out, views_and_y):
+    result = run("fit", data, "-k", 3, "--method", method, "--out", out, "--max-iter", 3)
+
+    model = method_class(method)(3, max_iter=3, random_state=0).fit(views_and_y[0])
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(read_labels(out), model.labels_)
+    assert f"3 clusters by {type(model).__name__}, {model.n_iter_} of at most 3" in result.stdout
+
+
+def test_settings_that_a_method_does_not_have_are_refused(data, tmp_path):
+    result = run("fit", data, "-k", 3, "--method", "awmvc", "--n-components", 3)
+    assert result.exit_code == 2
+    assert "--n-components is not a setting of awmvc, which has exact_weights" in result.stderr
+    result = run("fit", data, "-k", 3, "--method", "awmvc", "--save", tmp_path / "model")
+    assert result.exit_code == 2
+    assert "models of awmvc cannot be saved" in result.stderr
 
 
 def test_without_out_nothing_is_written_and_a_hint_is_given(data, monkeypatch):

@@ -288,8 +288,8 @@ def test_memory_is_stated_before_it_runs_out(made, monkeypatch):
     class Nothing:
         available = 1000
 
-    monkeypatch.setattr("anchorview.planning.psutil.virtual_memory", Nothing)
-    with pytest.raises(MemoryError, match=r"needs .* beyond the data .* but 1 kB are free"):
+    monkeypatch.setattr("anchorview.memory.psutil.virtual_memory", Nothing)
+    with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
         DALMC(4).fit(made[0])
 
 

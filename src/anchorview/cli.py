@@ -3,30 +3,33 @@
 # Only light modules here: scikit-learn and what it brings would make ``--help`` wait for seconds.
 import csv
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from typer.core import TyperGroup
 
 from anchorview import __version__
-from anchorview.files import OutputFileError, replacing, require_writable
-from anchorview.progress import listening, report
+from anchorview._terminal import (
+    BAD_INPUT,
+    explained,
+    print_error,
+    print_lines,
+    print_table,
+    printable,
+    progress_bar,
+    watched,
+)
+from anchorview.files import replacing, require_writable
+from anchorview.methods import METHODS, method_class
+from anchorview.progress import report
 
 if TYPE_CHECKING:
     from anchorview.dalmc import DALMC
     from anchorview.views import MultiViewData
-
-BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
-"""Exit codes."""
 
 DATA_SUFFIXES = {".npz", ".mat", ".h5mu"}
 
@@ -34,6 +37,7 @@ DATA_SUFFIXES = {".npz", ".mat", ".h5mu"}
 Scaling = Literal["zscore-unit", "unit-center", "zscore", "unit", "none"]
 Solver = Literal["auto", "compressed", "left", "direct"]
 Assignment = Literal["kmeans", "cluster_qr"]
+Method = Literal[METHODS]  # type: ignore[valid-type]
 
 # Typer exports no name of its own for the base of all errors of usage.
 _UsageError: Any = typer.BadParameter.__base__
@@ -64,7 +68,7 @@ class _Program(TyperGroup):
             code = super().main(*args, **options)
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "anchorview"
-            _print_error(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+            print_error(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
             code = BAD_INPUT
         sys.exit(code)
 
@@ -113,6 +117,7 @@ def fit(
     zero_rows_missing: Annotated[
         bool, typer.Option("--zero-rows-missing", help=_ZERO_ROWS_HELP)
     ] = False,
+    method: Annotated[Method, typer.Option(help="The clustering method.")] = "dalmc",
     n_anchors: Annotated[
         int | None,
         typer.Option(help="Columns of the anchor graph.", show_default="as many as clusters"),
@@ -121,21 +126,34 @@ def fit(
         int | None,
         typer.Option(help="Size of each view's representation.", show_default="twice the clusters"),
     ] = None,
-    beta: Annotated[float, typer.Option(help="Weight of the alignment of the views.")] = 0.1,
+    beta: Annotated[
+        float | None,
+        typer.Option(help="Weight of the alignment of the views.", show_default="0.1"),
+    ] = None,
     scaling: Annotated[
-        Scaling, typer.Option(help="What is done to each view first.")
-    ] = "zscore-unit",
+        Scaling | None,
+        typer.Option(help="What is done to each view first.", show_default="zscore-unit"),
+    ] = None,
     solver: Annotated[
-        Solver, typer.Option(help="Form of the data to solve on; all give the same result.")
-    ] = "auto",
+        Solver | None,
+        typer.Option(
+            help="Form of the data to solve on; all give the same result.", show_default="auto"
+        ),
+    ] = None,
     assignment: Annotated[
-        Assignment, typer.Option(help="How the embedding becomes clusters.")
-    ] = "kmeans",
-    n_init: Annotated[int, typer.Option(help="Restarts of K-means.")] = 10,
-    max_iter: Annotated[int, typer.Option(help="Most iterations.")] = 50,
+        Assignment | None,
+        typer.Option(help="How the embedding becomes clusters.", show_default="kmeans"),
+    ] = None,
+    n_init: Annotated[int | None, typer.Option(help="Restarts.", show_default="10")] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(help="Most iterations.", show_default="50")
+    ] = None,
     tol: Annotated[
-        float, typer.Option(help="Relative change of the objective at which to stop.")
-    ] = 1e-4,
+        float | None,
+        typer.Option(
+            help="Relative change of the objective at which to stop.", show_default="0.0001"
+        ),
+    ] = None,
     random_state: Annotated[int, typer.Option("--seed", help="Seed of all randomness.")] = 0,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print sizes and times of the stages.")
@@ -143,7 +161,8 @@ def fit(
 ) -> None:
     """Cluster the samples of a file of views.
 
-    Samples may lack views. Labels in the file (y, gt, labels, ...) are used for scores only.
+    Settings not given are the method's own; the defaults shown are those of dalmc, for which
+    samples may lack views. Labels in the file (y, gt, labels, ...) are used for scores only.
     """
 
     def load() -> _Samples:
@@ -153,22 +172,26 @@ def fit(
             raise ValueError(_clusters_missing(samples.target))
         return samples
 
+    settings = {
+        "n_anchors": n_anchors,
+        "n_components": n_components,
+        "beta": beta,
+        "scaling": scaling,
+        "solver": solver,
+        "assignment": assignment,
+        "n_init": n_init,
+        "max_iter": max_iter,
+        "tol": tol,
+    }
     _run(
         load,
         out,
         save,
+        method,
         n_clusters=n_clusters,
-        n_anchors=n_anchors,
-        n_components=n_components,
-        beta=beta,
-        scaling=scaling,
-        solver=solver,
-        assignment=assignment,
-        n_init=n_init,
-        max_iter=max_iter,
-        tol=tol,
         random_state=random_state,
         verbose=int(verbose),
+        **{name: value for name, value in settings.items() if value is not None},
     )
 
 
@@ -185,7 +208,7 @@ def demo(
         views, y = load_digits(return_X_y=True)
         return _Samples(MultiViewData(views), y, None)
 
-    _run(load, out, None, n_clusters=10, random_state=0)
+    _run(load, out, None, "dalmc", n_clusters=10, random_state=0)
 
 
 @app.command()
@@ -198,11 +221,11 @@ def predict(
     ] = False,
 ) -> None:
     """Label samples with the clusters of a saved model; they may lack views."""
-    with _explained():
+    with explained():
         _require_distinct({"--out": out, "MODEL": model, "DATA": data})
         if out is not None:
             require_writable(out)
-        with _progress_bar(shown=_watched()):
+        with progress_bar(shown=watched()):
             report("reading", 0, 1)
             from anchorview.metrics import clustering_scores
             from anchorview.persistence import load_model
@@ -216,7 +239,7 @@ def predict(
             _write_labels(labels, samples.ids, out)
     scores = {} if samples.target is None else clustering_scores(samples.target, labels)
     sizes = [int((labels == cluster).sum()) for cluster in range(fitted.n_clusters)]
-    _print_lines([f"{len(labels)} samples; sizes of the clusters: {sizes}", *_closing(scores, out)])
+    print_lines([f"{len(labels)} samples; sizes of the clusters: {sizes}", *_closing(scores, out)])
 
 
 @app.command()
@@ -229,17 +252,17 @@ def info(
     ] = False,
 ) -> None:
     """Tell what a file of views or a saved model holds."""
-    with _explained():
+    with explained():
         if path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
             samples = _read(path, zero_rows_missing)
-            _print_table(_views_of_data(samples.data), "Features", "Type", "Samples")
-            _print_lines(_data_lines(samples))
+            print_table(_views_of_data(samples.data), "Features", "Type", "Samples")
+            print_lines(_data_lines(samples))
         else:
             from anchorview.persistence import load_model
 
             fitted = load_model(path)
-            _print_table(_views_of_model(fitted), "Features", "Weight")
-            _print_lines(_model_lines(fitted))
+            print_table(_views_of_model(fitted), "Features", "Weight")
+            print_lines(_model_lines(fitted))
 
 
 def _require_distinct(files: Mapping[str, Path | None]) -> None:
@@ -304,22 +327,24 @@ def _clusters_missing(target: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    model: "DALMC"
+    model: Any
     seconds: float
     ids: Any
     scores: dict[str, float]
     """Empty if there are no labels to score against."""
 
 
-def _run(load: _Load, out: Path | None, save: Path | None, **settings: Any) -> None:
+def _run(load: _Load, out: Path | None, save: Path | None, method: str, **settings: Any) -> None:
     """Load, cluster, write labels and model, then show what came out."""
-    with _explained():
+    with explained():
+        if save is not None and method != "dalmc":
+            raise ValueError(f"--save: models of {method} cannot be saved, only those of dalmc.")
         for path in (out, save):
             if path is not None:
                 require_writable(path)
         # The bar and the lines that the estimator prints would disturb each other.
-        with _progress_bar(shown=_watched() and not settings.get("verbose")):
-            outcome = _cluster(load, settings)
+        with progress_bar(shown=watched() and not settings.get("verbose")):
+            outcome = _cluster(load, method, settings)
         if out is not None:
             _write_labels(outcome.model.labels_, outcome.ids, out)
         if save is not None:
@@ -327,21 +352,28 @@ def _run(load: _Load, out: Path | None, save: Path | None, **settings: Any) -> N
     _show(outcome, out, save)
 
 
-def _watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _cluster(load: _Load, settings: Mapping[str, Any]) -> _Outcome:
+def _cluster(load: _Load, method: str, settings: Mapping[str, Any]) -> _Outcome:
     report("reading", 0, 1)
-    from anchorview.dalmc import DALMC
     from anchorview.metrics import clustering_scores
 
+    estimator = _estimator(method, settings)
     samples = load()
     clock = perf_counter()
-    model = DALMC(**settings).fit(samples.data)
+    model = estimator.fit(samples.data)
     seconds = perf_counter() - clock
     scores = {} if samples.target is None else clustering_scores(samples.target, model.labels_)
     return _Outcome(model, seconds, samples.ids, scores)
+
+
+def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
+    cls = method_class(method)
+    known = cls().get_params()
+    for name in settings:
+        if name not in known:
+            option = name.replace("_", "-")
+            others = ", ".join(sorted(known))
+            raise ValueError(f"--{option} is not a setting of {method}, which has {others}.")
+    return cls(**settings)
 
 
 def _write_labels(labels: Any, ids: Any, out: Path) -> None:
@@ -354,14 +386,14 @@ def _write_labels(labels: Any, ids: Any, out: Path) -> None:
 
 def _show(outcome: _Outcome, out: Path | None, save: Path | None) -> None:
     model = outcome.model
-    _print_table(_views_of_model(model), "Features", "Weight")
-    _print_lines(
+    print_table(_views_of_model(model), "Features", "Weight")
+    print_lines(
         [
-            f"{len(model.labels_)} samples in {model.n_clusters} clusters, solver "
-            f"{model.plan_.route}, {model.n_iter_} of at most {model.max_iter} iterations, "
+            f"{len(model.labels_)} samples in {model.n_clusters} clusters by "
+            f"{type(model).__name__}, {model.n_iter_} of at most {model.max_iter} iterations, "
             f"{outcome.seconds:.2f} s",
             *_closing(outcome.scores, out),
-            *([] if save is None else [f"Model saved to {_printable(save)}"]),
+            *([] if save is None else [f"Model saved to {printable(save)}"]),
         ]
     )
 
@@ -373,75 +405,4 @@ def _closing(scores: Mapping[str, float], out: Path | None) -> Iterator[str]:
     if out is None:
         yield "Labels not written; to keep them, add --out labels.csv"
     else:
-        yield f"Labels written to {_printable(out)}"
-
-
-def _print_table(rows: Iterable[tuple[str, ...]], *columns: str) -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("View", overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right")
-    for name, *cells in rows:
-        table.add_row(_printable(name), *cells)
-    _console().print(table)
-
-
-def _print_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        _console().print(line, soft_wrap=True)
-
-
-def _console() -> Console:
-    # Names are the user's: without markup and emoji codes they are shown as they are.
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-@contextmanager
-def _progress_bar(*, shown: bool) -> Iterator[None]:
-    """Show on stderr how far the present stage is."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not shown
-    ) as progress:
-        bars: dict[str, TaskID] = {}
-
-        def advance(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=None)
-            for name, bar in bars.items():
-                progress.update(bar, visible=name == stage)
-            # How far a stage of one step is cannot be known: its bar only moves.
-            if total > 1:
-                progress.update(bars[stage], completed=done, total=total)
-
-        with listening(advance if shown else None):
-            yield
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn what a person can act on into one line and an exit code."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("anchorview: interrupted; no file was left half-written", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
-    except MemoryError as error:
-        _print_error(str(error) or "not enough memory")
-        raise typer.Exit(OUT_OF_MEMORY) from None
-    # ImportError: a file may need a package that is optional.
-    except (ValueError, TypeError, ImportError, OutputFileError) as error:
-        _print_error(str(error))
-        raise typer.Exit(BAD_INPUT) from None
-
-
-def _print_error(message: str) -> None:
-    print(f"anchorview: error: {_printable(' '.join(message.split()))}", file=sys.stderr)
-
-
-def _printable(text: object) -> str:
-    """Text without line breaks, terminal codes and what the output cannot encode."""
-    # Python has no stream at all where the caller closed it.
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
+        yield f"Labels written to {printable(out)}"

@@ -40,6 +40,15 @@ def polar_and_norm(B: Array) -> tuple[Array, float]:
     return U @ Vt, float(s.sum())
 
 
+def polar_factor(B: Array) -> Array:
+    """Polar factor of a small matrix of any shape; that of zeros is the identity's leading block.
+
+    For fewer columns than rows its columns are orthonormal, otherwise its rows. Among all such
+    matrices T it has the largest ``tr(T'B)``.
+    """
+    return polar_and_norm(B)[0]
+
+
 def times(X: Matrix, M: Array) -> Array:
     """``X @ M`` multiplied in the precision of `X`, returned in float64."""
     return np.asarray(X @ M.astype(X.dtype, copy=False), dtype=np.float64)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import psutil
 from scipy import sparse
 
 from anchorview.linalg import DENSE_SPECTRUM
+from anchorview.memory import bytes_text, free_memory, require_memory
 from anchorview.views import LARGEST_BLOCK, MultiViewData
 
 Route = Literal["compressed", "left", "direct"]
@@ -34,7 +34,7 @@ class Plan:
 
     def __str__(self) -> str:
         costs = ", ".join(
-            f"{route}: {self.work[route]:.1e} operations and {_bytes(self.memory[route])}"
+            f"{route}: {self.work[route]:.1e} operations and {bytes_text(self.memory[route])}"
             for route in self.work
         )
         return f"solver '{self.route}' of {costs}"
@@ -59,15 +59,14 @@ def plan(
             work[route], memory[route] = _whole_cost(
                 data, n_components, n_anchors, max_iter, left=route == "left"
             )
-    available = psutil.virtual_memory().available
+    least = min(routes, key=memory.__getitem__)
+    require_memory(
+        memory[least],
+        f"Clustering {data!r} with solver='{least}'",
+        "Reduce the number of features or of samples, or pass float32 data.",
+    )
+    available = max(free_memory(), memory[least])
     feasible = [route for route in routes if memory[route] <= available]
-    if not feasible:
-        least = min(routes, key=memory.__getitem__)
-        raise MemoryError(
-            f"Clustering {data!r} needs {_bytes(memory[least])} beyond the data with "
-            f"solver='{least}', but {_bytes(available)} are free. Reduce the number of features or "
-            "of samples, or pass float32 data."
-        )
     return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
 
 
@@ -129,10 +128,3 @@ def _whole_cost(
         if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
             memory += 3 * 8 * min(n, d) ** 2
     return work, memory
-
-
-def _bytes(count: float) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count / 1e3:.0f} kB"

@@ -1,0 +1,96 @@
+"""What the command line shows: tables, lines, progress and errors."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from anchorview.files import OutputFileError
+from anchorview.progress import listening
+
+BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
+"""Exit codes."""
+
+
+def print_table(rows: Iterable[tuple[str, ...]], *columns: str) -> None:
+    """Print a row for each view: its name and the cells of the columns."""
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("View", overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, *cells in rows:
+        table.add_row(printable(name), *cells)
+    _console().print(table)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        _console().print(line, soft_wrap=True)
+
+
+def _console() -> Console:
+    # Names are the user's: without markup and emoji codes they are shown as they are.
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+@contextmanager
+def progress_bar(*, shown: bool) -> Iterator[None]:
+    """Show on stderr how far the present stage is."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not shown
+    ) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = progress.add_task(stage, total=None)
+            for name, bar in bars.items():
+                progress.update(bar, visible=name == stage)
+            # How far a stage of one step is cannot be known: its bar only moves.
+            if total > 1:
+                progress.update(bars[stage], completed=done, total=total)
+
+        with listening(advance if shown else None):
+            yield
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what a person can act on into one line and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("anchorview: interrupted; no file was left half-written", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    except MemoryError as error:
+        print_error(str(error) or "not enough memory")
+        raise typer.Exit(OUT_OF_MEMORY) from None
+    # ImportError: a file may need a package that is optional.
+    except (ValueError, TypeError, ImportError, OutputFileError) as error:
+        print_error(str(error))
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def print_error(message: str) -> None:
+    """Print an error on one line of stderr."""
+    print(f"anchorview: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+
+
+def printable(text: object) -> str:
+    """Text without line breaks, terminal codes and what the output cannot encode."""
+    # Python has no stream at all where the caller closed it.
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def watched() -> bool:
+    """Whether a person sees what is written to stderr."""
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -1,0 +1,90 @@
+"""The face that all compared methods share."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from anchorview._sklearn_compat import Interval, fit_context
+from anchorview._typing import Array
+from anchorview.base import MultiViewClusterer
+from anchorview.memory import require_memory
+from anchorview.views import MultiViewData
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """What a method found."""
+
+    labels: Array
+    view_weights: Array
+    """Share of each view; the sum is 1."""
+    objective: Array
+    """Value after each iteration."""
+    embedding: Array | None = None
+    """What was clustered, for methods whose last step is K-means."""
+
+
+class ComparedMethod(MultiViewClusterer):
+    """Base of the compared methods: a subclass clusters complete data in `_cluster`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : list, tuple or dict of views, a single view, MuData or MultiViewData
+            Each view is an (n, d_v) array, DataFrame or scipy.sparse matrix, rows in the same
+            order; DataFrames are aligned by index. Every sample must have every view.
+        y : ignored
+            Present for scikit-learn's conventions.
+
+        Returns
+        -------
+        self : estimator
+        """
+        data = self._validate(X, reset=True, fitting=True)
+        require_memory(
+            self._memory_needed(data),
+            f"{type(self).__name__} on {data!r}",
+            "Take fewer samples, or cluster all of them with DALMC.",
+        )
+        clock = self._say(f"clustering {data!r}")
+        found = self._cluster(data)
+        self.labels_ = found.labels.astype(np.int32)
+        self.view_weights_ = found.view_weights
+        self.objective_ = found.objective
+        self.n_iter_ = len(found.objective)
+        if found.embedding is not None:
+            self.embedding_ = found.embedding
+        self._say(f"done in {self.n_iter_} iterations", clock)
+        return self
+
+    @abstractmethod
+    def _cluster(self, data: MultiViewData) -> Clustering:
+        """Cluster complete data that fits in memory."""
+
+    @abstractmethod
+    def _memory_needed(self, data: MultiViewData) -> float:
+        """Bytes beyond the data that the fit takes at most."""
+
+    def _require_possible(self, data: MultiViewData) -> None:
+        name = type(self).__name__
+        if data.available is not None:
+            row, p = np.argwhere(~data.available)[0]
+            sample = row if data.sample_ids is None else repr(data.sample_ids[row])
+            raise ValueError(
+                f"{name} needs every view of every sample, but sample {sample} lacks "
+                f"{data.label(p)}. Use DALMC, which takes such samples, or leave them out."
+            )
+        if len(data) < self.n_clusters:
+            raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")

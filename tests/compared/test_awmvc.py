@@ -1,0 +1,123 @@
+"""AWMVC against the authors' program, its compression, its objective."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from anchorview import make_multiview
+from anchorview.compared.awmvc import AWMVC
+from problems import problems
+
+
+def standardized(views):
+    dense = [v.toarray() if sparse.issparse(v) else v for v in views]
+    X = np.hstack(dense).astype(float)
+    spread = X.std(axis=0, ddof=1)
+    spread[spread < 1e-9 * np.abs(X).max(axis=0)] = np.inf
+    return (X - X.mean(axis=0)) / spread
+
+
+def test_the_authors_program(toy, vectors):
+    expected = vectors("awmvc")
+    model = AWMVC(3, init="identity", random_state=0).fit(toy[0])
+    np.testing.assert_allclose(model.objective_, expected["Obj"].ravel(), rtol=1e-8)
+    np.testing.assert_allclose(model.dimension_weights_, expected["alpha"].ravel(), rtol=1e-8)
+    np.testing.assert_allclose(model.alignment_weights_, expected["C"].ravel(), rtol=1e-8)
+    np.testing.assert_allclose(model.embedding_, expected["Z"].T, atol=1e-8)
+
+
+def literal(X, starts, k, n_views, max_iter):
+    """The iteration written out with thin SVDs and every matrix formed."""
+
+    def svd_polar(M):
+        U, _, Vt = np.linalg.svd(M, full_matrices=False)
+        return U @ Vt
+
+    Z = [start.T for start in starts]
+    W = [np.eye(len(z), k) for z in Z]
+    alpha, c = np.full(len(Z), 1 / len(Z)), np.full(len(Z), len(Z) ** -0.5)
+    objective = []
+    for _ in range(max_iter):
+        B = [X.T @ z.T for z in Z]
+        S = svd_polar(sum(ci * z.T @ w for ci, z, w in zip(c, Z, W, strict=True))).T
+        W = [svd_polar(z @ S.T) for z in Z]
+        Z = [
+            svd_polar(a**2 / n_views**2 * X @ b + ci * S.T @ w.T).T
+            for a, b, ci, w in zip(alpha, B, c, W, strict=True)
+        ]
+        r = [np.sum((X.T - b @ z) ** 2) / n_views**2 for b, z in zip(B, Z, strict=True)]
+        f = np.array([np.trace(w @ S @ z.T) for w, z in zip(W, Z, strict=True)])
+        alpha = np.array(r) ** -0.5 / np.sum(np.array(r) ** -0.5)
+        c = f / np.linalg.norm(f)
+        objective.append(0.5 * alpha**2 @ r - c @ f)
+    return S.T, np.array(objective)
+
+
+@pytest.mark.parametrize("init", ["svd", "identity"])
+@pytest.mark.parametrize("n", [40, 300])
+def test_compression_makes_the_steps_of_the_samples(init, n):
+    views, _ = make_multiview(n, n_clusters=4, n_features=(20, 30, 11), random_state=1)
+    model = AWMVC(4, init=init, max_iter=12, tol=0, random_state=0).fit(views)
+    X = standardized(views.values())
+    if init == "svd":
+        U = np.linalg.svd(X, full_matrices=False)[0]
+        start = [U[:, :size] for size in (4, 8, 12)]
+    else:
+        start = [np.eye(n, size) for size in (4, 8, 12)]
+    consensus, objective = literal(X, start, 4, 3, 12)
+    np.testing.assert_allclose(model.objective_, objective, rtol=1e-9)
+    S = model.embedding_
+    np.testing.assert_allclose(S @ S.T, consensus @ consensus.T, atol=1e-8)
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_consensus_is_orthonormal_and_exact_weights_never_raise_the_objective(problem):
+    # With the program's root weights theory promises no descent, so the exact ones are tested.
+    for init in ("svd", "identity"):
+        model = AWMVC(
+            problem.n_clusters, init=init, exact_weights=True, tol=0, max_iter=15, n_init=1
+        )
+        model.fit(problem.views)
+        S = model.embedding_
+        np.testing.assert_allclose(S.T @ S, np.eye(S.shape[1]), atol=1e-6)
+        scale = np.abs(model.objective_).max()
+        assert np.diff(model.objective_).max() <= 1e-10 * scale
+
+
+def test_the_programs_weights_are_not_those_of_the_objective(toy):
+    """The program's root weights can only give a larger weighted residual."""
+    default = AWMVC(3, init="identity", max_iter=1, random_state=0).fit(toy[0])
+    exact = AWMVC(3, init="identity", max_iter=1, exact_weights=True, random_state=0).fit(toy[0])
+    assert exact.objective_[0] < default.objective_[0] - 1e-3
+    ratio = exact.dimension_weights_ / default.dimension_weights_**2
+    np.testing.assert_allclose(ratio, ratio[0])
+
+
+def test_order_of_rows_and_features_does_not_matter(toy):
+    views, _ = toy
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(views[0]))
+    first = AWMVC(3, random_state=0).fit(views)
+    other = AWMVC(3, random_state=0).fit([v[rows][:, rng.permutation(v.shape[1])] for v in views])
+    np.testing.assert_array_equal(other.labels_, first.labels_[rows])
+    np.testing.assert_allclose(other.objective_, first.objective_, rtol=1e-9)
+
+
+def test_dimensions_are_at_most_the_rank():
+    rng = np.random.default_rng(0)
+    low = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 20))
+    for init in ("svd", "identity"):
+        model = AWMVC(5, init=init, random_state=0).fit(low)
+        assert model.embedding_.shape == (50, 3)
+        assert np.isfinite(model.objective_).all()
+
+
+def test_single_precision_stays_close(toy):
+    views, _ = toy
+    double = AWMVC(3, random_state=0).fit(views)
+    single = AWMVC(3, random_state=0).fit([view.astype(np.float32) for view in views])
+    assert single.embedding_.dtype == np.float32
+    S, T = single.embedding_, double.embedding_
+    np.testing.assert_allclose(S @ S.T, T @ T.T, atol=1e-4)
