@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anchorview import DALMC, MultiViewData
+from anchorview.methods import METHODS, method_class
 
 ONE_CLUSTER = "the check sets n_clusters=1, which is not a clustering; covered below with 2"
 EXPECTED_FAILURES = {
@@ -17,19 +18,24 @@ EXPECTED_FAILURES = {
 }
 
 
-class TwoViews(DALMC):
-    """DALMC on a 2-D array whose columns are halved into two views."""
+def in_two_views(cls):
+    """Estimator on a 2-D array whose columns are halved into two views."""
 
     def _validate(self, X, **options):
-        data = super()._validate(X, **options)
+        data = cls._validate(self, X, **options)
         (whole,) = data.views
         half = whole.shape[1] // 2
         return MultiViewData([whole[:, :half], whole[:, half:]]) if half > 1 else data
 
+    return type(f"{cls.__name__}InTwoViews", (cls,), {"_validate": _validate})
+
+
+CLASSES = [method_class(name) for name in METHODS]
+
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [DALMC(n_clusters=3), TwoViews(n_clusters=3)],
+    [make(n_clusters=3) for cls in CLASSES for make in (cls, in_two_views(cls))],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):

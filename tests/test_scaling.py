@@ -6,7 +6,14 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.scaling import SCALINGS, fit_scalings, scaled_block, scaled_views
+from anchorview.scaling import (
+    SCALINGS,
+    fit_scalings,
+    ranged_views,
+    row_standardized_views,
+    scaled_block,
+    scaled_views,
+)
 
 
 def expected(X, method):
@@ -126,3 +133,46 @@ def test_rows_without_the_view_count_nowhere(views, method):
         dense = matrix @ np.eye(matrix.shape[1])
         np.testing.assert_allclose(dense[has], reference @ np.eye(matrix.shape[1]), atol=1e-9)
         assert not dense[~has].any()
+
+
+def test_rows_are_standardised_as_defined(views):
+    equal = np.repeat(np.array([[0.1], [7.0], [0.0]]), 20, axis=0) * np.ones(4)
+    equal[0, 1] = 3
+    few = [np.arange(60.0)[:, None], np.arange(120.0).reshape(60, 2) ** 2]
+    found = row_standardized_views(MultiViewData([*views, equal, *few]))
+    for X, rows in zip([views[0], views[1].toarray()], found, strict=False):
+        spread = X.std(axis=1, ddof=1, keepdims=True)
+        middle = X.mean(axis=1, keepdims=True)
+        expected = np.divide(X - middle, spread, out=np.zeros_like(X), where=spread > 0)
+        np.testing.assert_allclose(rows, expected, atol=1e-12)
+    assert found[2][0] @ found[2][0] == pytest.approx(3)
+    assert (found[2][1:] == 0).all()
+    for X, columns in zip(few, found[3:], strict=True):
+        np.testing.assert_allclose(columns, (X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
+
+
+def test_ranged_columns_go_from_0_to_1_and_constant_ones_are_0(views):
+    dense, thin = views
+    ranged, ranged_thin = ranged_views(MultiViewData(views))
+    varying = np.delete(np.arange(7), 2)
+    lowest = dense[:, varying].min(axis=0)
+    spread = np.ptp(dense[:, varying], axis=0)
+    np.testing.assert_allclose(ranged[:, varying], (dense[:, varying] - lowest) / spread, atol=1e-9)
+    assert not ranged[:, 2].any()
+    # A sparse view is not shifted and stays sparse; differences of its rows are the same.
+    negative = sparse.csr_array(thin.toarray() - 0.3 * (np.arange(60)[:, None] == 5))
+    (ranged_negative,) = ranged_views(MultiViewData(negative))
+    for before, after in ((thin, ranged_thin), (negative, ranged_negative)):
+        assert sparse.issparse(after)
+        whole = before.toarray()
+        np.testing.assert_allclose(after.toarray(), whole / np.ptp(whole, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16, np.float32])
+def test_ranged_small_types(dtype):
+    X = np.random.default_rng(0).integers(0, 2, size=(50, 6)) * 127
+    X = (X - (0 if dtype in (bool, np.uint8) else 60)).astype(dtype)
+    X[:, 1] = X[0, 1]
+    (ranged,) = ranged_views(MultiViewData(X))
+    assert ranged.dtype == np.float32
+    np.testing.assert_allclose(ranged, np.not_equal(X, X.min(axis=0)), atol=1e-6)

@@ -167,6 +167,66 @@ def scaled_views(
     return tuple(matrices), normed
 
 
+def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Every view with columns of mean 0 and sample deviation 1 (divisor n - 1); constant ones 0."""
+    matrices, _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=False)
+    for X in matrices:
+        X *= np.sqrt(1 - 1 / len(data))
+    return matrices
+
+
+def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
+    """Every view with rows of mean 0 and sample deviation 1 over their features, made dense.
+
+    A row whose features are all equal becomes zeros. A view with one or two features, of which at
+    most a sign would be left, has its columns standardised instead.
+    """
+    columns = fit_scalings(data, "zscore")
+    matrices: list[Array] = []
+    for p, (view, scaling) in enumerate(zip(data.views, columns, strict=True)):
+        n, d = view.shape
+        out = np.empty((n, d), dtype=data.dtype)
+        for block in data.blocks():
+            rows = dense_rows(view, block.rows).astype(np.float64)
+            if d <= 2:
+                out[block.rows] = scaling.apply(rows, rows) * np.sqrt(1 - 1 / n)
+                continue
+            mean = rows.mean(axis=1, keepdims=True)
+            rows -= mean
+            spread = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
+            spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+            out[block.rows] = rows / spread
+        if not np.isfinite(out).all():
+            raise ValueError(overflow_message(data, p))
+        matrices.append(out)
+    return tuple(matrices)
+
+
+def ranged_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Every view with columns from 0 to 1, constant ones 0.
+
+    A sparse view stays sparse: its columns get a range of 1 but are not shifted, which no distance
+    between samples sees.
+    """
+    matrices: list[Matrix] = []
+    for p, view in enumerate(data.views):
+        thin = sparse.issparse(view)
+        low, high = (
+            np.asarray(part.toarray() if thin else part, dtype=np.float64).ravel()
+            for part in (view.min(axis=0), view.max(axis=0))
+        )
+        spread = high - low
+        spread[spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))] = np.inf
+        if thin:
+            X = view.astype(data.dtype)
+            X.data /= spread[X.indices].astype(data.dtype)
+            matrices.append(X)
+        else:
+            scaling = ViewScaling(center=low, deviation=spread)
+            matrices.append(_scaled_dense(data, p, scaling, data.dtype))
+    return tuple(matrices)
+
+
 def with_unit_norms(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
 ) -> tuple[ViewScaling, ...]:

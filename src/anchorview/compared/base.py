@@ -69,6 +69,10 @@ class ComparedMethod(MultiViewClusterer):
         self._say(f"done in {self.n_iter_} iterations", clock)
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # scikit-learn would take a parameter named lambda_ for something learned.
+        return hasattr(self, "labels_")
+
     @abstractmethod
     def _cluster(self, data: MultiViewData) -> Clustering:
         """Cluster complete data that fits in memory."""

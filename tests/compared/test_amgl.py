@@ -1,0 +1,153 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import MultiViewData, make_multiview
+from anchorview.compared import graphs
+from anchorview.compared.amgl import AMGL, LEAST_TRACE, shared_embedding, traces
+from anchorview.compared.graphs import neighbour_graph, normalized_affinity
+
+
+def affinities(views, K=5):
+    return [normalized_affinity(neighbour_graph([view], K)) for view in views]
+
+
+class TestAuthorsProgram:
+    def test_objective_weights_and_span(self, toy, vectors):
+        expected = vectors("amgl")
+        F, alpha, objective = shared_embedding(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
+        np.testing.assert_allclose(objective, expected["Obj"].ravel(), rtol=1e-10)
+        np.testing.assert_allclose(alpha, expected["alpha"].ravel(), rtol=1e-10)
+        theirs = expected["F"]
+        np.testing.assert_allclose(F @ F.T, theirs @ theirs.T, atol=1e-10)
+
+    def test_large_graphs_go_the_same_way(self, toy, vectors, monkeypatch):
+        monkeypatch.setattr(graphs, "DENSE_GRAPH", 10)
+        expected = vectors("amgl")
+        _, alpha, objective = shared_embedding(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
+        np.testing.assert_allclose(objective, expected["Obj"].ravel(), rtol=1e-10)
+        np.testing.assert_allclose(alpha, expected["alpha"].ravel(), rtol=1e-8)
+
+    def test_estimator(self, toy, vectors):
+        expected = vectors("amgl")
+        model = AMGL(3, random_state=0).fit(toy[0])
+        alpha = expected["alpha"].ravel()
+        np.testing.assert_allclose(model.objective_, expected["Obj"].ravel(), rtol=1e-10)
+        np.testing.assert_allclose(model.view_weights_, alpha / alpha.sum(), rtol=1e-10)
+        np.testing.assert_allclose(
+            model.embedding_ @ model.embedding_.T, expected["F"] @ expected["F"].T, atol=1e-10
+        )
+        assert adjusted_rand_score(model.labels_, expected["lab"].ravel()) > 0.95
+
+
+def test_traces_are_those_of_the_laplacians():
+    rng = np.random.default_rng(0)
+    A = affinities([rng.random((30, 4)), rng.random((30, 3))])
+    F, _ = np.linalg.qr(rng.standard_normal((30, 4)))
+    expected = [np.trace(F.T @ (np.eye(30) - M.toarray()) @ F) for M in A]
+    np.testing.assert_allclose(traces(A, F), expected, rtol=1e-12)
+
+
+def test_trace_of_components_counts_as_a_little():
+    """Else the weight would be what rounding makes of 1 / 0."""
+    pairs = sparse.csr_array(np.kron(np.eye(3), [[0, 1], [1, 0]]))
+    F = np.kron(np.eye(3), [[1], [1]]) / np.sqrt(2)
+    np.testing.assert_allclose(traces([pairs], F), [3 * LEAST_TRACE], rtol=1e-12)
+
+
+def test_it_is_spectral_clustering_for_one_view():
+    X = np.random.default_rng(0).standard_normal((80, 4))
+    (A,) = affinities([X])
+    _, _, objective = shared_embedding([A], 5, max_iter=100, tol=1e-8)
+    smallest = np.linalg.eigvalsh(np.eye(80) - A.toarray())[:5]
+    np.testing.assert_allclose(objective, np.sqrt(smallest.sum()), rtol=1e-10)
+    assert len(objective) == 3
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 4))
+def test_objective_never_rises_and_columns_are_orthonormal(seed, k, n_views):
+    rng = np.random.default_rng(seed)
+    views = [rng.standard_normal((60, 3)) for _ in range(n_views)]
+    F, _, objective = shared_embedding(affinities(views), k, max_iter=12, tol=0)
+    assert np.diff(objective).max() < 1e-9 * objective[0]
+    np.testing.assert_allclose(F.T @ F, np.eye(k), atol=1e-10)
+
+
+def test_objective_never_rises_on_large_graphs():
+    views, _ = make_multiview(1200, n_clusters=6, n_features=(8, 6, 5), random_state=0)
+    model = AMGL(6, tol=0, max_iter=15, random_state=0).fit(views)
+    assert np.diff(model.objective_).max() < 1e-10 * model.objective_[0]
+
+
+def test_stops_by_tolerance_or_count(toy):
+    assert AMGL(3, tol=1, random_state=0).fit(toy[0]).n_iter_ == 3
+    assert AMGL(3, max_iter=2, random_state=0).fit(toy[0]).n_iter_ == 2
+    objective = AMGL(3, random_state=0).fit(toy[0]).objective_
+    steps = -np.diff(objective) / objective[:-1]
+    assert (steps[1:-1] >= 1e-8).all()
+    assert steps[-1] < 1e-8
+
+
+@pytest.mark.parametrize("n", [120, 900])
+class TestComponents:
+    """A view whose graph falls apart has trace 0, and its weight would be infinite."""
+
+    def views(self, n, components):
+        rng = np.random.default_rng(0)
+        y = np.arange(n) % components
+        apart = 1000 * rng.standard_normal((components, 3))[y] + rng.standard_normal((n, 3))
+        return apart, y, rng
+
+    def test_as_many_components_as_clusters_are_the_clusters(self, n):
+        apart, y, rng = self.views(n, 3)
+        model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((n, 20))])
+        assert adjusted_rand_score(y, model.labels_) == 1
+        assert model.view_weights_[0] > 0.99
+        F = model.embedding_
+        assert traces(affinities([apart]), F) == pytest.approx(3 * LEAST_TRACE)
+
+    def test_among_more_components_the_other_view_chooses(self, n):
+        apart, part, rng = self.views(n, 6)
+        y = part % 3
+        other = 8 * np.eye(3)[y] + rng.standard_normal((n, 3))
+        model = AMGL(3, random_state=0).fit([apart, other])
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+
+def test_rows_are_not_normalised(toy, monkeypatch):
+    seen = {}
+
+    def fit_assignment(embedding, n_clusters, **settings):
+        seen.update(settings)
+        return None, np.zeros(len(embedding), dtype=int)
+
+    monkeypatch.setattr("anchorview.compared.amgl.fit_assignment", fit_assignment)
+    AMGL(3, n_init=4).fit(toy[0])
+    assert seen["method"] == "kmeans"
+    assert seen["normalize"] is False
+    assert seen["n_init"] == 4
+
+
+def test_unit_of_a_view_and_constant_features_do_not_matter(toy):
+    views, y = toy
+    expected = AMGL(3, random_state=0).fit(views)
+    changed = [1e6 * views[0], views[1] + 7, np.hstack([views[2], np.ones((len(y), 2))])]
+    model = AMGL(3, random_state=0).fit(changed)
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+def test_wide_sparse_views_stay_sparse():
+    thin = sparse.random_array((300, 50_000), density=1e-3, rng=0, format="csr")
+    tracemalloc.start()
+    model = AMGL(3, random_state=0).fit(thin)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < model._memory_needed(MultiViewData(thin))
+    assert used < 8 * 300 * 50_000 * 0.8

@@ -1,0 +1,223 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from anchorview.compared import graphs
+from anchorview.compared.graphs import (
+    building_memory,
+    leading_eigenvectors,
+    neighbour_graph,
+    normalized_affinity,
+)
+
+
+def plain_graph(X, K):
+    """The definition, sample by sample."""
+    n = len(X)
+    W = np.zeros((n, n))
+    for i in range(n):
+        e = ((X - X[i]) ** 2).sum(axis=1)
+        e[i] = np.inf
+        nearest = np.argsort(e)[: K + 1]
+        e = e[nearest]
+        for t in range(K):
+            W[i, nearest[t]] = (e[K] - e[t]) / (K * e[K] - e[:K].sum())
+    return (W + W.T) / 2
+
+
+class TestNeighbourGraph:
+    @pytest.mark.parametrize("K", [1, 5, 38])
+    def test_definition(self, K):
+        X = np.random.default_rng(0).standard_normal((40, 6))
+        W = neighbour_graph([X], K)
+        np.testing.assert_allclose(W.toarray(), plain_graph(X, K), rtol=1e-10, atol=1e-14)
+
+    def test_tiles_change_nothing(self, monkeypatch):
+        X = np.random.default_rng(0).standard_normal((100, 6))
+        whole = neighbour_graph([X], 5).toarray()
+        monkeypatch.setattr(graphs, "TILE", 1100)
+        np.testing.assert_allclose(neighbour_graph([X], 5).toarray(), whole, rtol=1e-12)
+        monkeypatch.setattr(graphs, "TILE", 1)
+        np.testing.assert_allclose(neighbour_graph([X], 5).toarray(), whole, rtol=1e-12)
+
+    def test_views_side_by_side_dense_and_sparse(self):
+        rng = np.random.default_rng(0)
+        dense = rng.standard_normal((60, 6))
+        thin = sparse.random_array((60, 20), density=0.3, rng=rng, format="csr")
+        whole = np.hstack([dense, thin.toarray()])
+        expected = plain_graph(whole, 5)
+        for views in ([dense, thin], [sparse.csr_array(whole)], [sparse.csr_matrix(whole)]):
+            W = neighbour_graph(views, 5)
+            np.testing.assert_allclose(W.toarray(), expected, rtol=1e-10, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float16, np.float32])
+    def test_other_types(self, dtype):
+        X = (np.random.default_rng(0).random((50, 8)) * 200).astype(dtype)
+        expected = neighbour_graph([X.astype(np.float64)], 5).toarray()
+        np.testing.assert_array_equal(neighbour_graph([X], 5).toarray(), expected)
+
+    @pytest.mark.parametrize("unit", [1e-200, 1e-9, 1e12, 1e200])
+    def test_unit_does_not_matter(self, unit):
+        X = np.random.default_rng(0).standard_normal((50, 8))
+        expected = neighbour_graph([X], 5).toarray()
+        np.testing.assert_allclose(neighbour_graph([unit * X], 5).toarray(), expected, rtol=1e-9)
+
+    def test_far_from_zero(self):
+        X = np.random.default_rng(0).integers(0, 1000, size=(200, 8)) / 8
+        expected = plain_graph(X, 5)
+        np.testing.assert_allclose(
+            neighbour_graph([X + 2.0**34], 5).toarray(), expected, rtol=1e-9, atol=1e-14
+        )
+
+    def test_distances_in_clusters_far_apart_keep_their_digits(self):
+        X = np.random.default_rng(0).standard_normal((101, 8))
+        X[:40] += 1e4
+        expected = plain_graph(X, 5)
+        np.testing.assert_allclose(
+            neighbour_graph([X], 5).toarray(), expected, rtol=1e-9, atol=1e-11
+        )
+
+    def test_a_few_huge_samples_do_not_blur_the_others(self):
+        X = np.random.default_rng(0).standard_normal((200, 4))
+        X[:5] *= 1e12
+        expected = plain_graph(X, 5)[5:, 5:]
+        np.testing.assert_allclose(
+            neighbour_graph([X], 5).toarray()[5:, 5:], expected, rtol=1e-6, atol=1e-6
+        )
+
+    def test_duplicates_share_evenly_and_are_not_their_own_neighbours(self):
+        X = np.repeat(np.random.default_rng(0).standard_normal((10, 50)), 5, axis=0)
+        W = neighbour_graph([X], 3).toarray()
+        assert not W.diagonal().any()
+        # Four copies, of which three get a third: only copies are neighbours.
+        block = np.kron(np.eye(10), np.ones((5, 5))) > 0
+        assert not W[~block].any()
+        np.testing.assert_allclose(W.sum(), 50)
+        assert set(np.round(6 * W[block])) <= {0, 1, 2}
+        np.testing.assert_allclose(6 * W, np.round(6 * W), atol=1e-12)
+
+    def test_distances_equal_but_for_rounding_share_evenly(self):
+        # Turned corners of a simplex: all are as far from each other.
+        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))
+        distances = ((turn[:, None] - turn) ** 2).sum(axis=2)[~np.eye(9, dtype=bool)]
+        assert 0 < np.ptp(distances) < 1e-14
+        W = neighbour_graph([turn], 4).toarray()
+        np.testing.assert_allclose(8 * W, np.round(8 * W), atol=1e-9)
+        np.testing.assert_allclose(W.sum(), 9)
+
+    @pytest.mark.parametrize("n", [2, 3, 4, 6])
+    def test_few_samples_have_fewer_neighbours(self, n):
+        X = np.random.default_rng(0).standard_normal((n, 3))
+        W = neighbour_graph([X], 5).toarray()
+        expected = np.array([[0, 1], [1, 0]]) if n == 2 else plain_graph(X, n - 2)
+        np.testing.assert_allclose(W, expected, atol=1e-12)
+
+    @given(st.integers(2, 40), st.integers(1, 8), st.integers(1, 4), st.integers(0, 1000))
+    def test_sums_and_signs_on_grids_full_of_ties(self, n, K, d, seed):
+        X = np.random.default_rng(seed).integers(0, 3, size=(n, d))
+        W = neighbour_graph([X], K)
+        dense = W.toarray()
+        assert (dense >= 0).all()
+        np.testing.assert_array_equal(dense, dense.T)
+        assert not dense.diagonal().any()
+        # Each sample gives 1 in all, of which half is its own.
+        assert W.sum() == pytest.approx(n)
+        assert (dense.sum(axis=1) >= 0.5 - 1e-12).all()
+
+    def test_memory_is_linear_and_as_stated(self):
+        X = np.random.default_rng(0).standard_normal((6000, 10)).astype(np.float32)
+        tracemalloc.start()
+        W = neighbour_graph([X], 15)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert W.nnz <= 2 * 15 * 6000
+        assert used < building_memory([X], 15) < 2 * used
+        assert used < 8 * 6000**2 / 2
+
+
+class TestNormalizedAffinity:
+    def test_definition(self):
+        W = neighbour_graph([np.random.default_rng(0).standard_normal((40, 3))], 4)
+        g = W.toarray().sum(axis=1)
+        laplacian = np.diag(g**-0.5) @ (np.diag(g) - W.toarray()) @ np.diag(g**-0.5)
+        np.testing.assert_allclose(
+            normalized_affinity(W).toarray(), np.eye(40) - laplacian, atol=1e-14
+        )
+
+    def test_vertex_without_neighbours(self):
+        W = sparse.csr_array(np.array([[0, 1.0, 0], [1, 0, 0], [0, 0, 0]]))
+        np.testing.assert_array_equal(normalized_affinity(W).toarray(), W.toarray())
+
+
+def blobs(n, components, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % components
+    return 100 * rng.standard_normal((components, d))[y] + rng.standard_normal((n, d)), y
+
+
+def check_eigenvectors(A, count):
+    F = leading_eigenvectors(A, count)
+    values = np.linalg.eigvalsh(A.toarray())[::-1][:count]
+    np.testing.assert_allclose(F.T @ F, np.eye(count), atol=1e-10)
+    np.testing.assert_allclose(F.T @ (A @ F), np.diag(values), atol=1e-8)
+    # Errors of vectors are the roots of errors of values.
+    assert np.abs(A @ F - F * values).max() < 1e-6
+    return F
+
+
+class TestLeadingEigenvectors:
+    @pytest.mark.parametrize("n", [50, 700])
+    @pytest.mark.parametrize("count", [2, 7, 40])
+    def test_one_component(self, n, count):
+        X = np.random.default_rng(0).standard_normal((n, 5))
+        A = normalized_affinity(neighbour_graph([X], 5))
+        F = check_eigenvectors(A, count)
+        _, vectors = np.linalg.eigh(A.toarray())
+        exact = vectors[:, -count:]
+        np.testing.assert_allclose(F @ F.T, exact @ exact.T, atol=1e-6)
+
+    @pytest.mark.parametrize("components", [3, 8, 60])
+    @pytest.mark.parametrize("count", [3, 8])
+    def test_several_components(self, components, count):
+        """The eigenvalue 1 occurs as often as there are components; all copies must be found."""
+        X, _ = blobs(900, components)
+        A = normalized_affinity(neighbour_graph([X], 5))
+        assert connected_components(A)[0] >= components
+        F = check_eigenvectors(A, count)
+        if components >= count:
+            assert np.trace(F.T @ (A @ F)) == pytest.approx(count, abs=1e-10)
+
+    def test_more_components_than_the_block_has_columns_with_little_gap(self):
+        """Lines of points, whose second eigenvalues are close to the first."""
+        rng = np.random.default_rng(0)
+        along = np.tile(np.linspace(0, 1, 60), 30) + 1e-4 * rng.standard_normal(1800)
+        X = np.column_stack([along, np.repeat(100.0 * np.arange(30), 60)])
+        A = normalized_affinity(neighbour_graph([X], 5))
+        F = leading_eigenvectors(A, 3)
+        assert 3 - np.sum(F * (A @ F)) < 1e-11
+
+    def test_weakly_joined_components(self):
+        X, _ = blobs(900, 5)
+        Z, _ = blobs(900, 3, seed=1)
+        A = normalized_affinity(neighbour_graph([X], 5))
+        B = normalized_affinity(neighbour_graph([Z], 5))
+        for share in (1e-3, 1e-6, 1e-9):
+            check_eigenvectors((1 - share) * A + share * B, 5)
+
+    def test_the_filter_agrees_with_the_full_decomposition(self, monkeypatch):
+        X = np.random.default_rng(0).standard_normal((500, 5))
+        A = normalized_affinity(neighbour_graph([X], 5))
+        full = leading_eigenvectors(A, 6)
+        monkeypatch.setattr(graphs, "DENSE_GRAPH", 10)
+        filtered = leading_eigenvectors(A, 6)
+        assert not np.array_equal(full, filtered)
+        np.testing.assert_allclose(filtered @ filtered.T, full @ full.T, atol=1e-6)
+
+    def test_all_of_them(self):
+        A = normalized_affinity(neighbour_graph([np.random.default_rng(0).random((6, 2))], 3))
+        check_eigenvectors(A, 6)
