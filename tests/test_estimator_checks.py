@@ -27,7 +27,10 @@ def in_two_views(cls):
         half = whole.shape[1] // 2
         return MultiViewData([whole[:, :half], whole[:, half:]]) if half > 1 else data
 
-    return type(f"{cls.__name__}InTwoViews", (cls,), {"_validate": _validate})
+    name = f"{cls.__name__}InTwoViews"
+    # Pickle, which a check uses, finds classes by module and name.
+    globals()[name] = type(name, (cls,), {"_validate": _validate, "__module__": __name__})
+    return globals()[name]
 
 
 CLASSES = [method_class(name) for name in METHODS]

@@ -22,7 +22,7 @@ class Clustering:
     view_weights: Array
     """Share of each view; the sum is 1."""
     objective: Array
-    """Value after each iteration."""
+    """Its value in every iteration."""
     embedding: Array | None = None
     """What was clustered, for methods whose last step is K-means."""
 
