@@ -12,10 +12,12 @@ def simplex_rows(Q: Array) -> Array:
     ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``.
     """
     n, m = Q.shape
-    values = np.sort(Q, axis=1)[:, ::-1]
+    # A shift of the row changes nothing but the digits that the 1 would lose beside large values.
+    points = Q - Q.max(axis=1, keepdims=True)
+    values = np.sort(points, axis=1)[:, ::-1]
     excess = np.cumsum(values, axis=1)
     excess -= 1
-    counts = np.arange(1, m + 1, dtype=Q.dtype)
-    excess /= counts
+    excess /= np.arange(1, m + 1, dtype=Q.dtype)
     last = np.count_nonzero(values > excess, axis=1) - 1
-    return np.maximum(Q - excess[np.arange(n), last][:, None], 0)
+    points -= excess[np.arange(n), last][:, None]
+    return np.maximum(points, 0, out=points)
