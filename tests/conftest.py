@@ -8,6 +8,7 @@ from hypothesis import settings
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 
+VECTORS = Path(__file__).parent / "data" / "compared"
 SHARED_DATA = Path(os.environ.get("ANCHORVIEW_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
@@ -30,3 +31,21 @@ def digits():
     from anchorview import load_digits
 
     return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def vectors():
+    """What the authors' program of a compared method returned, by the method's name."""
+
+    def load(name):
+        with np.load(VECTORS / f"{name}.npz") as file:
+            return dict(file)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def toy(vectors):
+    """Views that the authors' programs were given, and their classes."""
+    file = vectors("toy")
+    return [file[f"view_{p}"] for p in range(3)], file["y"]

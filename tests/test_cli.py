@@ -129,7 +129,8 @@ def test_defaults_shown_and_choices_are_the_estimators():
     assert shown.pop("n_clusters") is False
     assert len(shown) == 7
     assert shown == {name: str(settings[name].default) for name in shown}
-    assert get_args(cli.Scaling) == SCALINGS
+    described = options["scaling"].annotation.__metadata__[0].help
+    assert all(name in described for name in SCALINGS)
     for name, choices in {"solver": cli.Solver, "assignment": cli.Assignment}.items():
         assert set(get_args(choices)) == DALMC._parameter_constraints[name][0].options
 
@@ -147,7 +148,12 @@ def test_other_methods_by_name(method, data, out, views_and_y):
 def test_settings_that_a_method_does_not_have_are_refused(data, tmp_path):
     result = run("fit", data, "-k", 3, "--method", "awmvc", "--n-components", 3)
     assert result.exit_code == 2
-    assert "--n-components is not a setting of awmvc, which has exact_weights" in result.stderr
+    assert "--n-components is not a setting of awmvc; AWMVC in Python has exact" in result.stderr
+    result = run("fit", data, "-k", 3, "--method", "opmc", "--scaling", "features")
+    assert result.exit_code == 0, result.output
+    result = run("fit", data, "-k", 3, "--scaling", "features")
+    assert result.exit_code == 2
+    assert "'scaling' parameter of DALMC must be a str among" in result.stderr
     result = run("fit", data, "-k", 3, "--method", "awmvc", "--save", tmp_path / "model")
     assert result.exit_code == 2
     assert "models of awmvc cannot be saved" in result.stderr

@@ -50,6 +50,11 @@ def for_blocks(
         pass
 
 
+def results_at_once() -> int:
+    """Most results that are held at a time, the one being used included."""
+    return _cores() + 2
+
+
 def _ordered(
     function: Callable[[RowBlock], Result], todo: list[RowBlock]
 ) -> Iterator[tuple[RowBlock, Result]]:

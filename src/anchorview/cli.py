@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 DATA_SUFFIXES = {".npz", ".mat", ".h5mu"}
 
 # Spelled out because the estimator's own lists come with scikit-learn; a test holds them equal.
-Scaling = Literal["zscore-unit", "unit-center", "zscore", "unit", "none"]
 Solver = Literal["auto", "compressed", "left", "direct"]
 Assignment = Literal["kmeans", "cluster_qr"]
 Method = Literal[METHODS]  # type: ignore[valid-type]
@@ -131,8 +130,12 @@ def fit(
         typer.Option(help="Weight of the alignment of the views.", show_default="0.1"),
     ] = None,
     scaling: Annotated[
-        Scaling | None,
-        typer.Option(help="What is done to each view first.", show_default="zscore-unit"),
+        str | None,
+        typer.Option(
+            help="What is done to each view first: zscore-unit, unit-center, zscore, unit or none; "
+            "rows, features or none for opmc.",
+            show_default="zscore-unit",
+        ),
     ] = None,
     solver: Annotated[
         Solver | None,
@@ -371,8 +374,10 @@ def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
     for name in settings:
         if name not in known:
             option = name.replace("_", "-")
-            others = ", ".join(sorted(known))
-            raise ValueError(f"--{option} is not a setting of {method}, which has {others}.")
+            raise ValueError(
+                f"--{option} is not a setting of {method}; {cls.__name__} in Python has "
+                f"{', '.join(sorted(known))}."
+            )
     return cls(**settings)
 
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from scipy import sparse
 
-from anchorview.linalg import DENSE_SPECTRUM
+from anchorview.blocks import results_at_once
+from anchorview.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview.memory import bytes_text, free_memory, require_memory
 from anchorview.views import LARGEST_BLOCK, MultiViewData
 
@@ -82,9 +83,18 @@ def _compressed_cost(
     for d, m in zip(data.n_features_per_view, n_components, strict=True):
         entries = pseudo_samples * d
         work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
-    grams = sum(d**2 for _, d in compressed) + 2 * max((d**2 for _, d in compressed), default=0)
-    memory = 8 * (grams + 2 * pseudo_samples * D + n * n_anchors) + 4 * LARGEST_BLOCK
+    memory = gram_memory(data) + 8 * (2 * pseudo_samples * D + n * n_anchors)
     return work, memory + _trace_memory(data, n_components, max_iter)
+
+
+def gram_memory(data: MultiViewData) -> float:
+    """Bytes that summing up the Gram matrices of all groups and factorising them takes."""
+    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
+    squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
+    largest = max(squares, default=0)
+    blocks = min(LARGEST_BLOCK, data.dtype.itemsize * data.shape[0] * data.shape[1])
+    parts = results_at_once() * (blocks + data.dtype.itemsize * largest)
+    return parts + 8 * (sum(squares) + 2 * largest)
 
 
 def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
@@ -117,7 +127,7 @@ def _whole_cost(
         entries, cost = n * d, SKINNY_PRODUCT
         if sparse.issparse(view):
             entries, cost = view.nnz, SPARSE_PRODUCT
-            memory += 16 * entries
+            memory += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
         else:
             memory += (8 if left else data.dtype.itemsize) * entries
         if left and d > n:

@@ -20,7 +20,7 @@ def standardized(views):
 
 def test_the_authors_program(toy, vectors):
     expected = vectors("awmvc")
-    model = AWMVC(3, init="identity", random_state=0).fit(toy[0])
+    model = AWMVC(3, init="identity", n_init=2, random_state=0).fit(toy[0])
     np.testing.assert_allclose(model.objective_, expected["Obj"].ravel(), rtol=1e-8)
     np.testing.assert_allclose(model.dimension_weights_, expected["alpha"].ravel(), rtol=1e-8)
     np.testing.assert_allclose(model.alignment_weights_, expected["C"].ravel(), rtol=1e-8)
@@ -58,7 +58,7 @@ def literal(X, starts, k, n_views, max_iter):
 @pytest.mark.parametrize("n", [40, 300])
 def test_compression_makes_the_steps_of_the_samples(init, n):
     views, _ = make_multiview(n, n_clusters=4, n_features=(20, 30, 11), random_state=1)
-    model = AWMVC(4, init=init, max_iter=12, tol=0, random_state=0).fit(views)
+    model = AWMVC(4, init=init, max_iter=12, tol=0, n_init=2, random_state=0).fit(views)
     X = standardized(views.values())
     if init == "svd":
         U = np.linalg.svd(X, full_matrices=False)[0]
@@ -88,8 +88,10 @@ def test_consensus_is_orthonormal_and_exact_weights_never_raise_the_objective(pr
 
 def test_the_programs_weights_are_not_those_of_the_objective(toy):
     """The program's root weights can only give a larger weighted residual."""
-    default = AWMVC(3, init="identity", max_iter=1, random_state=0).fit(toy[0])
-    exact = AWMVC(3, init="identity", max_iter=1, exact_weights=True, random_state=0).fit(toy[0])
+    default = AWMVC(3, init="identity", max_iter=1, n_init=2, random_state=0).fit(toy[0])
+    exact = AWMVC(3, init="identity", max_iter=1, exact_weights=True, n_init=2, random_state=0).fit(
+        toy[0]
+    )
     assert exact.objective_[0] < default.objective_[0] - 1e-3
     ratio = exact.dimension_weights_ / default.dimension_weights_**2
     np.testing.assert_allclose(ratio, ratio[0])
@@ -99,8 +101,10 @@ def test_order_of_rows_and_features_does_not_matter(toy):
     views, _ = toy
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(views[0]))
-    first = AWMVC(3, random_state=0).fit(views)
-    other = AWMVC(3, random_state=0).fit([v[rows][:, rng.permutation(v.shape[1])] for v in views])
+    first = AWMVC(3, n_init=2, random_state=0).fit(views)
+    other = AWMVC(3, n_init=2, random_state=0).fit(
+        [v[rows][:, rng.permutation(v.shape[1])] for v in views]
+    )
     np.testing.assert_array_equal(other.labels_, first.labels_[rows])
     np.testing.assert_allclose(other.objective_, first.objective_, rtol=1e-9)
 
@@ -109,15 +113,15 @@ def test_dimensions_are_at_most_the_rank():
     rng = np.random.default_rng(0)
     low = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 20))
     for init in ("svd", "identity"):
-        model = AWMVC(5, init=init, random_state=0).fit(low)
+        model = AWMVC(5, init=init, n_init=2, random_state=0).fit(low)
         assert model.embedding_.shape == (50, 3)
         assert np.isfinite(model.objective_).all()
 
 
 def test_single_precision_stays_close(toy):
     views, _ = toy
-    double = AWMVC(3, random_state=0).fit(views)
-    single = AWMVC(3, random_state=0).fit([view.astype(np.float32) for view in views])
+    double = AWMVC(3, n_init=2, random_state=0).fit(views)
+    single = AWMVC(3, n_init=2, random_state=0).fit([view.astype(np.float32) for view in views])
     assert single.embedding_.dtype == np.float32
     S, T = single.embedding_, double.embedding_
     np.testing.assert_allclose(S @ S.T, T @ T.T, atol=1e-4)

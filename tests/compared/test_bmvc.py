@@ -2,16 +2,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import anchorview.compared.bmvc_kernel as bmvc_kernel
 from anchorview import MultiViewData, load_digits, make_multiview
 from anchorview.compared.bmvc import BMVC
 from anchorview.compared.bmvc_kernel import (
     binary,
+    centred_anchors,
     centred_kernel,
     kernel_view,
     mean_width,
     sampled_anchors,
     squared_distances,
     start_codes,
+    start_sample,
 )
 from anchorview.compared.bmvc_solver import (
     BinarySolver,
@@ -102,7 +105,7 @@ class TestKernel:
     def test_an_anchor_is_at_distance_zero_of_itself_in_spite_of_an_offset(self, dtype):
         X = np.random.default_rng(0).random((40, 5)).astype(dtype) + dtype(1000)
         D = np.empty((40, 10), dtype=dtype)
-        squared_distances(X, X[:10].astype(np.float64), D)
+        squared_distances(X, centred_anchors(X[:10].astype(np.float64), D.dtype), D)
         assert (np.diag(D[:10]) == 0).all()
         assert (D == 0).sum() == 10
         np.testing.assert_allclose(D, plain_distances(X.astype(float), X[:10]), rtol=1e-4)
@@ -116,6 +119,21 @@ class TestKernel:
         np.testing.assert_allclose(got, K - K.mean(axis=0))
         assert mean_width(np.array([1.0, 4.0, np.inf])) == 3
         assert mean_width(np.full(3, np.inf)) == 1
+
+    def test_anchors_are_centred_once_for_all_blocks(self, monkeypatch):
+        calls = []
+
+        def spied(*rest):
+            calls.append(rest)
+            return centred_anchors(*rest)
+
+        X = np.random.default_rng(0).random((50, 6))
+        whole = centred_kernel(MultiViewData([X]), 0, X[:8])
+        monkeypatch.setattr(bmvc_kernel, "centred_anchors", spied)
+        monkeypatch.setattr(bmvc_kernel, "KERNEL_BLOCK", 80)
+        got = centred_kernel(MultiViewData([X]), 0, X[:8])
+        np.testing.assert_allclose(got, whole, atol=1e-12)
+        assert len(calls) == 1
 
     def test_values_too_large_are_named(self):
         X = np.random.default_rng(0).random((60, 3)) * 1e200
@@ -291,6 +309,23 @@ class TestEstimator:
         assert model.codes_.shape == (300, 8)
         assert len(model.anchors_[0]) == 40
         assert len(BMVC(4, n_anchors=500, random_state=0).fit(data).anchors_[0]) == 300
+
+    def test_codes_may_be_longer_than_the_usual_sample(self, monkeypatch):
+        monkeypatch.setattr(bmvc_kernel, "START_SAMPLE", 20)
+        views, _ = make_multiview(60, n_clusters=2, n_features=(5,), random_state=0)
+        model = BMVC(2, n_anchors=50, code_length=45, random_state=0).fit(views)
+        assert model.codes_.shape == (60, 45)
+        # More bits than samples start from all of them.
+        assert [start_sample(60, length) for length in (10, 45, 80)] == [20, 45, 60]
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_codes_as_long_as_there_are_samples(self, dtype):
+        views, _ = make_multiview(200, n_clusters=2, n_features=(5, 4), random_state=0)
+        cast = [view.astype(dtype) for view in views.values()]
+        model = BMVC(2, n_anchors=200, code_length=200, random_state=0).fit(cast)
+        assert model.codes_.shape == (200, 200)
+        assert np.isfinite(model.objective_).all()
 
     def test_the_reference_view_starts_the_codes(self, made):
         data, _, _ = made

@@ -14,7 +14,9 @@ from anchorview.methods import METHODS, method_class
 from anchorview.progress import listening
 
 COMPARED = [name for name in METHODS if name != "dalmc"]
-QUICK = {"opmc": {"n_init": 5}}
+QUICK = {name: {"n_init": 3} for name in ("awmvc", "fpmvs-cag", "opmc", "smvsc")}
+REFILLED = {"bmvc", "omsc", "opmc", "uomvsc"}
+"""Methods that refill emptied clusters; the others leave them to K-means."""
 
 pytestmark = pytest.mark.parametrize("name", COMPARED)
 
@@ -113,8 +115,12 @@ def test_memory_is_stated_before_it_runs_out(name, made, monkeypatch):
         make(name).fit(made[0])
 
 
-def test_memory_stated_covers_what_is_used(name):
-    views, _ = make_multiview(1500, n_clusters=4, n_features=(60, 40), random_state=0)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "many samples"])
+def test_memory_stated_covers_what_is_used(name, kind):
+    n, widths = (6000, (8, 5)) if kind == "many samples" else (1500, (60, 40))
+    views, _ = make_multiview(n, n_clusters=4, n_features=widths, random_state=0)
+    if kind == "sparse":
+        views = {key: sparse.csr_array(np.maximum(view - 3, 0)) for key, view in views.items()}
     model = make(name, 4)
     stated = model._memory_needed(MultiViewData(views))
     tracemalloc.start()
@@ -159,11 +165,17 @@ class TestHardData:
         rng = np.random.default_rng(0)
         rows = rng.integers(3, size=60)
         views = [rng.standard_normal((3, 5))[rows], rng.standard_normal((3, 4))[rows]]
-        check(make(name, 5).fit(views), 60, 2)
+        model = make(name, 5).fit(views)
+        check(model, 60, 2)
+        if name in REFILLED:
+            assert np.bincount(model.labels_, minlength=5).min() > 0
 
     def test_as_many_clusters_as_samples(self, name):
         rng = np.random.default_rng(0)
-        check(make(name, 6).fit([rng.random((6, 4)), rng.random((6, 3))]), 6, 2)
+        model = make(name, 6).fit([rng.random((6, 4)), rng.random((6, 3))])
+        check(model, 6, 2)
+        if name in REFILLED:
+            assert sorted(model.labels_) == list(range(6))
 
     def test_very_few_samples(self, name):
         rng = np.random.default_rng(0)

@@ -88,6 +88,7 @@ def test_each_sweep_lowers_the_stated_objective(noisy, n_components):
     np.testing.assert_allclose(runs[-1].objective[1:], values[:-1], rtol=1e-10)
     assert (np.diff(runs[-1].objective) <= 1e-9 * values[0]).all()
     assert values[-1] < 0.9 * runs[-1].objective[0]
+    np.testing.assert_allclose([run.value for run in runs], values, rtol=1e-10)
 
 
 def test_factors_of_a_small_latent_space_are_each_the_best(noisy):
@@ -152,12 +153,30 @@ def test_scaled_views_are_as_defined_dense_or_sparse(scaling):
 
 def test_the_best_start_is_kept(noisy):
     def final(n_init):
-        return OPMC(8, n_init=n_init, random_state=0).fit(noisy).objective_[-1]
+        model = OPMC(8, n_init=n_init, scaling="none", random_state=0).fit(noisy)
+        return objective(noisy, model.labels_, model.cluster_centers_)
 
     # The starts of few are among those of many.
     values = [final(n_init) for n_init in (1, 5, 30)]
     assert values[0] >= values[1] >= values[2]
     assert values[0] > values[2]
+
+
+def test_runs_are_judged_by_where_they_end(noisy, monkeypatch):
+    seen = []
+    run = OnePassSolver.run
+
+    def spied(*rest):
+        seen.append(run(*rest))
+        return seen[-1]
+
+    monkeypatch.setattr(OnePassSolver, "run", spied)
+    model = OPMC(5, n_init=20, max_iter=1, scaling="none", random_state=0).fit(noisy)
+    values = [objective(noisy, found.labels, found.centroids) for found in seen]
+    best = int(np.argmin(values))
+    np.testing.assert_array_equal(model.labels_, seen[best].labels)
+    # The start of the winner is not the best of the starts.
+    assert best != np.argmin([found.objective[-1] for found in seen])
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_components": 2}, {"scaling": "features"}])
@@ -167,7 +186,7 @@ def test_many_samples_start_on_some_of_them(monkeypatch, settings):
 
     def spied(self, labels, *rest):
         found = run(self, labels, *rest)
-        seen.append((len(labels), found.objective[-1]))
+        seen.append((len(labels), found))
         return found
 
     monkeypatch.setattr(opmc, "SAMPLE", 200)
@@ -176,7 +195,9 @@ def test_many_samples_start_on_some_of_them(monkeypatch, settings):
     views = {"dense": views["view_0"], "thin": sparse.csr_array(views["view_1"])}
     model = OPMC(4, n_init=8, random_state=0, **settings).fit(views)
     assert [size for size, _ in seen] == 8 * [200] + 3 * [1000]
-    assert model.objective_[-1] == min(value for _, value in seen[8:])
+    best = min((found for _, found in seen[8:]), key=lambda found: found.value)
+    np.testing.assert_array_equal(model.labels_, best.labels)
+    np.testing.assert_array_equal(model.objective_, best.objective)
     assert adjusted_rand_score(y, model.labels_) > 0.5
     assert [centers.shape for centers in model.cluster_centers_] == [(4, 10), (4, 8)]
 
@@ -206,3 +227,12 @@ def test_few_features_are_not_lost_by_scaling_rows(n_features):
     X = 5 * y[:, None] + rng.random((90, n_features))
     model = OPMC(3, n_init=10, random_state=0).fit([X])
     assert adjusted_rand_score(y, model.labels_) == 1
+
+
+@pytest.mark.parametrize("scaling", ["rows", "features"])
+@pytest.mark.parametrize("n_features", [1, 2, 6])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_view_that_scaling_leaves_nothing_of_is_named(noisy, scaling, n_features, form):
+    near = 1 + 1e-14 * np.random.default_rng(0).standard_normal((180, n_features))
+    with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling"):
+        OPMC(5, n_init=2, scaling=scaling).fit({"good": noisy[0], "near": form(near)})

@@ -10,7 +10,6 @@ An iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``, 
 which gives the residuals and the next ``W_v`` and ``A``.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from anchorview.assignment import fit_assignment
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.simplex import simplex_rows
 from anchorview.linalg import (
+    DENSE_PART,
     DENSE_SPECTRUM,
     leading_directions,
     polar_factor,
@@ -230,10 +230,11 @@ class AnchorGraphMethod(ComparedMethod):
         "weighted_z": ["boolean"],
     }
 
+    n_anchors: int | None = None
+
     @property
-    @abstractmethod
     def _anchor_count(self) -> int:
-        """Number of anchors, m."""
+        return self.n_clusters if self.n_anchors is None else self.n_anchors
 
     def _require_possible(self, data: MultiViewData) -> None:
         super()._require_possible(data)
@@ -286,5 +287,7 @@ class AnchorGraphMethod(ComparedMethod):
             thin = sparse.issparse(view)
             memory += 16 * view.nnz if thin else data.dtype.itemsize * n * view.shape[1]
             dense = shorter <= DENSE_SPECTRUM or k >= shorter // 4
+            if thin and dense:
+                memory += 3 * 8 * min(DENSE_PART, n * shorter)
             memory += 8 * shorter * (3 * shorter if dense else 2 * k + 40)
         return memory + 8 * (n * (12 * m + (2 * n_views + 6) * k) + 4 * D * m)

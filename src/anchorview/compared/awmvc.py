@@ -16,9 +16,10 @@ from anchorview.blocks import for_blocks
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compression import RANK_TOLERANCE, pose_problem
 from anchorview.linalg import leading_directions, polar, polar_factor, rank_up_to
+from anchorview.planning import gram_memory
 from anchorview.progress import report
 from anchorview.scaling import ViewScaling, fit_scalings, scaled_block
-from anchorview.views import LARGEST_BLOCK, MultiViewData, RowBlock
+from anchorview.views import MultiViewData, RowBlock
 
 LEAST_RESIDUAL = 1e-10
 """Share of ||X||^2 that counts as unexplained by a latent dimension that explains everything."""
@@ -155,16 +156,19 @@ class AWMVC(ComparedMethod):
 
     **Cost.** Views weigh the same, so all steps are those of the views side by side, and they run
     on the same exact compression as DALMC: one pass over the samples for the Gram matrix of all D
-    features, iterations on at most min(n, D) pseudo-samples, one pass back. Memory is three D x D
-    matrices where n > D, and the standardised data otherwise.
+    features, iterations on at most min(n, D) pseudo-samples, one pass back. Memory is about ten
+    D x D matrices where n > D (and one more for each core), and four times the standardised data
+    otherwise.
 
     **Paper and program.** The program takes :math:`\alpha_i \propto r_i^{-1/2}`, which does not
     minimise the objective; the residual uses the bases of the step before. Its labels are the best
-    of 50 K-means runs by the true classes; here they are the run of least inertia. Both starts
-    gave the same mean accuracy on the data sets that we tried.
+    of 50 K-means runs by the true classes; here they are the run of least inertia. How the two
+    starts compare on real data is in ``benchmarks/compared.md``.
 
     **Hard data.** Latent dimensions and the columns of S are at most the rank of the views side by
-    side. A dimension that explains the views completely counts as leaving a share of 1e-10.
+    side, which is how fewer features than clusters are dealt with. A dimension that explains the
+    views completely counts as leaving a share of 1e-10. Equal samples get the same cluster; if
+    fewer samples than clusters differ, clusters stay empty and K-means warns of it.
 
     References
     ----------
@@ -222,7 +226,8 @@ class AWMVC(ComparedMethod):
         if self.init == "identity":
             # The start is not in the span of the views, so it is compressed along with them.
             units = sparse.eye_array(n, largest, format="csr", dtype=data.dtype)
-            data = MultiViewData([*data.views, units])
+            named = dict(zip(data.names, data.views, strict=True))
+            data = MultiViewData({**named, "first samples": units})
             scalings = (*scalings, ViewScaling())
         problem = pose_problem(data, scalings, "compressed", unit_norm=False)
         X = np.hstack(problem.views[:n_views])
@@ -260,11 +265,9 @@ class AWMVC(ComparedMethod):
         largest = min(self.n_dimensions * self.n_clusters, n)
         D += largest if self.init == "identity" else 0
         rows = min(n, D)
-        grams = 3 * D**2 if n > D else 0
         spaces = 3 * self.n_dimensions * largest * rows
-        small = grams + 4 * rows * D + 3 * rows**2 + spaces
-        blocks = 4 * min(LARGEST_BLOCK, n * D * data.dtype.itemsize)
-        return 8 * (small + 4 * n * self.n_clusters) + blocks
+        small = 4 * rows * D + 3 * rows**2 + spaces
+        return gram_memory(data) + 8 * (small + 4 * n * self.n_clusters)
 
 
 def _of_samples(

@@ -24,7 +24,7 @@ class Clustering:
     objective: Array
     """Its value in every iteration."""
     embedding: Array | None = None
-    """What was clustered, for methods whose last step is K-means."""
+    """What places a sample among the clusters, where a method has it."""
 
 
 class ComparedMethod(MultiViewClusterer):

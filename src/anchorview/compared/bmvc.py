@@ -9,11 +9,11 @@ from anchorview._sklearn_compat import Interval
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.bmvc_kernel import (
     KERNEL_BLOCK,
-    START_SAMPLE,
     centred_kernel,
     kernel_view,
     sampled_anchors,
     start_codes,
+    start_sample,
 )
 from anchorview.compared.bmvc_solver import BinarySolver, restarted
 from anchorview.views import MultiViewData
@@ -112,12 +112,12 @@ class BMVC(ComparedMethod):
     is no part of the recorded objective.
 
     Where the authors' program differs: it computes the first codes from 1000 samples of the
-    reference view (here 2000 of all views), starts the clusters of codes once, and lets a cluster
-    that has lost all its samples stay empty. Here that takes the sample whose code is farthest
-    from its centre, and starts from this code. The program's width counts the distance of an anchor
-    to itself, which is zero; here such distances are left out. A view's part of the objective can
-    become negative if it explains the codes completely; at least 0.1 % of the codes always counts
-    as unexplained, so that weights exist.
+    reference view (here 2000 of all views, more for longer codes), starts the clusters of codes
+    once, and lets a cluster that has lost all its samples stay empty. Here that takes the sample
+    whose code is farthest from its centre, and starts from this code. The program's width counts
+    the distance of an anchor to itself, which is zero; here such distances are left out. A view's
+    part of the objective can become negative if it explains the codes completely; at least 0.1 %
+    of the codes always counts as unexplained, so that weights exist.
 
     Distances are all that counts of a view: constant features change nothing, and a view may have
     fewer features than there are clusters or bits.
@@ -231,6 +231,7 @@ class BMVC(ComparedMethod):
         kernels = (n * data.dtype.itemsize + 24 * m) * m * n_views
         anchors = 8 * m * data.shape[1]
         blocks = 8 * 8 * (min(KERNEL_BLOCK, n * max(m, widest)) + m * m + m * widest)
-        start = 40 * min(n, START_SAMPLE) * (m * n_views + START_SAMPLE)
+        sampled = start_sample(n, length)
+        start = 40 * sampled * (m * n_views + sampled)
         codes = n * (40 * length + 24 * self.n_clusters + 80)
         return kernels + anchors + blocks + max(start, codes)

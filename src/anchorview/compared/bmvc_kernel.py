@@ -23,7 +23,7 @@ ROUNDING = 16
 """A squared distance of this many units in the last place of the squared lengths is zero."""
 
 START_SAMPLE = 2000
-"""Samples whose principal directions start the codes."""
+"""Samples whose principal directions start the codes, if the codes have no more bits."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ def centred_kernel(
     n, m = len(data), len(anchors)
     K = np.empty((n, m), dtype=data.dtype)
     nearest = np.empty(n)
+    centred = centred_anchors(anchors, K.dtype)
 
     def measure(block: RowBlock) -> None:
         rows = block.rows
-        squared_distances(dense_rows(data.views[p], rows), anchors, K[rows])
+        squared_distances(dense_rows(data.views[p], rows), centred, K[rows])
         if not np.isfinite(K[rows]).all():
             raise ValueError(overflow_message(data, p))
         nearest[rows] = np.min(K[rows], axis=1, where=K[rows] > 0, initial=np.inf)
@@ -96,17 +97,30 @@ def centred_kernel(
     return K
 
 
-def squared_distances(X: Array, anchors: Array, out: Array) -> None:
-    """Squared distances of rows to anchors, written to `out`; what is rounding becomes zero.
+@dataclass(frozen=True)
+class CentredAnchors:
+    """Anchors less their mean, so that a common offset costs the distances no digits."""
 
-    Both are taken relative to the anchors' mean, so that a common offset costs no digits.
-    """
-    middle = anchors.mean(axis=0)
-    A = (anchors - middle).astype(out.dtype)
-    X = (X - middle).astype(out.dtype)
+    A: Array
+    mean: Array
+    squares: Array
+    """Squared lengths of the rows of `A`."""
+
+
+def centred_anchors(anchors: Array, dtype: "np.dtype[Any]") -> CentredAnchors:
+    """Anchors about their mean, in the precision that distances are wanted in."""
+    mean = anchors.mean(axis=0)
+    A = (anchors - mean).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", A, A)
-        np.matmul(X, A.T, out=out)
+        return CentredAnchors(A, mean, np.einsum("ij,ij->i", A, A))
+
+
+def squared_distances(X: Array, anchors: CentredAnchors, out: Array) -> None:
+    """Squared distances of rows to anchors, written to `out`; what is rounding becomes zero."""
+    X = (X - anchors.mean).astype(out.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.einsum("ij,ij->i", X, X)[:, None] + anchors.squares
+        np.matmul(X, anchors.A.T, out=out)
         out *= -2
         out += lengths
         lengths *= ROUNDING * np.finfo(out.dtype).eps
@@ -122,11 +136,18 @@ def mean_width(nearest: Array) -> float:
     return 2 * float(np.sqrt(known).mean()) if len(known) else 1.0
 
 
+def start_sample(n: int, length: int) -> int:
+    """How many of n samples start the codes: no fewer than there are bits, if possible."""
+    return min(n, max(START_SAMPLE, length))
+
+
 def start_codes(kernels: Sequence[Array], length: int, rng: np.random.RandomState) -> Array:
     """Signs of the samples' principal components over some kernels side by side (n, length)."""
     n = len(kernels[0])
-    rows = np.sort(rng.choice(n, min(n, START_SAMPLE), replace=False))
+    rows = np.sort(rng.choice(n, start_sample(n, length), replace=False))
     E, _ = leading_directions(np.hstack([K[rows] for K in kernels]), length)
+    # Directions beyond the rank can be too long for single precision, and only signs count.
+    E = E / np.maximum(np.abs(E).max(axis=0), 1)
     widths = np.cumsum([K.shape[1] for K in kernels])[:-1]
     parts = zip(kernels, np.split(E, widths), strict=True)
     return binary(sum(times(K, part) for K, part in parts), kernels[0].dtype)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from anchorview._typing import Array
 from anchorview.compared.bmvc_kernel import KernelView, binary
 from anchorview.compared.empties import without_empties
+from anchorview.compared.sums import cluster_sums
 from anchorview.progress import report
 
 CLUSTER_STEPS = 10
@@ -29,13 +29,6 @@ STEP = 0.01
 
 UNEXPLAINED = 1e-3
 """Least share of the codes that counts as not explained by a view."""
-
-
-def code_sums(B: Array, labels: Array, n_clusters: int) -> Array:
-    """``(B G')'``: sum of the codes of each cluster (k, L)."""
-    n = len(labels)
-    Y = sparse.csr_array((np.ones(n, B.dtype), labels, np.arange(n + 1)), shape=(n, n_clusters))
-    return np.asarray(Y.T @ B, dtype=np.float64)
 
 
 def balanced_centres(sums: Array) -> Array:
@@ -67,7 +60,7 @@ class CodeClusters:
 def clustered_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
     """Alternate between centres and labels; an empty cluster restarts at the code it gets."""
     for _ in range(CLUSTER_STEPS):
-        C = balanced_centres(code_sums(B, labels, n_clusters))
+        C = balanced_centres(cluster_sums(labels, n_clusters, B))
         scores = agreement(B, C)
         nearest = np.argmax(scores, axis=1)
         before, labels = labels, without_empties(nearest, -scores.max(axis=1), n_clusters)
@@ -80,7 +73,7 @@ def clustered_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
 
 def code_loss(B: Array, C: Array, labels: Array) -> float:
     """``||B - C G||^2``, from the sums of the clusters."""
-    return float(2 * B.size - 2 * np.sum(C * code_sums(B, labels, len(C))))
+    return float(2 * B.size - 2 * np.sum(C * cluster_sums(labels, len(C), B)))
 
 
 def restarted(

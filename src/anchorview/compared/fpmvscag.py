@@ -147,9 +147,5 @@ class FPMVSCAG(AnchorGraphMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _anchor_count(self) -> int:
-        return self.n_clusters
-
     def _cluster(self, data: MultiViewData) -> Clustering:
         return self._cluster_graph(data, ridge=0.0, tol=0.0)

@@ -201,10 +201,6 @@ class OMSC(AnchorGraphMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _anchor_count(self) -> int:
-        return self.n_clusters if self.n_anchors is None else self.n_anchors
-
     def _cluster(self, data: MultiViewData) -> Clustering:
         state, members = self._start(standardized_views(data), self._seeds()[0])
         if self.init == "identity":

@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,8 @@ from anchorview.assignment import FINALISTS, SAMPLE
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.opmc_solver import CentredView, OnePassSolver, Run, centred_views
 from anchorview.views import LARGEST_BLOCK, MultiViewData
+
+_value = attrgetter("value")
 
 
 class OPMC(ComparedMethod):
@@ -27,9 +30,9 @@ class OPMC(ComparedMethod):
         \min \frac1V \sum_v \|X_v - Y C_v W_v\|_F^2
         \quad\text{s.t. } W_v W_v^\top = I,\ Y \text{ one-hot}.
 
-    The three factors are found in turn, each exactly, from random partitions; the run with the
-    least objective is kept. **With as many components as clusters, as published, this is K-means**
-    (Lloyd's iteration) on the scaled views side by side.
+    The three factors are found in turn, each exactly, from random partitions; the run that ends
+    with the least objective is kept. **With as many components as clusters, as published, this is
+    K-means** (Lloyd's iteration) on the scaled views side by side.
 
     Parameters
     ----------
@@ -41,8 +44,9 @@ class OPMC(ComparedMethod):
     scaling : {"rows", "features", "none"}, default="rows"
         What is done to each view first: every sample to mean 0 and deviation 1 over its features,
         which the published numbers come from (as far as the layout of the authors' files tells);
-        every feature to mean 0 and deviation 1; nothing. Rows do best on average, by far on text
-        and histograms; features do better on views of few features in different units.
+        every feature to mean 0 and deviation 1; nothing. Rows suit text, histograms and other
+        profiles, where the pattern over the features tells and not its level; features suit
+        measurements in different units; nothing suits features in one unit, whose spread matters.
     n_init : int, default=100
         Random starts.
     max_iter : int, default=200
@@ -89,8 +93,8 @@ class OPMC(ComparedMethod):
 
     Samples whose features are all equal become zeros under ``scaling="rows"``; a view with one or
     two features, of which that would leave a sign at most, has its features standardised over the
-    samples instead. Constant features become zeros under ``scaling="features"``. Sparse views
-    become dense for ``scaling="rows"`` only.
+    samples instead. Constant features become zeros under ``scaling="features"``. A view of which
+    these leave nothing but zeros is refused. Sparse views become dense for ``scaling="rows"`` only.
 
     References
     ----------
@@ -151,16 +155,16 @@ class OPMC(ComparedMethod):
         n = len(views[0].squares)
         solver = self._solver(views)
         if n <= 2 * SAMPLE or self.n_init <= FINALISTS:
-            return min(self._heats(solver, rng, self.n_init), key=_final)
+            return min(self._heats(solver, rng, self.n_init), key=_value)
         rows = np.sort(rng.choice(n, SAMPLE, replace=False))
         sample = self._solver([view.rows(rows) for view in views])
         total = self.n_init + FINALISTS
         finals: list[Run] = []
-        for heat in heapq.nsmallest(FINALISTS, self._heats(sample, rng, total), key=_final):
+        for heat in heapq.nsmallest(FINALISTS, self._heats(sample, rng, total), key=_value):
             labels = solver.nearest(heat.C, heat.W)
             place = (self.n_init + len(finals), total)
             finals.append(solver.run(labels, heat.C, self.max_iter, self.tol, place))
-        return min(finals, key=_final)
+        return min(finals, key=_value)
 
     def _heats(
         self, solver: OnePassSolver, rng: np.random.RandomState, total: int
@@ -181,7 +185,3 @@ class OPMC(ComparedMethod):
         blocks = 4 * min(2 * LARGEST_BLOCK, 8 * n * width)
         sweep = n * (32 * self.n_clusters + 120) + 64 * self.n_clusters * width
         return copies + sampled + blocks + sweep
-
-
-def _final(run: Run) -> float:
-    return run.objective[-1]

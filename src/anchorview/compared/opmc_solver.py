@@ -5,15 +5,14 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
 
 from anchorview._typing import Array, Matrix
 from anchorview.compared.empties import without_empties
+from anchorview.compared.sums import cluster_sums
 from anchorview.linalg import DENSE_PART, polar_factor, times
 from anchorview.progress import report
 from anchorview.scaling import (
@@ -41,12 +40,7 @@ class CentredView:
 
     def rows(self, rows: Array) -> "CentredView":
         """Some samples, about the same point."""
-        if isinstance(self.X, np.ndarray):
-            part: Matrix = self.X[rows]
-        else:
-            part = copy(self.X)
-            part.X, part.shape = self.X.X[rows], (len(rows), self.X.shape[1])
-            part.rows, part.shift_rows = self.X.rows[rows], self.X.shift_rows[rows]
+        part = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.restricted(rows)
         return CentredView(part, self.mean, self.squares[rows])
 
     def dense(self, rows: slice | Array) -> Array:
@@ -55,10 +49,7 @@ class CentredView:
 
     def sums(self, labels: Array, sizes: Array) -> Array:
         """``T = Y'X``: sum of each cluster's samples (k, d)."""
-        n, k = len(labels), len(sizes)
-        Y = sparse.csr_array((np.ones(n, self.X.dtype), labels, np.arange(n + 1)), shape=(n, k))
-        T = Y.T @ self.X if isinstance(self.X, np.ndarray) else (self.X.T @ Y.toarray()).T
-        return T.astype(np.float64) + np.outer(sizes, self.mean)
+        return cluster_sums(labels, len(sizes), self.X) + np.outer(sizes, self.mean)
 
     def distances(self, centroids: Array) -> Array:
         """Squared distances (n, k) to the centroids, less each sample's squared length."""
@@ -109,6 +100,9 @@ class Run:
     W: list[Array | None]
     """None stands for the identity: the latent space is the view itself."""
     objective: list[float]
+    """Before each sweep."""
+    value: float
+    """The objective of what is here, after the last sweep."""
 
     @property
     def centroids(self) -> list[Array]:
@@ -169,7 +163,7 @@ class OnePassSolver:
             report("iterating", place[0] * max_iter + sweep + 1, place[1] * max_iter)
             if sweep + 1 >= LEAST_SWEEPS and self._settled(objective, tol):
                 break
-        return Run(labels, factors, W, objective)
+        return Run(labels, factors, W, objective, now)
 
     def distances(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
         """``sum_v ||x_vi - (C_v W_v)_j||^2`` (n, k), less each sample's squared length."""

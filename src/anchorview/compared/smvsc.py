@@ -161,9 +161,5 @@ class SMVSC(AnchorGraphMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _anchor_count(self) -> int:
-        return self.n_clusters if self.n_anchors is None else self.n_anchors
-
     def _cluster(self, data: MultiViewData) -> Clustering:
         return self._cluster_graph(data, self.lambda_, self.tol)
