@@ -1,4 +1,4 @@
-"""The scores against hand-computed values and brute-force definitions."""
+"""The scores against hand-computed values, brute-force definitions and scikit-learn's own."""
 
 from itertools import combinations, permutations
 
@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.preprocessing import normalize
 
+from anchorview import DALMC, make_multiview
 from anchorview.metrics import (
     adjusted_rand,
     clustering_accuracy,
     clustering_scores,
+    embedding_silhouette,
     normalized_mutual_info,
     pairwise_f1,
     purity,
+    stability,
 )
 
 SCORES = [clustering_accuracy, normalized_mutual_info, pairwise_f1, purity, adjusted_rand]
@@ -138,3 +144,117 @@ def test_pairwise_f1_counts_ten_million_samples_exactly():
 def test_wrong_labels_are_refused(score, y_true, y_pred, message):
     with pytest.raises(ValueError, match=message):
         score(y_true, y_pred)
+
+
+def make_embedding(n=400, k=4, sizes=None, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(k), rng.choice(k, size=n - k, p=sizes)])
+    lengths = rng.uniform(0.2, 5, size=(n, 1))
+    return ((np.eye(k)[y] + 0.3 * rng.standard_normal((n, k))) * lengths).astype(dtype), y
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_silhouette_equal_to_scikit_learn(dtype):
+    embedding, y = make_embedding(dtype=dtype)
+    score = embedding_silhouette(embedding, y)
+    assert score == pytest.approx(silhouette_score(normalize(embedding), y), abs=1e-5)
+    assert score > silhouette_score(embedding, y) + 0.1
+    assert embedding_silhouette(embedding, np.array(list("abcd"))[y]) == pytest.approx(score)
+
+
+def test_silhouette_of_one_column_is_of_its_values():
+    embedding, y = [[-3.0], [-2.0], [4.0], [5.0]], [0, 0, 1, 1]
+    assert embedding_silhouette(embedding, y) == silhouette_score(embedding, y)
+
+
+def test_silhouette_of_whole_numbers_and_of_zero_rows():
+    embedding, y = [[3, 4], [3, 5], [0, 0], [-1, 0]], [0, 0, 1, 1]
+    expected = silhouette_score(normalize(embedding), y)
+    assert embedding_silhouette(embedding, y) == pytest.approx(expected)
+
+
+def test_silhouette_of_a_sample_is_close_to_that_of_all():
+    embedding, y = make_embedding(n=3000)
+    whole = embedding_silhouette(embedding, y)
+    samples = [
+        embedding_silhouette(embedding, y, sample_size=500, random_state=seed) for seed in range(5)
+    ]
+    assert samples == pytest.approx([whole] * 5, abs=0.03)
+    assert len(set(samples)) == 5
+    assert embedding_silhouette(embedding, y, sample_size=500) == samples[0]
+
+
+@pytest.mark.parametrize("sample_size", [5, 20, 300])
+def test_every_cluster_is_in_the_sample(sample_size, monkeypatch):
+    embedding, y = make_embedding(n=1000, sizes=[0.998, 0.002, 0, 0])
+    seen = []
+    monkeypatch.setattr(
+        "anchorview.metrics.silhouette_score", lambda points, codes: seen.append(codes) or 0
+    )
+    embedding_silhouette(embedding, y, sample_size=sample_size)
+    assert len(seen[0]) == sample_size
+    assert len(np.unique(seen[0])) == 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([0, 0, 0, 0], {}, "at least 2 clusters.*got 1 in labels"),
+        ([0, 1, 2, 3], {}, r"more samples than clusters; got 4 in labels, and 4 samples \(of 4\)"),
+        ([0, 0, 1, 1], {"sample_size": 2}, r"got 2 in labels, and 2 samples \(of 4\)"),
+        ([0, 1, 1], {}, "same length; got 4 and 3"),
+        ([0, 1, 1, np.nan], {}, "labels has missing labels"),
+    ],
+)
+def test_silhouettes_that_do_not_exist_are_refused(labels, options, message):
+    with pytest.raises(ValueError, match=message):
+        embedding_silhouette(np.eye(4), labels, **options)
+
+
+def test_silhouette_refuses_an_embedding_with_gaps():
+    with pytest.raises(ValueError, match="embedding contains NaN"):
+        embedding_silhouette([[0.0, np.nan], [1, 2], [2, 3]], [0, 1, 1])
+
+
+class FixedRuns(KMeans):
+    """Gives the labels of a table by the order in which clones are fitted; keeps their seeds."""
+
+    runs = ([0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1])
+    seeds = ()
+
+    def fit_predict(self, X):
+        type(self).seeds += (self.random_state,)
+        return self.runs[len(self.seeds) - 1]
+
+
+def test_stability_is_the_mean_over_all_pairs_of_seeds(monkeypatch):
+    monkeypatch.setattr(FixedRuns, "seeds", ())
+    model = FixedRuns(2, random_state=7)
+    pairs = [adjusted_rand_score(a, b) for a, b in combinations(FixedRuns.runs, 2)]
+    assert stability(model, None, n_seeds=3) == pytest.approx(np.mean(pairs))
+    assert len(set(FixedRuns.seeds)) == 3
+    assert model.random_state == 7
+
+
+def test_stability_of_certain_and_uncertain_clusters():
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    model = KMeans(7, n_init=1)
+    assert stability(model, X) < 0.9
+    assert stability(model, X) == stability(model.fit(X), X)
+    assert stability(model, X, random_state=1) != stability(model, X)
+    assert stability(KMeans(2, n_init=1), np.repeat([[0.0], [9.0]], 20, axis=0)) == 1
+
+
+def test_stability_of_a_model_of_several_views():
+    views, _ = make_multiview(n_samples=150, n_clusters=3, random_state=0)
+    model = DALMC(n_clusters=3, random_state=5).fit(views)
+    labels = model.labels_
+    assert stability(model, views, n_seeds=2) == 1
+    assert model.labels_ is labels
+
+
+def test_stability_needs_seeds():
+    with pytest.raises(ValueError, match=r"at least 2.*got 1"):
+        stability(KMeans(2), np.eye(4), n_seeds=1)
+    with pytest.raises(ValueError, match="DBSCAN has no parameter random_state"):
+        stability(DBSCAN(), np.eye(4))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+import anchorview.scaling as scaling
 from anchorview import MultiViewData
 from anchorview.scaling import (
     SCALINGS,
@@ -151,6 +152,48 @@ def test_rows_are_standardised_as_defined(views):
         np.testing.assert_allclose(columns, (X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
 
 
+def test_columns_are_only_measured_where_rows_have_too_few_features(views, monkeypatch):
+    passes = []
+
+    def spied(data, method):
+        passes.append(method)
+        return fit_scalings(data, method)
+
+    monkeypatch.setattr(scaling, "fit_scalings", spied)
+    row_standardized_views(MultiViewData(views))
+    row_standardized_views(MultiViewData([*views, np.arange(120.0).reshape(60, 2)]))
+    assert passes == ["none", "zscore"]
+
+
+@pytest.mark.parametrize("n_features", [2, 5])
+def test_rows_of_zeros_only_and_overflow_name_the_view(n_features):
+    X = np.random.default_rng(0).random((30, n_features))
+    zero = MultiViewData({"a": np.eye(30), "b": 1 + 1e-14 * X})
+    with pytest.raises(ValueError, match=r"view 1 \('b'\) is zero after scaling"):
+        row_standardized_views(zero)
+    huge = MultiViewData({"a": np.eye(30), "b": 1e200 * X})
+    with pytest.raises(ValueError, match=r"view 1 \('b'\) overflows"), np.errstate(over="ignore"):
+        row_standardized_views(huge)
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+def test_some_rows_of_a_scaled_sparse_view(views, method):
+    data = MultiViewData(views[1])
+    (whole,), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
+    norm, dense = whole.squared_norm, whole @ np.eye(whole.shape[1])
+    rows = np.array([40, 3, 3, 17])
+    part = whole.restricted(rows)
+    assert part.shape == (4, whole.shape[1])
+    np.testing.assert_allclose(part @ np.eye(part.shape[1]), dense[rows], atol=1e-12)
+    np.testing.assert_allclose(part.T @ np.eye(4), dense[rows].T, atol=1e-12)
+    np.testing.assert_allclose(part.dense_rows(slice(None)), dense[rows], atol=1e-12)
+    assert part.squared_norm == pytest.approx(np.sum(dense[rows] ** 2))
+    part *= 3
+    assert part.squared_norm == pytest.approx(9 * np.sum(dense[rows] ** 2))
+    assert whole.squared_norm == norm
+    np.testing.assert_array_equal(whole @ np.eye(whole.shape[1]), dense)
+
+
 def test_ranged_columns_go_from_0_to_1_and_constant_ones_are_0(views):
     dense, thin = views
     ranged, ranged_thin = ranged_views(MultiViewData(views))
@@ -166,6 +209,20 @@ def test_ranged_columns_go_from_0_to_1_and_constant_ones_are_0(views):
         assert sparse.issparse(after)
         whole = before.toarray()
         np.testing.assert_allclose(after.toarray(), whole / np.ptp(whole, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_view_without_a_range_is_refused_by_name(form):
+    noise = np.random.default_rng(0).random((30, 4))
+    near = 1 + 1e-14 * noise
+    assert np.ptp(near, axis=0).all()
+    data = MultiViewData({"a": np.eye(30), "near": form(near)})
+    with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling. Leave this"):
+        ranged_views(data)
+    near[:, 2] = 1 + 1e-10 * noise[:, 2]
+    _, ranged = ranged_views(MultiViewData({"a": np.eye(30), "near": form(near)}))
+    whole = ranged.toarray() if sparse.issparse(ranged) else ranged
+    np.testing.assert_allclose(np.ptp(whole, axis=0), [0, 0, 1, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16, np.float32])

@@ -1,21 +1,30 @@
-"""Scores of a clustering against known classes, the five that multi-view papers report."""
+"""Scores of a clustering against known classes, the five that papers report, and without any."""
 
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, silhouette_score
 from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.random import sample_without_replacement
+
+from anchorview._typing import Array
+from anchorview.assignment import normalized_rows
 
 __all__ = [
     "adjusted_rand",
     "clustering_accuracy",
     "clustering_scores",
+    "embedding_silhouette",
     "normalized_mutual_info",
     "pairwise_f1",
     "purity",
+    "stability",
 ]
 
 
@@ -173,16 +182,118 @@ def clustering_scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
     }
 
 
+def embedding_silhouette(
+    embedding: ArrayLike,
+    labels: ArrayLike,
+    *,
+    sample_size: int = 5000,
+    random_state: int | np.random.RandomState | None = 0,
+) -> float:
+    """Mean silhouette of the embedding's rows: how much nearer their own cluster is than the next.
+
+    Rows are scaled to length 1 first, as they are for the assignment. No classes are needed, but
+    what is measured is the shape of the clusters, not whether they are the right ones.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_samples, n_anchors)
+        For example the ``embedding_`` of a fitted model.
+    labels : array-like of shape (n_samples,)
+        Clusters, at least 2 and fewer than samples; numbers or strings.
+    sample_size : int, default=5000
+        Most samples to look at, more than clusters; of more, a random sample with all clusters.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the sample.
+
+    Returns
+    -------
+    float
+        Between -1 and 1; 1 for clusters that are points, about 0 where they overlap.
+
+    Examples
+    --------
+    >>> embedding = [[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]]
+    >>> round(embedding_silhouette(embedding, [0, 0, 1, 1]), 2)
+    0.97
+    """
+    points = check_array(embedding, dtype=[np.float64, np.float32], input_name="embedding")
+    codes = _encode(labels, "labels")
+    _require_same_length(embedding=points, labels=codes)
+    n_clusters, n_used = int(codes.max()) + 1, min(len(codes), sample_size)
+    if not 2 <= n_clusters < n_used:
+        raise ValueError(
+            "A silhouette needs at least 2 clusters, and more samples than clusters; got "
+            f"{n_clusters} in labels, and {n_used} samples (of {len(codes)}) to look at."
+        )
+    sample = _sample_with_all(codes, n_used, check_random_state(random_state))
+    return float(silhouette_score(normalized_rows(points[sample]), codes[sample]))
+
+
+def stability(
+    model: Any, X: Any, *, n_seeds: int = 5, random_state: int | np.random.RandomState | None = 0
+) -> float:
+    """Agreement of the clusterings that a model gives for different seeds.
+
+    A low value says that chance decides much of the result, a high one not that it is right.
+
+    Parameters
+    ----------
+    model : estimator
+        A clusterer with a parameter ``random_state``; it is cloned and stays as it is.
+    X : views
+        In any form that the model's ``fit`` takes.
+    n_seeds : int, default=5
+        Number of seeds, at least 2.
+    random_state : int, RandomState instance or None, default=0
+        Seed from which the seeds are drawn.
+
+    Returns
+    -------
+    float
+        Mean adjusted Rand index of all pairs of clusterings; 1 when all are identical.
+
+    Examples
+    --------
+    >>> from anchorview import DALMC, make_multiview
+    >>> views, _ = make_multiview(n_samples=200, n_clusters=3, random_state=0)
+    >>> stability(DALMC(n_clusters=3), views, n_seeds=3)
+    1.0
+    """
+    if n_seeds < 2:
+        raise ValueError(f"n_seeds must be at least 2, to compare clusterings; got {n_seeds}.")
+    if "random_state" not in model.get_params():
+        raise ValueError(f"{type(model).__name__} has no parameter random_state to be varied.")
+    # Without replacement, as a seed that comes twice would agree with itself.
+    seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=random_state)
+    runs = [clone(model).set_params(random_state=int(seed)).fit_predict(X) for seed in seeds]
+    return float(np.mean([adjusted_rand_score(a, b) for a, b in combinations(runs, 2)]))
+
+
+def _sample_with_all(codes: Array, size: int, rng: np.random.RandomState) -> Array:
+    """Draw samples at random, one of every cluster before any other."""
+    order = rng.permutation(len(codes))
+    _, firsts = np.unique(codes[order], return_index=True)
+    others = np.ones(len(codes), dtype=bool)
+    others[firsts] = False
+    rest = np.flatnonzero(others)[: size - len(firsts)]
+    return np.sort(order[np.concatenate([firsts, rest])])
+
+
 def _check_labels(
     y_true: ArrayLike, y_pred: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check both label vectors and number their values from 0."""
     true, predicted = _encode(y_true, "y_true"), _encode(y_pred, "y_pred")
-    if len(true) != len(predicted):
-        raise ValueError(
-            f"y_true and y_pred must have the same length; got {len(true)} and {len(predicted)}."
-        )
+    _require_same_length(y_true=true, y_pred=predicted)
     return true, predicted
+
+
+def _require_same_length(**arrays: Array) -> None:
+    (name, array), (other_name, other) = arrays.items()
+    if len(array) != len(other):
+        raise ValueError(
+            f"{name} and {other_name} must have the same length; got {len(array)} and {len(other)}."
+        )
 
 
 def _encode(labels: ArrayLike, name: str) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -181,7 +182,8 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
     A row whose features are all equal becomes zeros. A view with one or two features, of which at
     most a sign would be left, has its columns standardised instead.
     """
-    columns = fit_scalings(data, "zscore")
+    few = min(data.n_features_per_view) <= 2
+    columns = fit_scalings(data, "zscore" if few else "none")
     matrices: list[Array] = []
     for p, (view, scaling) in enumerate(zip(data.views, columns, strict=True)):
         n, d = view.shape
@@ -194,11 +196,12 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
             mean = rows.mean(axis=1, keepdims=True)
             rows -= mean
             spread = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
+            if not np.isfinite(spread).all():
+                raise ValueError(overflow_message(data, p))
             spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
             out[block.rows] = rows / spread
-        if not np.isfinite(out).all():
-            raise ValueError(overflow_message(data, p))
         matrices.append(out)
+    with_unit_norms(data, columns, [squared_norm(X) for X in matrices])
     return tuple(matrices)
 
 
@@ -210,14 +213,8 @@ def ranged_views(data: MultiViewData) -> tuple[Matrix, ...]:
     """
     matrices: list[Matrix] = []
     for p, view in enumerate(data.views):
-        thin = sparse.issparse(view)
-        low, high = (
-            np.asarray(part.toarray() if thin else part, dtype=np.float64).ravel()
-            for part in (view.min(axis=0), view.max(axis=0))
-        )
-        spread = high - low
-        spread[spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))] = np.inf
-        if thin:
+        low, spread = column_ranges(data, p)
+        if sparse.issparse(view):
             X = view.astype(data.dtype)
             X.data /= spread[X.indices].astype(data.dtype)
             matrices.append(X)
@@ -225,6 +222,24 @@ def ranged_views(data: MultiViewData) -> tuple[Matrix, ...]:
             scaling = ViewScaling(center=low, deviation=spread)
             matrices.append(_scaled_dense(data, p, scaling, data.dtype))
     return tuple(matrices)
+
+
+def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
+    """Least values of a view's columns and how far they range; infinitely far for a constant one.
+
+    A view without a column that varies by more than rounding is refused.
+    """
+    view = data.views[p]
+    low, high = (
+        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()
+        for part in (view.min(axis=0), view.max(axis=0))
+    )
+    spread = high - low
+    constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
+    spread[constant] = np.inf
+    if constant.all():
+        raise ValueError(f"{data.label(p)} is zero after scaling. Leave this view out.")
+    return low, spread
 
 
 def with_unit_norms(
@@ -295,7 +310,20 @@ class ScaledSparse(LinearOperator):
             inverse = _reciprocal(np.sqrt(squares), squares)
             self.rows, self.shift_rows = inverse, inverse.copy()
             squares = squares * inverse**2
-        self.squared_norm = float(squares.sum())
+        self.squares = squares
+
+    @property
+    def squared_norm(self) -> float:
+        """Squared Frobenius norm."""
+        return float(self.squares.sum())
+
+    def restricted(self, rows: Array) -> "ScaledSparse":
+        """Some rows, by their positions, scaled as they are here."""
+        part = copy(self)
+        part.shape = (len(rows), self.shape[1])
+        part.X, part.squares = self.X[rows], self.squares[rows]
+        part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
+        return part
 
     def dense_rows(self, rows: slice | Array) -> Array:
         """Some scaled rows, dense."""
@@ -308,7 +336,7 @@ class ScaledSparse(LinearOperator):
     def __imul__(self, factor: float) -> "ScaledSparse":
         self.rows *= factor
         self.shift_rows *= factor
-        self.squared_norm *= factor**2
+        self.squares *= factor**2
         return self
 
     def _matmat(self, M: Array) -> Array:

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, make_multiview
 from anchorview.compared import graphs
-from anchorview.compared.amgl import AMGL, LEAST_TRACE, shared_embedding, traces
+from anchorview.compared.amgl import AMGL, LEAST_TRACE, joint_eigenvectors, traces
 from anchorview.compared.graphs import neighbour_graph, normalized_affinity
 
 
@@ -20,7 +20,7 @@ def affinities(views, K=5):
 class TestAuthorsProgram:
     def test_objective_weights_and_span(self, toy, vectors):
         expected = vectors("amgl")
-        F, alpha, objective = shared_embedding(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
+        F, alpha, objective = joint_eigenvectors(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
         np.testing.assert_allclose(objective, expected["Obj"].ravel(), rtol=1e-10)
         np.testing.assert_allclose(alpha, expected["alpha"].ravel(), rtol=1e-10)
         theirs = expected["F"]
@@ -29,7 +29,7 @@ class TestAuthorsProgram:
     def test_large_graphs_go_the_same_way(self, toy, vectors, monkeypatch):
         monkeypatch.setattr(graphs, "DENSE_GRAPH", 10)
         expected = vectors("amgl")
-        _, alpha, objective = shared_embedding(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
+        _, alpha, objective = joint_eigenvectors(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
         np.testing.assert_allclose(objective, expected["Obj"].ravel(), rtol=1e-10)
         np.testing.assert_allclose(alpha, expected["alpha"].ravel(), rtol=1e-8)
 
@@ -63,7 +63,7 @@ def test_trace_of_components_counts_as_a_little():
 def test_it_is_spectral_clustering_for_one_view():
     X = np.random.default_rng(0).standard_normal((80, 4))
     (A,) = affinities([X])
-    _, _, objective = shared_embedding([A], 5, max_iter=100, tol=1e-8)
+    _, _, objective = joint_eigenvectors([A], 5, max_iter=100, tol=1e-8)
     smallest = np.linalg.eigvalsh(np.eye(80) - A.toarray())[:5]
     np.testing.assert_allclose(objective, np.sqrt(smallest.sum()), rtol=1e-10)
     assert len(objective) == 3
@@ -74,7 +74,7 @@ def test_it_is_spectral_clustering_for_one_view():
 def test_objective_never_rises_and_columns_are_orthonormal(seed, k, n_views):
     rng = np.random.default_rng(seed)
     views = [rng.standard_normal((60, 3)) for _ in range(n_views)]
-    F, _, objective = shared_embedding(affinities(views), k, max_iter=12, tol=0)
+    F, _, objective = joint_eigenvectors(affinities(views), k, max_iter=12, tol=0)
     assert np.diff(objective).max() < 1e-9 * objective[0]
     np.testing.assert_allclose(F.T @ F, np.eye(k), atol=1e-10)
 
@@ -141,6 +141,29 @@ def test_unit_of_a_view_and_constant_features_do_not_matter(toy):
     model = AMGL(3, random_state=0).fit(changed)
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+def test_row_order_does_not_matter_without_ties(toy):
+    views, y = toy
+    order = np.random.default_rng(0).permutation(len(y))
+    first = AMGL(3, random_state=0).fit(views)
+    second = AMGL(3, random_state=0).fit([view[order] for view in views])
+    np.testing.assert_allclose(second.objective_, first.objective_, rtol=1e-10)
+    np.testing.assert_allclose(second.view_weights_, first.view_weights_, rtol=1e-8)
+    assert adjusted_rand_score(second.labels_, first.labels_[order]) == 1
+
+
+def test_a_view_constant_but_for_rounding_is_refused(toy):
+    near = 1 + 1e-14 * np.random.default_rng(0).random((len(toy[1]), 4))
+    with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling"):
+        AMGL(3).fit({"a": toy[0][0], "near": near})
+
+
+def test_among_fewer_different_samples_than_clusters_duplicates_are_divided():
+    rows = np.repeat([0, 1, 2], 20)
+    model = AMGL(5, random_state=0).fit(np.random.default_rng(0).standard_normal((3, 5))[rows])
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(5), atol=1e-10)
+    assert len(np.unique(model.labels_)) == 5
 
 
 def test_wide_sparse_views_stay_sparse():

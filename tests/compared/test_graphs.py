@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.csgraph import connected_components
+from sklearn.exceptions import ConvergenceWarning
 
 from anchorview.compared import graphs
 from anchorview.compared.graphs import (
@@ -90,7 +92,7 @@ class TestNeighbourGraph:
             neighbour_graph([X], 5).toarray()[5:, 5:], expected, rtol=1e-6, atol=1e-6
         )
 
-    def test_duplicates_share_evenly_and_are_not_their_own_neighbours(self):
+    def test_as_many_duplicates_as_get_a_weight_and_are_not_their_own_neighbours(self):
         X = np.repeat(np.random.default_rng(0).standard_normal((10, 50)), 5, axis=0)
         W = neighbour_graph([X], 3).toarray()
         assert not W.diagonal().any()
@@ -100,6 +102,15 @@ class TestNeighbourGraph:
         np.testing.assert_allclose(W.sum(), 50)
         assert set(np.round(6 * W[block])) <= {0, 1, 2}
         np.testing.assert_allclose(6 * W, np.round(6 * W), atol=1e-12)
+
+    @pytest.mark.parametrize("copies", [2, 3, 4])
+    def test_row_order_does_not_matter_among_no_more_duplicates_than_neighbours(self, copies):
+        rng = np.random.default_rng(0)
+        X = np.repeat(rng.standard_normal((12, 3)), copies, axis=0)
+        order = rng.permutation(len(X))
+        W = neighbour_graph([X], 4).toarray()
+        moved = neighbour_graph([X[order]], 4).toarray()
+        np.testing.assert_allclose(moved, W[np.ix_(order, order)], atol=1e-12)
 
     def test_distances_equal_but_for_rounding_share_evenly(self):
         # Turned corners of a simplex: all are as far from each other.
@@ -201,6 +212,16 @@ class TestLeadingEigenvectors:
         F = leading_eigenvectors(A, 3)
         assert 3 - np.sum(F * (A @ F)) < 1e-11
 
+    @pytest.mark.parametrize("n", [400, 900])
+    @pytest.mark.parametrize("count", [1, 4, 8])
+    def test_components_of_pairs(self, n, count):
+        """Subset drivers of LAPACK return too few vectors of such a small graph."""
+        X = np.random.default_rng(0).standard_normal((n, 2))
+        X[:6] += 1e4 * np.repeat([1, 2, 3], 2)[:, None]
+        A = normalized_affinity(neighbour_graph([X], 1))
+        assert connected_components(A)[0] > 100
+        assert check_eigenvectors(A, count).shape == (n, count)
+
     def test_weakly_joined_components(self):
         X, _ = blobs(900, 5)
         Z, _ = blobs(900, 3, seed=1)
@@ -217,6 +238,65 @@ class TestLeadingEigenvectors:
         filtered = leading_eigenvectors(A, 6)
         assert not np.array_equal(full, filtered)
         np.testing.assert_allclose(filtered @ filtered.T, full @ full.T, atol=1e-6)
+
+    @pytest.mark.parametrize("narrow", [100, -1])
+    @pytest.mark.parametrize("shape", ["line", "spiral"])
+    def test_chains_of_samples(self, shape, narrow, monkeypatch):
+        """Their leading eigenvalues crowd near 1."""
+        monkeypatch.setattr(graphs, "NARROW", narrow)
+        t = 40 * np.sqrt(np.linspace(0, 1, 2000))
+        X = {
+            "line": np.linspace(0, 1, 2000)[:, None],
+            "spiral": np.column_stack([t * np.cos(t), t * np.sin(t)]),
+        }[shape]
+        X = X[np.random.default_rng(0).permutation(2000)]
+        A = normalized_affinity(neighbour_graph([X], 2))
+        F = leading_eigenvectors(A, 5)
+        values, exact = eigh(A.toarray(), subset_by_index=(1995, 1999))
+        assert 1 - values[0] < 1e-4
+        assert np.linalg.norm(A @ F - F * values[::-1], axis=0).max() < 1.1e-8
+        assert subspace_angles(F, exact).max() < 1e-4
+
+    @pytest.mark.parametrize(("n", "narrow"), [(3000, -1), (20_000, 100)])
+    def test_path(self, n, narrow, monkeypatch):
+        """Eigenvalues are ``cos(pi j / (n - 1))``."""
+        monkeypatch.setattr(graphs, "NARROW", narrow)
+        W = sparse.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1])
+        F = leading_eigenvectors(normalized_affinity(W.tocsr()), 4)
+        exact = np.cos(np.pi * np.outer(np.arange(n), np.arange(4)) / (n - 1))
+        exact[[0, -1]] /= np.sqrt(2)
+        exact /= np.linalg.norm(exact, axis=0)
+        np.testing.assert_allclose(np.abs(np.sum(F * exact, axis=0)), 1, atol=1e-5)
+
+    def test_no_more_than_a_narrow_band_is_factored(self, monkeypatch):
+        monkeypatch.setattr(graphs, "NARROW", 3)
+        monkeypatch.setattr(graphs, "SHIFT", 0.1)
+        V = np.random.default_rng(0).standard_normal((50, 4))
+        mixed = np.random.default_rng(1).permutation(50)
+        for width in (0, 1, 3, 4):
+            offsets = range(-width, width + 1)
+            W = sparse.diags_array([np.ones(50 - abs(o)) for o in offsets], offsets=list(offsets))
+            A = normalized_affinity(W.tocsr()[mixed][:, mixed])
+            inverse = graphs._narrow_inverse(A)
+            assert (inverse is None) == (width > 3)
+            if inverse is not None:
+                expected = np.linalg.solve(1.1 * np.eye(50) - A.toarray(), V)
+                np.testing.assert_allclose(inverse(V), expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("narrow", [100, -1])
+    def test_warns_without_convergence(self, narrow, monkeypatch):
+        monkeypatch.setattr(graphs, "NARROW", narrow)
+        monkeypatch.setattr(graphs, "MAX_FILTERS", 2)
+        A = normalized_affinity(neighbour_graph([np.linspace(0, 1, 2000)[:, None]], 5))
+        match = (
+            r"leading 5 eigenvectors of a graph of 2000 .* residual is (\d\.\de-0\d), not 1.0e-08"
+        )
+        with pytest.warns(ConvergenceWarning, match=match) as caught:
+            F = leading_eigenvectors(A, 5)
+        (warning,) = caught
+        residual = np.linalg.norm(A @ F - F * np.sum(F * (A @ F), axis=0), axis=0).max()
+        assert f"residual is {residual:.1e}" in str(warning.message)
+        np.testing.assert_allclose(F.T @ F, np.eye(5), atol=1e-10)
 
     def test_all_of_them(self):
         A = normalized_affinity(neighbour_graph([np.random.default_rng(0).random((6, 2))], 3))

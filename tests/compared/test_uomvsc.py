@@ -239,6 +239,30 @@ def test_units_of_features_do_not_matter(toy):
     np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
+def test_row_order_does_not_matter_without_ties(toy):
+    views, y = toy
+    order = np.random.default_rng(0).permutation(len(y))
+    first = UOMVSC(3, random_state=0).fit(views)
+    second = UOMVSC(3, random_state=0).fit([view[order] for view in views])
+    np.testing.assert_allclose(second.objective_, first.objective_, rtol=1e-7)
+    assert adjusted_rand_score(second.labels_, first.labels_[order]) == 1
+
+
+def test_embedding_is_the_H_of_the_objective(toy):
+    model = UOMVSC(3, random_state=0).fit(toy[0])
+    H, F = model.embedding_, scaled_indicator(model.labels_, 3)
+    np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
+    A, B = UOMVSC(3)._affinities(MultiViewData(toy[0]))
+    value = objective(A, B, H, F, 0.5, model.graph_weights_, model.partition_weights_)
+    assert value == pytest.approx(model.objective_[-1], rel=1e-10)
+
+
+def test_a_view_constant_but_for_rounding_is_refused(toy):
+    near = 1 + 1e-14 * np.random.default_rng(0).random((len(toy[1]), 4))
+    with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling"):
+        UOMVSC(3).fit({"a": toy[0][0], "near": near})
+
+
 @pytest.mark.parametrize("lambda_", [-0.1, 1.1])
 def test_lambda_is_between_0_and_1(toy, lambda_):
     with pytest.raises(ValueError, match="'lambda_' parameter of UOMVSC"):

@@ -19,6 +19,7 @@ from anchorview.compared.graphs import (
     normalized_affinity,
 )
 from anchorview.progress import report
+from anchorview.scaling import column_ranges
 from anchorview.views import MultiViewData
 
 LEAST_TRACE = 1e-8
@@ -32,7 +33,7 @@ def traces(affinities: Sequence[Matrix], F: Array) -> Array:
     return np.maximum(t, LEAST_TRACE * k)
 
 
-def shared_embedding(
+def joint_eigenvectors(
     affinities: Sequence[Matrix], n_clusters: int, *, max_iter: int, tol: float
 ) -> tuple[Array, Array, list[float]]:
     """Minimise ``sum_v sqrt(tr(F' L_v F))`` over F with orthonormal columns.
@@ -125,14 +126,21 @@ class AMGL(ComparedMethod):
 
     As in the paper, views are taken as they come: within a view, features with larger values count
     for more, so scale them first where units differ. The unit of a whole view does not matter,
-    nor do constant features.
+    nor do constant features. A view that is constant, be it but for rounding, is refused. A view
+    may have fewer features than there are clusters: only its distances count.
 
     The authors' program takes the nearest sample for the sample itself, which need not be so among
-    duplicates; here a sample is never its own neighbour, and duplicates share evenly. If a view's
-    graph has as many components as there are clusters, its trace can become 0 and its weight
-    infinite; here a trace counts as at least ``1e-8 * n_clusters``, so that the view decides and
-    the others choose among the solutions that it leaves open. The program runs K-means once; here
-    the best of `n_init` runs is kept.
+    duplicates; here a sample is never its own neighbour. A sample with more than `n_neighbors`
+    duplicates (or others that are all equally near) gives the same weight to `n_neighbors` of them,
+    and which ones depends on the order of the rows. F has orthonormal columns and so at least as
+    many different rows as there are clusters: with fewer different samples, duplicates are divided
+    among clusters. Should K-means still leave one empty, because rows differ by rounding only, it
+    warns (ConvergenceWarning), as do eigenvectors that have not converged.
+
+    If a view's graph has as many components as there are clusters, its trace can become 0 and its
+    weight infinite; here a trace counts as at least ``1e-8 * n_clusters``, so that the view decides
+    and the others choose among the solutions that it leaves open. The program runs K-means once;
+    here the best of `n_init` runs is kept.
 
     References
     ----------
@@ -182,9 +190,11 @@ class AMGL(ComparedMethod):
         _, seed = self._seeds()
         affinities = []
         for p, view in enumerate(data.views):
+            # Neighbours in a view that varies by rounding only would be those of the rounding.
+            column_ranges(data, p)
             affinities.append(normalized_affinity(neighbour_graph([view], self.n_neighbors)))
             report("building graphs", p + 1, len(data.views))
-        F, alpha, objective = shared_embedding(
+        F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )
         _, labels = fit_assignment(

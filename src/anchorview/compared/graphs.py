@@ -3,11 +3,14 @@
 A graph is a sparse matrix; distances exist only for a tile of some samples to all others.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh, qr
+from scipy.linalg import cho_solve_banded, cholesky_banded, eigh, qr
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from sklearn.exceptions import ConvergenceWarning
 
 from anchorview._typing import Array, Matrix
 from anchorview.views import dense_rows
@@ -24,14 +27,23 @@ EQUAL = 1e-12
 DENSE_GRAPH = 600
 """Samples up to which eigenvectors come from a full decomposition."""
 
-DEGREE = 40
-"""Highest degree of a filter."""
+NARROW = 100
+"""Widest band, beside the diagonal, of a graph that is factored instead of filtered."""
+
+SHIFT = 1e-12
+"""Distance from 1, the largest eigenvalue there can be, at which a narrow graph is inverted."""
+
+DEGREE, PATIENCE = 40, 10
+"""Highest degree of the first filters, and after how many filters it doubles, again and again."""
+
+MAX_FILTERS = 60
+"""Filters, or inversions, after which eigenvectors are taken as they are, with a warning."""
 
 RESIDUAL = 1e-8
-"""Length of ``A f - l f`` at which an eigenvector counts as found."""
+"""Length of ``A f - l f`` at which an eigenvector counts as found at most."""
 
-MAX_FILTERS = 100
-"""Filters after which eigenvectors are taken as they are."""
+LEAST_RESIDUAL = 1e-12
+"""Length that is asked for at least, however close to 1 the eigenvalues are."""
 
 
 def neighbour_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:
@@ -40,8 +52,10 @@ def neighbour_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arr
     With squared distances ``e_1 <= ... <= e_{K+1}`` to the nearest others, a sample gives its t-th
     neighbour the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the
     unit of the data. The weights of a sample sum to 1, and the graph is the mean of what two
-    samples give each other. A sample is never its own neighbour, even among duplicates. Neighbours
-    at equal distance share evenly. K is at most the number of samples less 2 (1 for two samples).
+    samples give each other. A sample is never its own neighbour, even among duplicates. If the
+    nearest K + 1 are all at the same distance, K of them get 1 / K each; which ones, among all at
+    that distance, depends on the order of the rows. Other ties do not: neighbours as far as the
+    last get no weight. K is at most the number of samples less 2 (1 for two samples).
 
     Parameters
     ----------
@@ -144,6 +158,12 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
     -------
     vectors : array (n, count)
 
+    Warns
+    -----
+    ConvergenceWarning
+        If ``A f - l f`` is still too long for some vector f after `MAX_FILTERS` rounds. The vectors
+        are orthonormal then too, but the last ones need not be near eigenvectors.
+
     Notes
     -----
     Large graphs go through subspace iteration with Chebyshev filters: a block of some more columns
@@ -152,18 +172,36 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
     eigenvalues that occur several times, as those of graphs with several components do, which
     Lanczos iterations from one vector can miss. Which vectors of such an eigenspace come out, if
     there are more than asked for, is arbitrary.
+
+    The closer to each other the eigenvalues, the higher the degree that tells them apart; those of
+    chains of samples crowd near 1 so closely that no filter would do. But the samples of a chain
+    can be put in an order in which `A` is a narrow band, and then the block is multiplied by
+    ``((1 + SHIFT) I - A)^{-1}`` instead. Vectors count as found when ``A f - l f`` is no longer
+    than `RESIDUAL` and than a thousandth of the last ``1 - l``, down to `LEAST_RESIDUAL`.
     """
     n = A.shape[0]
     if _is_dense_case(n, count):
-        _, vectors = eigh(A.toarray(), subset_by_index=(n - count, n - 1))
-        return vectors[:, ::-1]
+        # Drivers that find some eigenvectors only return too few if an eigenvalue occurs often.
+        _, vectors = eigh(A.toarray(), driver="evd", overwrite_a=True)
+        return vectors[:, : -count - 1 : -1].copy()
     V = np.random.default_rng(0).standard_normal((n, _block_columns(count)))
+    inverse = _narrow_inverse(A)
     highest, edge = 1.0, 0.0
-    for _ in range(MAX_FILTERS):
-        V, values, residual = _rotated(A, _filtered(A, V, edge, highest), count)
-        if residual < RESIDUAL:
+    for done in range(1, MAX_FILTERS + 1):
+        degree = DEGREE * 2 ** (done // PATIENCE)
+        V = inverse(V) if inverse else _filtered(A, V, edge, highest, degree)
+        V, values, residual = _rotated(A, V, count)
+        enough = np.clip((1 - values[count - 1]) / 1000, LEAST_RESIDUAL, RESIDUAL)
+        if residual < enough:
             break
-        highest, edge = values[0], min(values[-1], _edge_below(values[count - 1]))
+        highest, edge = values[0], min(values[-1], _edge_below(values[count - 1], degree))
+    else:
+        warnings.warn(
+            f"The leading {count} eigenvectors of a graph of {n} samples did not converge: their "
+            f"residual is {residual:.1e}, not {enough:.1e}.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return V[:, :count].copy()
 
 
@@ -175,20 +213,45 @@ def _is_dense_case(n: int, count: int) -> bool:
     return n <= DENSE_GRAPH or 3 * _block_columns(count) > n
 
 
-def _edge_below(value: float) -> float:
-    """Edge from which a filter of the highest degree grows a hundredfold up to an eigenvalue."""
-    growing = np.cosh(np.arccosh(100) / DEGREE)
+def _narrow_inverse(A: Matrix) -> Callable[[Array], Array] | None:
+    """Product with ``((1 + SHIFT) I - A)^{-1}`` if `A` is a narrow band in some order of rows."""
+    n = A.shape[0]
+    order = reverse_cuthill_mckee(A, symmetric_mode=True)
+    place = np.empty(n, dtype=np.int32)
+    place[order] = np.arange(n)
+    below = np.repeat(place, np.diff(A.indptr))
+    below -= place[A.indices]
+    width = int(below.max(initial=0))
+    if width > NARROW:
+        return None
+    band = np.zeros((width + 1, n))
+    lower = below >= 0
+    band[below[lower], place[A.indices[lower]]] = -A.data[lower]
+    band[0] += 1 + SHIFT
+    factor = cholesky_banded(band, overwrite_ab=True, lower=True, check_finite=False)
+
+    def inverse(V: Array) -> Array:
+        solved = cho_solve_banded((factor, True), V[order], overwrite_b=True, check_finite=False)
+        return solved[place]
+
+    return inverse
+
+
+def _edge_below(value: float, degree: int) -> float:
+    """Edge from which a filter of the degree grows a hundredfold up to an eigenvalue."""
+    growing = np.cosh(np.arccosh(100) / degree)
     return float((2 * value + 1 - growing) / (1 + growing))
 
 
-def _filtered(A: Matrix, V: Array, edge: float, highest: float) -> Array:
+def _filtered(A: Matrix, V: Array, edge: float, highest: float, most: int) -> Array:
     """``T(A) V`` for the Chebyshev polynomial T that is between -1 and 1 from -1 to the edge.
 
-    The degree is limited such that columns do not all turn to the leading eigenvector.
+    The degree is limited, to `most` and such that columns do not all turn to the leading
+    eigenvector.
     """
     centre, half = (edge - 1) / 2, (edge + 1) / 2
     growth = np.arccosh(max((highest - centre) / half, 1 + 1e-9))
-    degree = int(np.clip(np.arccosh(1e9) / growth, 2, DEGREE))
+    degree = int(np.clip(np.arccosh(1e9) / growth, 2, most))
     before, V = V, (A @ V - centre * V) / half
     for _ in range(degree - 1):
         after = A @ V
@@ -228,4 +291,6 @@ def building_memory(views: Sequence[Matrix], n_neighbors: int) -> float:
 
 def eigenvector_memory(n: int, count: int) -> float:
     """Bytes that :func:`leading_eigenvectors` takes at most."""
-    return 8.0 * (4 * n**2 if _is_dense_case(n, count) else 6 * n * _block_columns(count))
+    if _is_dense_case(n, count):
+        return 8.0 * 4 * n**2
+    return 8.0 * n * (6 * _block_columns(count) + NARROW + 1)

@@ -165,6 +165,8 @@ class UOMVSC(ComparedMethod):
     ----------
     labels_ : array (n,) of int32
         Cluster of each sample.
+    embedding_ : array (n, n_clusters)
+        H: orthonormal columns, one row a sample.
     view_weights_ : array (n_views,)
         Shares of ``(1 - lambda_) * graph_weights_ + lambda_ * partition_weights_`` among the given
         views; they sum to 1.
@@ -187,8 +189,9 @@ class UOMVSC(ComparedMethod):
 
     Notes
     -----
-    Features are brought to the range from 0 to 1 first; constant ones do not count. Sparse views
-    stay sparse.
+    Features are brought to the range from 0 to 1 first; constant ones do not count, and a view of
+    none but constant ones is refused. Sparse views stay sparse. A view may have fewer features than
+    there are clusters: only its distances count.
 
     The time is that of the graphs, which grows with the square of the number of samples (all
     distances are looked at), of one sparse eigenproblem a view, and of sparse products in the
@@ -201,8 +204,9 @@ class UOMVSC(ComparedMethod):
     here such a cluster takes the sample that gains least by being where it is. It starts H from
     eigenvectors whose signs and order are arbitrary, so that the first weights are too, even
     negative; here the eigenvectors are first turned to agree best with the first labels, and a
-    negative agreement gives weight 0. A sample is never its own neighbour, even among duplicates,
-    and neighbours at equal distance share evenly.
+    negative agreement gives weight 0. A sample is never its own neighbour, even among duplicates;
+    if more than `n_neighbors` others are all equally near, it gives the same weight to
+    `n_neighbors` of them, and which ones depends on the order of the rows.
 
     References
     ----------
@@ -253,19 +257,12 @@ class UOMVSC(ComparedMethod):
     def _cluster(self, data: MultiViewData) -> Clustering:
         graphs, partitions = self._affinities(data)
         H, labels = self._start((1 - self.lambda_) * graphs[-1] + self.lambda_ * partitions[-1])
-        found = fuse(
-            graphs,
-            partitions,
-            H,
-            labels,
-            lambda_=self.lambda_,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        lambda_, max_iter, tol = self.lambda_, self.max_iter, self.tol
+        found = fuse(graphs, partitions, H, labels, lambda_=lambda_, max_iter=max_iter, tol=tol)
         self.graph_weights_ = found.alpha
         self.partition_weights_ = found.beta
         weights = ((1 - self.lambda_) * found.alpha + self.lambda_ * found.beta)[:-1]
-        return Clustering(found.labels, weights / weights.sum(), np.array(found.objective))
+        return Clustering(found.labels, weights / weights.sum(), np.array(found.objective), found.H)
 
     def _affinities(self, data: MultiViewData) -> tuple[list[Matrix], list[Matrix]]:
         """A and B of every view, and last of all views side by side."""
