@@ -6,14 +6,26 @@ import sys
 import pytest
 
 import anchorview
+import anchorview.compared
+from anchorview.methods import METHODS, method_class
 
 
-@pytest.mark.parametrize("name", anchorview.__all__)
-def test_public_names_have_examples(name):
-    thing = getattr(anchorview, name)
-    assert name in dir(anchorview)
+@pytest.mark.parametrize(
+    ("home", "name"),
+    [(home, name) for home in (anchorview, anchorview.compared) for name in home.__all__],
+)
+def test_public_names_have_examples(home, name):
+    thing = getattr(home, name)
+    assert name in dir(home)
     assert "Examples" in thing.__doc__
     assert ">>> " in thing.__doc__
+
+
+def test_every_compared_method_is_in_the_registry():
+    found = {method_class(name).__name__ for name in METHODS}
+    assert found == {*anchorview.compared.__all__, "DALMC"}
+    with pytest.raises(ValueError, match="'kmeans' is unknown; there are dalmc, amgl"):
+        method_class("kmeans")
 
 
 def test_unknown_names_are_an_attribute_error():

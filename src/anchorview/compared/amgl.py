@@ -151,7 +151,7 @@ class AMGL(ComparedMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.amgl import AMGL
+    >>> from anchorview.compared import AMGL
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(12, 9), random_state=0)
     >>> model = AMGL(n_clusters=3, random_state=0).fit(views)

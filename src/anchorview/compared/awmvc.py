@@ -178,7 +178,7 @@ class AWMVC(ComparedMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.awmvc import AWMVC
+    >>> from anchorview.compared import AWMVC
     >>> views, y = make_multiview(60, n_clusters=3, random_state=0)
     >>> model = AWMVC(n_clusters=3, random_state=0).fit(views)
     >>> model.embedding_.shape

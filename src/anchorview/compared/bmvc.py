@@ -130,7 +130,7 @@ class BMVC(ComparedMethod):
     Examples
     --------
     >>> from anchorview import load_digits
-    >>> from anchorview.compared.bmvc import BMVC
+    >>> from anchorview.compared import BMVC
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = load_digits(return_X_y=True)
     >>> model = BMVC(n_clusters=10, random_state=0).fit(views)

@@ -112,7 +112,7 @@ class FPMVSCAG(AnchorGraphMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.fpmvscag import FPMVSCAG
+    >>> from anchorview.compared import FPMVSCAG
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
     >>> model = FPMVSCAG(n_clusters=3, random_state=0).fit(views)

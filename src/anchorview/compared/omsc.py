@@ -163,7 +163,7 @@ class OMSC(AnchorGraphMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.omsc import OMSC
+    >>> from anchorview.compared import OMSC
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
     >>> model = OMSC(n_clusters=3, random_state=0).fit(views)

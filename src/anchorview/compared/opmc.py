@@ -104,7 +104,7 @@ class OPMC(ComparedMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.opmc import OPMC
+    >>> from anchorview.compared import OPMC
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
     >>> model = OPMC(n_clusters=3, n_init=10, random_state=0).fit(views)

@@ -117,7 +117,7 @@ class SMVSC(AnchorGraphMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.smvsc import SMVSC
+    >>> from anchorview.compared import SMVSC
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
     >>> model = SMVSC(n_clusters=3, random_state=0).fit(views)

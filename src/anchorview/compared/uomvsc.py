@@ -216,7 +216,7 @@ class UOMVSC(ComparedMethod):
     Examples
     --------
     >>> from anchorview import make_multiview
-    >>> from anchorview.compared.uomvsc import UOMVSC
+    >>> from anchorview.compared import UOMVSC
     >>> from anchorview.metrics import clustering_accuracy
     >>> views, y = make_multiview(200, n_clusters=3, n_features=(12, 9), random_state=0)
     >>> model = UOMVSC(n_clusters=3, random_state=0).fit(views)
