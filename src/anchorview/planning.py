@@ -92,9 +92,14 @@ def gram_memory(data: MultiViewData) -> float:
     widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
     squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
     largest = max(squares, default=0)
-    blocks = min(LARGEST_BLOCK, data.dtype.itemsize * data.shape[0] * data.shape[1])
-    parts = results_at_once() * (blocks + data.dtype.itemsize * largest)
-    return parts + 8 * (sum(squares) + 2 * largest)
+    parts = results_at_once() * data.dtype.itemsize * largest
+    return _block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)
+
+
+def _block_memory(data: MultiViewData) -> float:
+    """Bytes of the row blocks that are worked on at a time."""
+    n, D = data.shape
+    return results_at_once() * min(LARGEST_BLOCK, data.dtype.itemsize * n * D)
 
 
 def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
@@ -121,7 +126,7 @@ def _whole_cost(
     iterations = min(max_iter, TYPICAL_ITERATIONS)
     work = 0.0
     memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
-    memory += _trace_memory(data, n_components, max_iter) + 4 * LARGEST_BLOCK
+    memory += _trace_memory(data, n_components, max_iter) + _block_memory(data)
     for view, m in zip(data.views, n_components, strict=True):
         d = view.shape[1]
         entries, cost = n * d, SKINNY_PRODUCT
