@@ -93,13 +93,13 @@ def gram_memory(data: MultiViewData) -> float:
     squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
     largest = max(squares, default=0)
     parts = results_at_once() * data.dtype.itemsize * largest
-    return _block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)
+    return block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)
 
 
-def _block_memory(data: MultiViewData) -> float:
-    """Bytes of the row blocks that are worked on at a time."""
+def block_memory(data: MultiViewData) -> float:
+    """Bytes of the row blocks that are worked on at a time, together never more than the data."""
     n, D = data.shape
-    return results_at_once() * min(LARGEST_BLOCK, data.dtype.itemsize * n * D)
+    return float(min(results_at_once() * LARGEST_BLOCK, 2 * 8 * n * D))
 
 
 def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
@@ -126,7 +126,7 @@ def _whole_cost(
     iterations = min(max_iter, TYPICAL_ITERATIONS)
     work = 0.0
     memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
-    memory += _trace_memory(data, n_components, max_iter) + _block_memory(data)
+    memory += _trace_memory(data, n_components, max_iter) + block_memory(data)
     for view, m in zip(data.views, n_components, strict=True):
         d = view.shape[1]
         entries, cost = n * d, SKINNY_PRODUCT

@@ -127,7 +127,7 @@ def test_rows_are_not_normalised(toy, monkeypatch):
         seen.update(settings)
         return None, np.zeros(len(embedding), dtype=int)
 
-    monkeypatch.setattr("anchorview.compared.amgl.fit_assignment", fit_assignment)
+    monkeypatch.setattr("anchorview.compared.base.fit_assignment", fit_assignment)
     AMGL(3, n_init=4).fit(toy[0])
     assert seen["method"] == "kmeans"
     assert seen["normalize"] is False

@@ -8,7 +8,6 @@ import numpy as np
 
 from anchorview._sklearn_compat import Interval
 from anchorview._typing import Array, Matrix
-from anchorview.assignment import fit_assignment
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.graphs import (
     building_memory,
@@ -187,7 +186,6 @@ class AMGL(ComparedMethod):
         self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> Clustering:
-        _, seed = self._seeds()
         affinities = []
         for p, view in enumerate(data.views):
             # Neighbours in a view that varies by rounding only would be those of the rounding.
@@ -197,9 +195,7 @@ class AMGL(ComparedMethod):
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )
-        _, labels = fit_assignment(
-            F, self.n_clusters, method="kmeans", normalize=False, n_init=self.n_init, seed=seed
-        )
+        labels = self._by_kmeans(F, normalize=False)
         return Clustering(labels, alpha / alpha.sum(), np.array(objective), F)
 
     def _memory_needed(self, data: MultiViewData) -> float:

@@ -30,9 +30,10 @@ from anchorview.linalg import (
     squared_norm,
     times,
 )
+from anchorview.planning import block_memory
 from anchorview.progress import report
 from anchorview.scaling import standardized_views
-from anchorview.views import LARGEST_BLOCK, MultiViewData
+from anchorview.views import MultiViewData
 
 LEAST_RESIDUAL = 1e-6
 """Share of a view's squared norm that at least counts as unexplained: weights stay finite, and
@@ -258,20 +259,12 @@ class AnchorGraphMethod(ComparedMethod):
 
     def _cluster_graph(self, data: MultiViewData, ridge: float, tol: float) -> Clustering:
         """Alternate, then K-means on the graph's left singular vectors."""
-        start_seed, assignment_seed = self._seeds()
-        state, _ = self._start(standardized_views(data), start_seed)
+        state, _ = self._start(standardized_views(data), self._seeds()[0])
         objective = alternate(state, ridge, self.max_iter, tol)
         self._keep(state)
         self.graph_ = state.graph
         embedding = left_singular_vectors(state.graph)
-        _, labels = fit_assignment(
-            embedding,
-            self.n_clusters,
-            method="kmeans",
-            normalize=True,
-            n_init=self.n_init,
-            seed=assignment_seed,
-        )
+        labels = self._by_kmeans(embedding, normalize=True)
         return Clustering(labels, state.weights, objective, embedding)
 
     def _keep(self, state: AnchorGraph) -> None:
@@ -281,7 +274,7 @@ class AnchorGraphMethod(ComparedMethod):
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape
         k, m, n_views = self.n_clusters, self._anchor_count, len(data.views)
-        memory = 4.0 * min(LARGEST_BLOCK, 8 * n * D)
+        memory = block_memory(data)
         for view in data.views:
             shorter = min(view.shape)
             thin = sparse.issparse(view)

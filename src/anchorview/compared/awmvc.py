@@ -11,7 +11,6 @@ from scipy.linalg import lstsq
 
 from anchorview._sklearn_compat import Interval, StrOptions
 from anchorview._typing import Array
-from anchorview.assignment import fit_assignment
 from anchorview.blocks import for_blocks
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compression import RANK_TOLERANCE, pose_problem
@@ -250,14 +249,7 @@ class AWMVC(ComparedMethod):
         self.alignment_weights_ = solution.alignment_weights
         R = np.hstack(problem.views)
         embedding = _of_samples(data, scalings, R, solution.consensus)
-        _, labels = fit_assignment(
-            embedding,
-            self.n_clusters,
-            method="kmeans",
-            normalize=True,
-            n_init=self.n_init,
-            seed=self._seeds()[1],
-        )
+        labels = self._by_kmeans(embedding, normalize=True)
         return Clustering(labels, np.full(n_views, 1 / n_views), solution.objective, embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:

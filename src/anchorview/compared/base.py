@@ -9,6 +9,7 @@ import numpy as np
 
 from anchorview._sklearn_compat import Interval, fit_context
 from anchorview._typing import Array
+from anchorview.assignment import fit_assignment
 from anchorview.base import MultiViewClusterer
 from anchorview.memory import require_memory
 from anchorview.views import MultiViewData
@@ -80,6 +81,18 @@ class ComparedMethod(MultiViewClusterer):
     @abstractmethod
     def _memory_needed(self, data: MultiViewData) -> float:
         """Bytes beyond the data that the fit takes at most."""
+
+    def _by_kmeans(self, embedding: Array, *, normalize: bool) -> Array:
+        """Labels of an embedding's rows: least inertia of the `n_init` restarts."""
+        _, labels = fit_assignment(
+            embedding,
+            self.n_clusters,
+            method="kmeans",
+            normalize=normalize,
+            n_init=self.n_init,
+            seed=self._seeds()[1],
+        )
+        return labels
 
     def _require_possible(self, data: MultiViewData) -> None:
         name = type(self).__name__

@@ -13,7 +13,8 @@ from anchorview._sklearn_compat import Interval, StrOptions
 from anchorview.assignment import FINALISTS, SAMPLE
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.opmc_solver import CentredView, OnePassSolver, Run, centred_views
-from anchorview.views import LARGEST_BLOCK, MultiViewData
+from anchorview.planning import block_memory
+from anchorview.views import MultiViewData
 
 _value = attrgetter("value")
 
@@ -182,6 +183,6 @@ class OPMC(ComparedMethod):
             kept_sparse = sparse.issparse(view) and self.scaling != "rows"
             copies += 20 * view.nnz if kept_sparse else n * d * data.dtype.itemsize
         sampled = copies * SAMPLE / n if n > 2 * SAMPLE else 0
-        blocks = 4 * min(2 * LARGEST_BLOCK, 8 * n * width)
+        blocks = 2 * block_memory(data)
         sweep = n * (32 * self.n_clusters + 120) + 64 * self.n_clusters * width
         return copies + sampled + blocks + sweep

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from anchorview._sklearn_compat import Interval
 from anchorview._typing import Array, Matrix
-from anchorview.assignment import fit_assignment, normalized_rows
+from anchorview.assignment import normalized_rows
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.empties import without_empties
 from anchorview.compared.graphs import (
@@ -277,12 +277,9 @@ class UOMVSC(ComparedMethod):
 
     def _start(self, A: Matrix) -> tuple[Array, Array]:
         """Spectral clustering of one affinity: eigenvectors, turned to the labels, and labels."""
-        _, seed = self._seeds()
         k = self.n_clusters
         H = leading_eigenvectors(A, k)
-        _, labels = fit_assignment(
-            H, k, method="kmeans", normalize=True, n_init=self.n_init, seed=seed
-        )
+        labels = self._by_kmeans(H, normalize=True)
         return H @ polar_factor(H.T @ scaled_indicator(labels, k)), labels
 
     def _memory_needed(self, data: MultiViewData) -> float:
