@@ -1,5 +1,6 @@
 """From the embedding to labels, for the training samples and for new ones."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,6 +42,16 @@ class Assignment:
         return labels.astype(np.int32)
 
 
+def labels_by(assignments: Sequence[Assignment], embedding: Array) -> Array:
+    """Labels of the rows of an embedding by several assignments alike, a row for each."""
+    centroids = np.vstack([own.centroids for own in assignments]).astype(embedding.dtype)
+    points = normalized_rows(embedding) if assignments[0].normalize else embedding
+    # The nearest centroid c of x has the largest x'c - c'c / 2.
+    scores = points @ centroids.T
+    scores -= 0.5 * np.einsum("ij,ij->i", centroids, centroids)
+    return scores.reshape(len(embedding), len(assignments), -1).argmax(axis=2).T
+
+
 def normalized_rows(embedding: Array) -> Array:
     """Rows scaled to length 1; zero rows stay. One column has signs only, so it stays as it is."""
     if embedding.shape[1] == 1:
@@ -76,9 +87,9 @@ def fit_assignment(
     report("assigning", 0, 1)
     points = normalized_rows(embedding) if normalize else embedding
     if method == "kmeans":
-        centroids = _restarted(points[_canonical_order(embedding)], n_clusters, n_init, seed)
+        centroids = _restarted(points[canonical_order(embedding)], n_clusters, n_init, seed)
     else:
-        start = points[_rows_apart(embedding, n_clusters)]
+        start = points[rows_apart(embedding, n_clusters)]
         centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
     assignment = Assignment(centroids.astype(np.float64), normalize)
     labels = assignment(embedding)
@@ -86,7 +97,7 @@ def fit_assignment(
     return assignment, labels
 
 
-def _canonical_order(embedding: Array) -> Array:
+def canonical_order(embedding: Array) -> Array:
     """Order of the rows by what neither their order nor a rotation of the embedding changes.
 
     K-means that sees them so gives labels that do not depend on these either. Lengths come first,
@@ -120,7 +131,7 @@ def _restarted(points: Array, n_clusters: int, n_init: int, seed: int) -> Array:
     return min(finals, key=lambda model: model.inertia_).cluster_centers_
 
 
-def _rows_apart(embedding: Array, count: int) -> Array:
+def rows_apart(embedding: Array, count: int) -> Array:
     """Pivoted QR: rows that are long and stand out from the span of those before."""
     if embedding.shape[1] < count:
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Work on row blocks in parallel, results in order, a bounded number of them at a time."""
+"""Work in parallel, mostly on row blocks: results in order, a bounded number of them at a time."""
 
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from anchorview.progress import report
 from anchorview.views import RowBlock
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -36,7 +37,7 @@ def map_blocks(
     todo = list(blocks)
     total = sum(block.size for block in todo)
     done = 0
-    for block, result in _ordered(function, todo):
+    for block, result in in_parallel(function, todo):
         done += block.size
         report(stage, done, total)
         yield block, result
@@ -55,27 +56,37 @@ def results_at_once() -> int:
     return _cores() + 2
 
 
-def _ordered(
-    function: Callable[[RowBlock], Result], todo: list[RowBlock]
-) -> Iterator[tuple[RowBlock, Result]]:
-    workers = min(_cores(), len(todo))
+def in_parallel(
+    function: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[tuple[Item, Result]]:
+    """Yield every item and ``function(item)``, in the order of the items, from as many threads as
+    there are cores.
+
+    BLAS and OpenMP run single-threaded inside them.
+    """
+    workers = min(_cores(), len(items))
     if workers <= 1:
-        for block in todo:
-            yield block, function(block)
+        for item in items:
+            yield item, function(item)
         return
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="anchorview")
-    pending: deque[tuple[RowBlock, Future[Result]]] = deque()
-    try:
-        with _single_threaded_blas():
-            for block in todo:
-                pending.append((block, pool.submit(function, block)))
+    pool = ThreadPoolExecutor(workers, "anchorview", initializer=_single_threaded_openmp)
+    pending: deque[tuple[Item, Future[Result]]] = deque()
+    with _single_threaded_blas():
+        try:
+            for item in items:
+                pending.append((item, pool.submit(function, item)))
                 if len(pending) > workers:
                     first, future = pending.popleft()
                     yield first, future.result()
             for last, future in pending:
                 yield last, future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _single_threaded_openmp() -> None:
+    # The limit is that of the thread that sets it, and stays as long as the thread.
+    threadpool_limits(1, user_api="openmp")
 
 
 _limit_lock = threading.Lock()

@@ -22,7 +22,13 @@ from anchorview._typing import Array, Matrix
 from anchorview.blocks import map_blocks
 from anchorview.linalg import times
 from anchorview.planning import Route
-from anchorview.scaling import ViewScaling, scaled_block, scaled_views, with_unit_norms
+from anchorview.scaling import (
+    ViewScaling,
+    scaled_block,
+    scaled_views,
+    sparse_block,
+    with_unit_norms,
+)
 from anchorview.validation import unless_all
 from anchorview.views import MultiViewData, RowBlock
 
@@ -60,6 +66,8 @@ def summarize_groups(
     large = [group.size > width for group, width in zip(data.groups, widths, strict=True)]
 
     def work(block: RowBlock) -> Array:
+        if large[block.group] and (few := sparse_block(data, scalings, block)) is not None:
+            return (few.T @ few).toarray()
         scaled = scaled_block(data, scalings, block)
         return scaled.T @ scaled if large[block.group] else scaled
 

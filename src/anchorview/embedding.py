@@ -1,12 +1,14 @@
 """From samples to rows of the anchor graph, through the trace of the optimisation."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from anchorview._typing import Array
 from anchorview.blocks import for_blocks
-from anchorview.scaling import ViewScaling, scaled_block
+from anchorview.scaling import ViewScaling, scaled_block, sparse_block
 from anchorview.trace import Trace
-from anchorview.views import MultiViewData, RowBlock, dense_rows
+from anchorview.views import CACHED_BLOCK, LARGEST_BLOCK, MultiViewData, RowBlock, dense_rows
 
 ROWS_FOR_A_MAP = 64
 """From this many samples on, a pattern of views gets a map of its own; fewer are carried through
@@ -73,3 +75,36 @@ class Embedder:
             ends = np.cumsum([block.size for block in batch])[:-1]
             for block, part in zip(batch, np.split(carried, ends), strict=True):
                 embedding[block.rows] = part
+
+
+def for_embeddings(
+    function: Callable[[slice | Array, Sequence[Array]], None],
+    embedders: Sequence[Embedder],
+    data: MultiViewData,
+) -> None:
+    """Call ``function(rows, embeddings)`` with what embedders of the same scalings make of rows.
+
+    Together the rows are all samples; they come in blocks, so that no embedding is ever held as a
+    whole.
+    """
+    width = sum(embedder.trace.n_anchors for embedder in embedders)
+    if data.available is not None:
+        step = max(CARRIED, LARGEST_BLOCK // (8 * (width + data.shape[1])))
+        for start in range(0, len(data), step):
+            rows = slice(start, start + step)
+            some = data[rows]
+            function(rows, [embedder(some) for embedder in embedders])
+        return
+    every = tuple(range(len(data.views)))
+    maps = [embedder.maps(every).astype(data.dtype) for embedder in embedders]
+    together = np.hstack(maps)
+    ends = np.cumsum([W.shape[1] for W in maps])[:-1]
+
+    def work(block: RowBlock) -> None:
+        scalings = embedders[0].scalings
+        few = sparse_block(data, scalings, block)
+        found = (scaled_block(data, scalings, block) if few is None else few) @ together
+        function(block.rows, np.split(found, ends, axis=1))
+
+    block_rows = max(1, CACHED_BLOCK // (data.dtype.itemsize * max(width, data.shape[1])))
+    for_blocks(work, data.blocks(block_rows), "embedding")

@@ -46,6 +46,12 @@ class ViewScaling:
     unit_last: bool = False
     norm: float = 1.0
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether nothing but the division by a norm is done."""
+        steps = (self.unit_first, self.center is not None, self.deviation is not None)
+        return not any(steps) and not self.unit_last
+
     def apply(self, block: Array, out: Array) -> Array:
         """Write the scaled `block` into `out`, in the precision of `out`."""
         if self.unit_first:
@@ -140,6 +146,16 @@ def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: 
         scalings[p].apply(dense_rows(data.views[p], block.rows), scaled[:, start:stop])
         start = stop
     return scaled
+
+
+def sparse_block(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
+) -> sparse.csr_array | None:
+    """Scaled rows of the block's views side by side, if they are sparse and stay so; else None."""
+    if not all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views):
+        return None
+    parts = [data.views[p][block.rows] * (1 / scalings[p].norm) for p in block.views]
+    return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=data.dtype))
 
 
 def scaled_views(

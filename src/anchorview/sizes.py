@@ -79,17 +79,14 @@ class Sizes:
         """Anchors, each view's components, and whether these reproduce the view completely.
 
         Given are the scaled (compressed) views, whose products were made in `dtype`. Shared
-        components are capped at half of a view's rank: a representation that reproduces its view
-        completely tells nothing about how well the view fits. One view alone has no weight to
-        gain by that, and may keep two.
+        components are capped (:func:`capped_components`).
         """
-        tolerance = float(np.sqrt(RANK_TOLERANCE[dtype.name]))
-        least = 2 if len(matrices) == 1 else 1
+        tolerance = rank_tolerance(dtype)
         components, complete = [], []
         for p, (X, m) in enumerate(zip(matrices, self.wanted(data), strict=True)):
             rank = rank_up_to(X, 2 * m, tolerance)
             if self.per_view is None:
-                m = min(m, max(rank // 2, min(rank, least)))
+                m = capped_components(m, rank, len(matrices))
             elif m > rank:
                 raise ValueError(
                     f"n_components={m} for {data.label(p)} is larger than its rank {rank}."
@@ -103,3 +100,18 @@ class Sizes:
                 f"up to {most} ({components})."
             )
         return self.n_anchors or min(self.n_clusters, most), components, complete
+
+
+def capped_components(wanted: int, rank: int, n_views: int) -> int:
+    """Components of a view, at most half of its rank.
+
+    A representation that reproduces its view completely tells nothing about how well the view
+    fits. One view alone has no weight to gain by that, and may keep two.
+    """
+    least = 2 if n_views == 1 else 1
+    return min(wanted, max(rank // 2, min(rank, least)))
+
+
+def rank_tolerance(dtype: "np.dtype[Any]") -> float:
+    """Share of the largest singular value that rounding of products in `dtype` can fake."""
+    return float(np.sqrt(RANK_TOLERANCE[dtype.name]))

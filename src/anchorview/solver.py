@@ -104,6 +104,9 @@ class AlternatingSolver:
         Which samples have which view; a view is zero in the rows of samples that lack it.
     complete : sequence of bool, optional
         Views that have no more rank than components.
+    spectra : sequence of pairs of arrays, optional
+        At least `n_components` leading right singular vectors (columns) and singular values of
+        each view, if they are known already; not used where rows of views are missing.
 
     Examples
     --------
@@ -129,6 +132,7 @@ class AlternatingSolver:
         directions: Sequence[Array] | None = None,
         available: Array | None = None,
         complete: Sequence[bool] | None = None,
+        spectra: Sequence[tuple[Array, Array]] | None = None,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -146,7 +150,14 @@ class AlternatingSolver:
         if complete is not None:
             self.floors[list(complete)] *= COMPLETE_FLOOR / RESIDUAL_FLOOR
         self.H, self.S, self.first = start(
-            self.views, n_anchors, n_components, init, seed, directions, 1 / n_available
+            self.views,
+            n_anchors,
+            n_components,
+            init,
+            seed,
+            directions,
+            1 / n_available,
+            None if available is not None else spectra,
         )
         self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
         self.steps: list[Step] = []
@@ -253,6 +264,7 @@ def start(
     seed: int,
     directions: Sequence[Array] | None,
     row_weights: Array,
+    spectra: Sequence[tuple[Array, Array]] | None = None,
 ) -> tuple[list[Array], Array, Start]:
     """First ``H_p`` and ``S``, and how any sample gets them.
 
@@ -268,7 +280,8 @@ def start(
         H, K, strengths = [], [], []
         for p, (X, m) in enumerate(zip(views, n_components, strict=True)):
             if directions is None:
-                D, s = leading_directions(X, m)
+                known = spectra is not None and spectra[p]
+                D, s = (part[..., :m] for part in known or leading_directions(X, m))
                 strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
             else:
                 D = directions[p]

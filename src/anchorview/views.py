@@ -231,14 +231,18 @@ class MultiViewData:
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
 
+    def tells_apart(self, p: int) -> bool:
+        """Whether some samples have a view and do not all look the same in it."""
+        has = self._has(p)
+        rows = slice(0, len(self)) if has.all() else np.flatnonzero(has)
+        return bool(has.any()) and not _is_constant(self.views[p], rows)
+
     def require_fittable(self) -> None:
         """Raise if no sample has some view, or all samples look the same in it."""
-        for p, view in enumerate(self.views):
-            has = self._has(p)
-            if not has.any():
+        for p in range(len(self.views)):
+            if not self._has(p).any():
                 raise ValueError(f"{self.label(p)} is missing for all samples. Leave it out.")
-            rows = slice(0, len(self)) if has.all() else np.flatnonzero(has)
-            if _is_constant(view, rows):
+            if not self.tells_apart(p):
                 raise ValueError(
                     f"{self.label(p)} is constant: every sample has the same values. "
                     "Leave this view out."
