@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from anchorview import DALMC, MultiViewData
+from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview.methods import METHODS, method_class
 
 ONE_CLUSTER = "the check sets n_clusters=1, which is not a clustering; covered below with 2"
@@ -29,12 +29,18 @@ class InTwoViews(DALMC):
 
 
 CLASSES = [method_class(name) for name in METHODS]
+PREDICTING = [DALMC, AutoDALMC]
+
+
+def quick(cls):
+    """Estimator for the checks, which fit many times; AutoDALMC with one setting of a family."""
+    return cls(n_clusters=3, **({"max_candidates": 4} if cls is AutoDALMC else {}))
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     # The compared methods have a contract of their own for several views.
-    [*(cls(n_clusters=3) for cls in CLASSES), InTwoViews(n_clusters=3)],
+    [*map(quick, CLASSES), InTwoViews(n_clusters=3)],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -62,24 +68,27 @@ def test_one_sample_one_feature_and_flat_input(cls):
         cls(2).fit(np.zeros(3))
 
 
-def test_predicting_one_by_one_gives_the_same():
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_predicting_one_by_one_gives_the_same(cls):
     X = np.random.default_rng(0).standard_normal((30, 4))
-    model = DALMC(2, random_state=0).fit(X)
+    model = cls(2, random_state=0).fit(X)
     one_by_one = np.concatenate([model.predict(row[None]) for row in X])
     np.testing.assert_array_equal(one_by_one, model.labels_)
     rows = np.vstack([model.transform(row[None]) for row in X])
     np.testing.assert_allclose(rows, model.embedding_, atol=1e-12)
 
 
-def test_predicting_flat_input():
-    model = DALMC(2).fit(np.random.default_rng(0).standard_normal((20, 3)))
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_predicting_flat_input(cls):
+    model = cls(2).fit(np.random.default_rng(0).standard_normal((20, 3)))
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(np.zeros(3))
 
 
-def test_feature_names_of_one_frame_are_checked():
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_feature_names_of_one_frame_are_checked(cls):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
-    model = DALMC(2, random_state=0).fit(frame)
+    model = cls(2, random_state=0).fit(frame)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["b", "a", "c"]])

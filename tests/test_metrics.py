@@ -231,7 +231,7 @@ def test_stability_is_the_mean_over_all_pairs_of_seeds(monkeypatch):
     monkeypatch.setattr(FixedRuns, "seeds", ())
     model = FixedRuns(2, random_state=7)
     pairs = [adjusted_rand_score(a, b) for a, b in combinations(FixedRuns.runs, 2)]
-    assert stability(model, None, n_seeds=3) == pytest.approx(np.mean(pairs))
+    assert stability(model, np.eye(4), n_seeds=3) == pytest.approx(np.mean(pairs))
     assert len(set(FixedRuns.seeds)) == 3
     assert model.random_state == 7
 
@@ -251,6 +251,18 @@ def test_stability_of_a_model_of_several_views():
     labels = model.labels_
     assert stability(model, views, n_seeds=2) == 1
     assert model.labels_ is labels
+
+
+def test_stability_of_many_samples_is_that_of_some(monkeypatch):
+    views, _ = make_multiview(n_samples=150, n_clusters=3, random_state=0)
+    seen = []
+    fit = DALMC.fit
+    monkeypatch.setattr(DALMC, "fit", lambda self, X, y=None: seen.append(X) or fit(self, X))
+    stability(DALMC(n_clusters=3), views, n_seeds=2, sample_size=60)
+    first, second = (data.views[0] for data in seen)
+    assert first.shape == (60, 20)
+    np.testing.assert_array_equal(first, second)
+    assert len({tuple(row) for row in first} & {tuple(row) for row in views["view_0"]}) == 60
 
 
 def test_stability_needs_seeds():

@@ -23,8 +23,8 @@ def test_public_names_have_examples(home, name):
 
 def test_every_compared_method_is_in_the_registry():
     found = {method_class(name).__name__ for name in METHODS}
-    assert found == {*anchorview.compared.__all__, "DALMC"}
-    with pytest.raises(ValueError, match="'kmeans' is unknown; there are dalmc, amgl"):
+    assert found == {*anchorview.compared.__all__, "AutoDALMC", "DALMC"}
+    with pytest.raises(ValueError, match="'kmeans' is unknown; there are auto, dalmc, amgl, "):
         method_class("kmeans")
 
 

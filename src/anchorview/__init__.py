@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from anchorview.dalmc import DALMC
     from anchorview.datasets import load_digits, make_multiview, read_views
     from anchorview.persistence import load_model as load
+    from anchorview.selection import AutoDALMC
     from anchorview.views import MultiViewData
 
 # Imported when first used: scikit-learn takes longer to import than the command line to answer.
 _HOMES = {
+    "AutoDALMC": "anchorview.selection",
     "DALMC": "anchorview.dalmc",
     "MultiViewData": "anchorview.views",
     "load": "anchorview.persistence",
@@ -23,7 +25,15 @@ _HOMES = {
 
 _ORIGINAL_NAMES = {"load": "load_model"}
 
-__all__ = ["DALMC", "MultiViewData", "load", "load_digits", "make_multiview", "read_views"]
+__all__ = [
+    "DALMC",
+    "AutoDALMC",
+    "MultiViewData",
+    "load",
+    "load_digits",
+    "make_multiview",
+    "read_views",
+]
 
 
 def __getattr__(name: str) -> Any:

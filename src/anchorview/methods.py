@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "auto": ("anchorview.selection", "AutoDALMC"),
     "dalmc": ("anchorview.dalmc", "DALMC"),
     "amgl": ("anchorview.compared.amgl", "AMGL"),
     "awmvc": ("anchorview.compared.awmvc", "AWMVC"),
@@ -28,7 +29,7 @@ def method_class(name: str) -> Any:
     >>> method_class("awmvc")(n_clusters=3)
     AWMVC(n_clusters=3)
     >>> len(METHODS)
-    9
+    10
     """
     if name not in _HOMES:
         raise ValueError(f"Method {name!r} is unknown; there are {', '.join(METHODS)}.")

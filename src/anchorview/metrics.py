@@ -15,6 +15,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from anchorview._typing import Array
 from anchorview.assignment import normalized_rows
+from anchorview.views import MultiViewData
 
 __all__ = [
     "adjusted_rand",
@@ -230,7 +231,12 @@ def embedding_silhouette(
 
 
 def stability(
-    model: Any, X: Any, *, n_seeds: int = 5, random_state: int | np.random.RandomState | None = 0
+    model: Any,
+    X: Any,
+    *,
+    n_seeds: int = 5,
+    sample_size: int = 20_000,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> float:
     """Agreement of the clusterings that a model gives for different seeds.
 
@@ -244,8 +250,10 @@ def stability(
         In any form that the model's ``fit`` takes.
     n_seeds : int, default=5
         Number of seeds, at least 2.
+    sample_size : int, default=20000
+        Most samples to cluster; of more, a random sample, the same for all seeds.
     random_state : int, RandomState instance or None, default=0
-        Seed from which the seeds are drawn.
+        Seed from which the seeds and the sample are drawn.
 
     Returns
     -------
@@ -263,8 +271,12 @@ def stability(
         raise ValueError(f"n_seeds must be at least 2, to compare clusterings; got {n_seeds}.")
     if "random_state" not in model.get_params():
         raise ValueError(f"{type(model).__name__} has no parameter random_state to be varied.")
+    rng = check_random_state(random_state)
     # Without replacement, as a seed that comes twice would agree with itself.
-    seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=random_state)
+    seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=rng)
+    data = MultiViewData(X)
+    if len(data) > sample_size:
+        X = data[np.sort(rng.permutation(len(data))[:sample_size])]
     runs = [clone(model).set_params(random_state=int(seed)).fit_predict(X) for seed in seeds]
     return float(np.mean([adjusted_rand_score(a, b) for a, b in combinations(runs, 2)]))
 

@@ -13,7 +13,7 @@ from anchorview import MultiViewData, make_multiview
 from anchorview.methods import METHODS, method_class
 from anchorview.progress import listening
 
-COMPARED = [name for name in METHODS if name != "dalmc"]
+COMPARED = [name for name in METHODS if name not in ("auto", "dalmc")]
 QUICK = {name: {"n_init": 3} for name in ("awmvc", "fpmvs-cag", "opmc", "smvsc")}
 REFILLED = {"bmvc", "omsc", "opmc", "uomvsc"}
 """Methods that refill emptied clusters; the others leave them to K-means."""
