@@ -22,8 +22,11 @@ from anchorview._typing import Array
 from anchorview.files import replacing_binary, require_writable
 
 FORMAT = "anchorview-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """To be raised by every change that makes files which this version cannot read."""
+
+ONLY_ESTIMATOR = "DALMC"
+"""Of all files of version 1, which do not name theirs."""
 
 DOCUMENT = "anchorview.json"
 DIGEST_SIZE = 64
@@ -74,6 +77,8 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
 def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Document (without what identifies the format) and arrays of a model file.
 
+    Documents of older versions are brought to the present one.
+
     Raises
     ------
     ModelFileError
@@ -98,7 +103,7 @@ def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _foreign(path: Path) -> ModelFileError:
-    return ModelFileError(f"{path}: is not an anchorview model. Give a file made by DALMC.save.")
+    return ModelFileError(f"{path}: is not an anchorview model. Give a file made by save.")
 
 
 def _digest(stream: BinaryIO) -> bytes:
@@ -133,7 +138,11 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dic
             raise _foreign(path)
         _require_stored([members[DOCUMENT]], size)
         document = json.loads(archive.read(members.pop(DOCUMENT)))
-        _require_known_format(path, document)
+        version = _known_version(path, document)
+        if version == 1:
+            if "estimator" in document:
+                raise ValueError("'estimator' is unknown to its version")
+            document["estimator"] = ONLY_ESTIMATOR
         if len(members) + 1 != len(archive.infolist()):
             raise ValueError("a member is there twice")
         if not all(name.endswith(".npy") for name in members):
@@ -145,8 +154,8 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dic
     return document, arrays
 
 
-def _require_known_format(path: Path, document: Any) -> None:
-    """Take what identifies the format out of the document, and raise if it is another one."""
+def _known_version(path: Path, document: Any) -> int:
+    """Take what identifies the format out of the document; its version, if it can be read."""
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise _foreign(path)
     version = document.pop("format_version", None)
@@ -159,6 +168,7 @@ def _require_known_format(path: Path, document: Any) -> None:
             f"({str(version)[:20]}; this is anchorview {__version__}, which reads up to "
             f"{FORMAT_VERSION}). Upgrade anchorview: pip install --upgrade anchorview."
         )
+    return version
 
 
 def _require_stored(members: list[ZipInfo], size: int) -> None:
