@@ -13,7 +13,7 @@ from scipy.io import savemat
 from typer.testing import CliRunner, Result
 
 import anchorview
-from anchorview import DALMC, cli, load_digits, make_multiview
+from anchorview import DALMC, AutoDALMC, _options, cli, load_digits, make_multiview
 from anchorview.methods import METHODS, method_class
 from anchorview.metrics import clustering_scores
 from anchorview.scaling import SCALINGS
@@ -21,6 +21,9 @@ from anchorview.scaling import SCALINGS
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and terminals")
 
 MAIN = "from anchorview.cli import main; main()"
+
+QUICK = ("-k", 3, "--max-candidates", 4)
+"""Options of a fit whose method and result do not matter."""
 
 
 def run(*arguments: object) -> Result:
@@ -63,12 +66,26 @@ def out(tmp_path):
     return path
 
 
-def read_labels(path: Path) -> np.ndarray:
+def read_columns(path: Path, *expected: str) -> list[np.ndarray]:
+    """Columns of a file of labels but the first, which must be the samples' positions."""
     header, *rows = path.read_text().splitlines()
-    assert header == "sample,cluster"
-    samples, clusters = np.array([row.split(",") for row in rows], dtype=int).T
-    assert (samples == np.arange(len(samples))).all()
-    return clusters
+    assert header == ",".join(["sample", *expected])
+    samples, *columns = np.array([row.split(",") for row in rows]).T
+    assert (samples.astype(int) == np.arange(len(samples))).all()
+    return columns
+
+
+def read_labels(path: Path) -> np.ndarray:
+    """Clusters in the file of a method that tells no confidence."""
+    (clusters,) = read_columns(path, "cluster")
+    return clusters.astype(int)
+
+
+def read_confident_labels(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Clusters and confidence in the file of AutoDALMC."""
+    clusters, confidence = read_columns(path, "cluster", "confidence")
+    assert all(len(share) == len("0.123") for share in confidence)
+    return clusters.astype(int), confidence.astype(float)
 
 
 # What it does
@@ -76,7 +93,7 @@ def read_labels(path: Path) -> np.ndarray:
 
 def test_fit_writes_the_labels_and_shows_views_and_scores(data, out, views_and_y):
     views, y = views_and_y
-    result = run("fit", data, "-k", 3, "--out", out)
+    result = run("fit", data, "-k", 3, "--method", "dalmc", "--out", out)
 
     model = DALMC(3, random_state=0).fit(views)
     assert result.exit_code == 0
@@ -126,16 +143,19 @@ def test_defaults_shown_and_choices_are_the_estimators():
         for name, option in options.items()
         if name in settings and option.default is None and settings[name].default is not None
     }
-    assert shown.pop("n_clusters") is False
+    assert shown.pop("n_clusters") == "auto chooses, at most 30"
     assert len(shown) == 7
     assert shown == {name: str(settings[name].default) for name in shown}
     described = options["scaling"].annotation.__metadata__[0].help
     assert all(name in described for name in SCALINGS)
-    for name, choices in {"solver": cli.Solver, "assignment": cli.Assignment}.items():
+    for name, choices in {
+        "solver": _options.SolverName,
+        "assignment": _options.AssignmentName,
+    }.items():
         assert set(get_args(choices)) == DALMC._parameter_constraints[name][0].options
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "dalmc"])
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("auto", "dalmc")])
 def test_other_methods_by_name(method, data, out, views_and_y):
     result = run("fit", data, "-k", 3, "--method", method, "--out", out, "--max-iter", 3)
 
@@ -156,12 +176,12 @@ def test_settings_that_a_method_does_not_have_are_refused(data, tmp_path):
     assert "'scaling' parameter of DALMC must be a str among" in result.stderr
     result = run("fit", data, "-k", 3, "--method", "awmvc", "--save", tmp_path / "model")
     assert result.exit_code == 2
-    assert "models of awmvc cannot be saved" in result.stderr
+    assert "models of awmvc cannot be saved, only those of auto and dalmc" in result.stderr
 
 
 def test_without_out_nothing_is_written_and_a_hint_is_given(data, monkeypatch):
     monkeypatch.chdir(data.parent)
-    result = run("fit", data.name, "-k", 3)
+    result = run("fit", data.name, *QUICK)
     assert result.exit_code == 0
     assert "--out labels.csv" in result.stdout
     assert list(data.parent.iterdir()) == [data]
@@ -170,7 +190,7 @@ def test_without_out_nothing_is_written_and_a_hint_is_given(data, monkeypatch):
 def test_without_labels_no_scores(tmp_path, views_and_y):
     views, _ = views_and_y
     np.savez(tmp_path / "views.npz", **views)
-    result = run("fit", tmp_path / "views.npz", "-k", 3)
+    result = run("fit", tmp_path / "views.npz", *QUICK)
     assert result.exit_code == 0
     assert "ACC" not in result.stdout
 
@@ -178,19 +198,29 @@ def test_without_labels_no_scores(tmp_path, views_and_y):
 def test_same_seed_same_file(data, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     for path in (first, second):
-        assert run("fit", data, "-k", 3, "--seed", 7, "--out", path).exit_code == 0
+        assert run("fit", data, *QUICK, "--seed", 7, "--out", path).exit_code == 0
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    fitted = []
+    fit = AutoDALMC.fit
+    monkeypatch.setattr(AutoDALMC, "fit", lambda model, X: fitted.append(model) or fit(model, X))
     result = run("demo")
-    views, _ = load_digits(return_X_y=True)
-    labels = DALMC(10, random_state=0).fit(views).labels_
+    _, y = load_digits(return_X_y=True)
+    (model,) = fitted
+    assert model.get_params() == AutoDALMC(10, random_state=0).get_params()
     assert result.exit_code == 0
-    assert "ACC 0.9" in result.stdout
+    assert result.stderr == ""
+    assert "2000 samples in 10 clusters by AutoDALMC (12 candidates, " in result.stdout
+    accuracy = clustering_scores(y, model.labels_)["ACC"]
+    assert accuracy > 0.95
+    assert f"ACC {accuracy:.4f}" in result.stdout
     assert "Labels written to digits_labels.csv" in result.stdout
-    np.testing.assert_array_equal(read_labels(tmp_path / "digits_labels.csv"), labels)
+    labels, confidence = read_confident_labels(tmp_path / "digits_labels.csv")
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_allclose(confidence, model.confidence_, atol=6e-4)
 
 
 def test_version():
@@ -202,7 +232,7 @@ def test_version():
 def test_view_names_are_shown_literally(tmp_path, views_and_y, name):
     views, _ = views_and_y
     np.savez(tmp_path / "views.npz", **{name: views["view_0"], "other": views["view_1"]})
-    result = run("fit", tmp_path / "views.npz", "-k", 3)
+    result = run("fit", tmp_path / "views.npz", *QUICK)
     assert result.exit_code == 0
     assert f" {name} " in result.stdout
 
@@ -210,13 +240,13 @@ def test_view_names_are_shown_literally(tmp_path, views_and_y, name):
 def test_terminal_codes_in_names_are_not_sent_to_the_terminal(tmp_path, views_and_y):
     views, _ = views_and_y
     np.savez(tmp_path / "views.npz", **{"a\x1b[31m\nb": views["view_0"]})
-    result = run("fit", tmp_path / "views.npz", "-k", 3)
+    result = run("fit", tmp_path / "views.npz", *QUICK)
     assert r"a\x1b[31m\nb" in result.stdout
 
 
 def test_file_names_are_shown_literally_and_unbroken(data, out):
     out = out.with_name("[red]" + 90 * "x" + ".csv")
-    assert f"Labels written to {out}\n" in run("fit", data, "-k", 3, "--out", out).stdout
+    assert f"Labels written to {out}\n" in run("fit", data, *QUICK, "--out", out).stdout
     assert "[red]no.npz: no such file" in error_of(run("fit", "[red]no.npz", "-k", 3))
 
 
@@ -229,7 +259,7 @@ def test_missing_file(tmp_path):
 
 def test_truncated_file(data, out):
     data.write_bytes(data.read_bytes()[:-500])
-    assert "truncated" in error_of(run("fit", data, "-k", 3, "--out", out))
+    assert "truncated" in error_of(run("fit", data, *QUICK, "--out", out))
     assert not list(out.parent.iterdir())
 
 
@@ -238,26 +268,30 @@ def test_mat_file_without_views(tmp_path):
     assert "no views inside" in error_of(run("fit", tmp_path / "labels.mat", "-k", 3))
 
 
-def test_missing_k_with_labels_names_the_classes_but_does_not_use_them(data):
-    message = error_of(run("fit", data))
+@pytest.mark.parametrize("options", [["--beta", 0.5], ["--method", "dalmc"], ["--method", "awmvc"]])
+def test_missing_k_with_labels_names_the_classes_but_does_not_use_them(data, options):
+    message = error_of(run("fit", data, *options))
     assert "3 classes" in message
     assert "-k 3" in message
+    assert "Only --method auto" in message
 
 
 def test_missing_k_without_labels(tmp_path, views_and_y):
     np.savez(tmp_path / "views.npz", **views_and_y[0])
-    assert "-k is missing" in error_of(run("fit", tmp_path / "views.npz"))
+    message = error_of(run("fit", tmp_path / "views.npz", "--method", "dalmc"))
+    assert "-k is missing" in message
+    assert "-k 10" in message
 
 
 @pytest.mark.parametrize(
     ("options", "part"),
     [
         (["-k", 121], "n_samples=120 should be >= n_clusters=121"),
-        (["-k", 1], "'n_clusters'"),
+        (["-k", 121, "--method", "dalmc"], "n_samples=120 should be >= n_clusters=121"),
+        (["-k", 3, "--max-candidates", 0], "'max_candidates'"),
         (["-k", 3, "--beta", -1], "'beta'"),
         (["-k", 3, "--n-anchors", 1000], "n_anchors=1000"),
         (["-k", 3, "--seed", -1], "'random_state'"),
-        (["-k", "three"], "'-k'"),
         (["-k", 3, "--scaling", "log"], "zscore-unit"),
         (["-k", 3, "--betta", 1], "--betta"),
     ],
@@ -285,8 +319,8 @@ def test_too_little_memory(data, out, monkeypatch, message):
     def fit(model, X):
         raise MemoryError(message)
 
-    monkeypatch.setattr(DALMC, "fit", fit)
-    result = run("fit", data, "-k", 3, "--out", out)
+    monkeypatch.setattr(AutoDALMC, "fit", fit)
+    result = run("fit", data, *QUICK, "--out", out)
     assert result.exit_code == 1
     assert result.stderr == f"anchorview: error: {message or 'not enough memory'}\n"
     assert not list(out.parent.iterdir())
@@ -296,7 +330,7 @@ def test_unexpected_errors_keep_their_traceback(data, monkeypatch):
     def fit(model, X):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(DALMC, "fit", fit)
+    monkeypatch.setattr(AutoDALMC, "fit", fit)
     with pytest.raises(ZeroDivisionError):
         run("fit", data, "-k", 3)
 
@@ -354,7 +388,7 @@ def test_full_disk_leaves_the_old_file_and_no_other(data, out, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fsync)
     out.write_text("before")
-    assert "No space left" in error_of(run("fit", data, "-k", 3, "--out", out))
+    assert "No space left" in error_of(run("fit", data, *QUICK, "--out", out))
     assert out.read_text() == "before"
     assert list(out.parent.iterdir()) == [out]
 
@@ -365,9 +399,9 @@ def test_an_existing_file_is_replaced_with_its_mode_and_through_links(data, out)
     out.chmod(0o600)
     link = out.with_name("link.csv")
     link.symlink_to(out)
-    assert run("fit", data, "-k", 3, "--out", link).exit_code == 0
+    assert run("fit", data, *QUICK, "--out", link).exit_code == 0
     assert link.is_symlink()
-    assert len(read_labels(out)) == 120
+    assert len(read_confident_labels(out)[0]) == 120
     assert out.stat().st_mode & 0o777 == 0o600
 
 
@@ -390,10 +424,10 @@ finally:
 
 def test_exit_codes_and_streams(data, out):
     good = subprocess.run(
-        command("fit", data, "-k", 3, "--out", out), capture_output=True, text=True
+        command("fit", data, *QUICK, "--out", out), capture_output=True, text=True
     )
     assert (good.returncode, good.stderr) == (0, "")
-    assert len(read_labels(out)) == 120
+    assert len(read_confident_labels(out)[0]) == 120
     bad = subprocess.run(command("fit", "none.npz", "-k", 3), capture_output=True, text=True)
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "anchorview: error: none.npz: no such file. Check the path.\n"
@@ -402,14 +436,14 @@ def test_exit_codes_and_streams(data, out):
 @posix
 def test_closed_streams_do_not_matter(data, out):
     shell = ["sh", "-c", '"$@" >&- 2>&-', "sh"]
-    done = subprocess.run([*shell, *command("fit", data, "-k", 3, "--out", out)])
+    done = subprocess.run([*shell, *command("fit", data, *QUICK, "--out", out)])
     assert done.returncode == 0
-    assert len(read_labels(out)) == 120
+    assert len(read_confident_labels(out)[0]) == 120
 
 
 @posix
 @pytest.mark.parametrize(
-    "stage", ["anchorview.dalmc.fit_assignment", "os.fsync"], ids=["at work", "while writing"]
+    "stage", ["anchorview.selection.find_consensus", "os.fsync"], ids=["at work", "while writing"]
 )
 def test_interrupt_leaves_the_old_file_and_no_other(data, out, stage):
     module, name = stage.rsplit(".", 1)
@@ -427,7 +461,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 {MAIN}
 """
     out.write_text("before")
-    arguments = command("fit", data, "-k", 3, "--out", out, script=script)
+    arguments = command("fit", data, *QUICK, "--out", out, script=script)
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -447,22 +481,24 @@ def test_progress_is_shown_on_a_terminal_only_on_stderr(data):
     import pty
 
     master, slave = pty.openpty()
-    # Each stage waits a little, so that the bar is drawn in it.
+    stages = "reading", "numbers of clusters", "candidates", "best so far"
+    # Each of the stages waits a little, so that the bar is drawn in it.
     script = f"""
 import time
 from anchorview import progress
 report = progress.report
 
-def slow_report(*args):
-    report(*args)
-    time.sleep(0.15)
+def slow_report(stage, *steps):
+    report(stage, *steps)
+    if stage.startswith({stages}):
+        time.sleep(0.15)
 
 progress.report = slow_report
 {MAIN}
 """
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     with subprocess.Popen(
-        command("fit", data, "-k", 3, script=script),
+        command("fit", data, "-k", "2-3", "--max-candidates", 4, script=script),
         stdout=subprocess.PIPE,
         stderr=slave,
         text=True,
@@ -480,7 +516,7 @@ progress.report = slow_report
             os.close(master)
         stdout, _ = process.communicate(timeout=30)
     assert process.returncode == 0
-    for stage in (b"solving", b"assigning"):
-        assert stage in shown
-    assert "solving" not in stdout
+    for stage in stages:
+        assert stage.encode() in shown
+    assert "best so far" not in stdout
     assert "ACC" in stdout

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, MultiViewData, load, make_multiview
-from test_cli import error_of, run
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview
+from test_cli import QUICK, error_of, run
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def folder(tmp_path, incomplete):
 
 def test_fit_save_predict_on_a_folder_with_missing_samples(folder, tmp_path, incomplete):
     out, saved, again = tmp_path / "fit.csv", tmp_path / "m.anchorview", tmp_path / "again.csv"
-    result = run("fit", folder, "-k", 3, "--out", out, "--save", saved)
+    dalmc = ("--method", "dalmc")
+    result = run("fit", folder, "-k", 3, *dalmc, "--out", out, "--save", saved)
     assert result.exit_code == 0, result.output
     assert "ACC " in result.stdout
     assert f"Model saved to {saved}" in result.stdout
@@ -57,9 +58,10 @@ def test_rows_of_zeros_are_missing_only_when_said(tmp_path, incomplete):
     said = run("info", path, "--zero-rows-missing").stdout
     assert "20.0% of the view entries are missing, in 3 patterns" in said
     out = tmp_path / "labels.csv"
-    assert run("fit", path, "-k", 3, "--zero-rows-missing", "--out", out).exit_code == 0
+    assert run("fit", path, *QUICK, "--zero-rows-missing", "--out", out).exit_code == 0
     labels = pd.read_csv(out)["cluster"]
-    expected = DALMC(3, random_state=0).fit(MultiViewData(views)).labels_
+    model = AutoDALMC(3, max_candidates=4, random_state=0)
+    expected = model.fit(MultiViewData(views)).labels_
     np.testing.assert_array_equal(labels, expected)
 
 

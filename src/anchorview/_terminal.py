@@ -1,14 +1,25 @@
-"""What the command line shows: tables, lines, progress and errors."""
+"""How the command line shows things: tables, lines, progress, warnings and errors."""
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from anchorview.files import OutputFileError
 from anchorview.progress import listening
@@ -39,20 +50,33 @@ def _console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
 
 
+class _Note(ProgressColumn):
+    """The note of a task on one line, cut where the terminal has no more room."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["note"], overflow="ellipsis", no_wrap=True)
+
+
 @contextmanager
 def progress_bar(*, shown: bool) -> Iterator[None]:
-    """Show on stderr how far the present stage is."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    """Show on stderr how far the present stage is.
+
+    What stands in parentheses after a stage's name is a note, which may change as the stage goes
+    on.
+    """
+    columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), _Note()
     with Progress(
         *columns, console=Console(stderr=True), transient=True, disable=not shown
     ) as progress:
         bars: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:
+            stage, _, note = stage.partition(" (")
             if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=None)
+                bars[stage] = progress.add_task(stage, total=None, note="")
             for name, bar in bars.items():
                 progress.update(bar, visible=name == stage)
+            progress.update(bars[stage], note=note.removesuffix(")"))
             # How far a stage of one step is cannot be known: its bar only moves.
             if total > 1:
                 progress.update(bars[stage], completed=done, total=total)
@@ -63,9 +87,10 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what a person can act on into one line and an exit code."""
+    """Turn what a person can act on into one line, and an error into an exit code as well."""
     try:
-        yield
+        with _plain_warnings():
+            yield
     except KeyboardInterrupt:
         print("anchorview: interrupted; no file was left half-written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -78,9 +103,38 @@ def explained() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from None
 
 
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Show warnings on one line each, without the place in the program that they come from."""
+    places: set[tuple[str, int]] = set()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        *rest: Any,
+        **named: Any,
+    ) -> None:
+        # Many candidates may meet the same, and differ only in the numbers they tell of it.
+        if (filename, lineno) not in places:
+            places.add((filename, lineno))
+            _print_message("warning", str(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
 def print_error(message: str) -> None:
     """Print an error on one line of stderr."""
-    print(f"anchorview: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+    _print_message("error", message)
+
+
+def _print_message(kind: str, message: str) -> None:
+    line = f"anchorview: {kind}: {printable(' '.join(message.split()))}\n"
+    # In one piece: several threads may warn.
+    print(line, end="", file=sys.stderr)
 
 
 def printable(text: object) -> str:
