@@ -5,7 +5,7 @@ settings. Everything that a family's candidates share is made once and kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
@@ -22,7 +22,7 @@ from anchorview.assignment import (
     normalized_rows,
     rows_apart,
 )
-from anchorview.blocks import for_blocks, in_parallel
+from anchorview.blocks import in_parallel
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder, for_embeddings
 from anchorview.lifting import FEW_LANDMARKS, NEIGHBORS, Lift, fit_lift
@@ -30,10 +30,11 @@ from anchorview.linalg import leading_directions, rank_up_to
 from anchorview.memory import require_memory
 from anchorview.planning import TYPICAL_ITERATIONS, gram_memory, plan
 from anchorview.progress import listening, report
+from anchorview.sampling import order_by_content, spread
 from anchorview.scaling import ViewScaling, fit_scalings, scaled_block
 from anchorview.sizes import capped_components, rank_tolerance
 from anchorview.solver import AlternatingSolver
-from anchorview.views import MultiViewData, RowBlock, dense_rows
+from anchorview.views import MultiViewData
 
 STANDARDIZED = "zscore-unit"
 POOL_SCALINGS = (STANDARDIZED, "unit-center")
@@ -58,9 +59,6 @@ SAMPLE = 10_000
 
 FEW = 4_000
 """Rows that place the landmarks and decide on the number of clusters, when there are more."""
-
-RARE = 200
-"""Rows among these that have a view which few samples have."""
 
 LABELS = np.dtype(np.int16)
 """Type of the partitions' labels, short as there is one for every sample and run."""
@@ -228,23 +226,12 @@ class CandidatePool:
     @cached_property
     def sample(self) -> Array:
         """Rows that stand for all, chosen and ordered by what they hold, not by where they are."""
-        return self._spread(order_by_content(self.data, self._scalings[STANDARDIZED]), SAMPLE)
+        return spread(self.data, order_by_content(self.data, self._scalings[STANDARDIZED]), SAMPLE)
 
     @cached_property
     def few(self) -> Array:
         """Fewer of them, for what costs more."""
-        return self._spread(self.sample, FEW)
-
-    def _spread(self, rows: Array, count: int) -> Array:
-        """Rows evenly from an order, with some of each view that few samples have."""
-        chosen = _evenly(np.arange(len(rows)), count)
-        if self.data.available is not None:
-            rare = [
-                _evenly(np.flatnonzero(self.data.available[rows, p]), RARE)
-                for p in range(len(self.data.views))
-            ]
-            chosen = np.unique(np.concatenate([chosen, *rare]))
-        return rows[chosen]
+        return spread(self.data, self.sample, FEW)
 
     @cached_property
     def _raw_sample(self) -> MultiViewData:
@@ -403,32 +390,6 @@ def memory_needed(data: MultiViewData, settings: Sequence[Setting], n_clusters: 
         needed += 8 * TYPICAL_ITERATIONS * components
     needed += 8 * data.shape[1] * sum(family.n_landmarks or 0 for family in lifted)
     return needed + 4 * 8 * len(settings) * RUNS * n_clusters**2
-
-
-def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...]) -> Array:
-    """Order of the samples by what they hold, whatever order they come in.
-
-    By the lengths of their standardised rows, then by a fixed direction; in double precision, as
-    single would not tell neighbours apart alike in another order.
-    """
-    plain = [replace(scaling, unit_last=False) for scaling in standardized]
-    random = np.random.RandomState(0)
-    directions = [random.standard_normal(d) for d in data.n_features_per_view]
-    lengths, heights = np.zeros(len(data)), np.zeros(len(data))
-
-    def work(block: RowBlock) -> None:
-        for p in block.views:
-            rows = dense_rows(data.views[p], block.rows)
-            scaled = plain[p].apply(rows, np.empty(rows.shape))
-            lengths[block.rows] += np.einsum("ij,ij->i", scaled, scaled)
-            heights[block.rows] += scaled @ directions[p]
-
-    for_blocks(work, data.blocks(), "ordering")
-    return np.lexsort((heights, np.round(lengths / lengths.max(), 9)))
-
-
-def _evenly(rows: Array, count: int) -> Array:
-    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
 
 
 def partitions_of(

@@ -126,8 +126,9 @@ class AutoDALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClus
     you know it.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`. The order
-    of the samples does not matter, unless clusters that are wholly separate outnumber those asked
-    for: then rounding decides which of them go together.
+    of the samples does not matter but by rounding: in single precision it can move a few samples
+    between clusters that overlap, and where wholly separate clusters outnumber those asked for, it
+    decides which of them go together.
 
     Examples
     --------
