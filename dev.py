@@ -53,6 +53,8 @@ def test() -> None:
     run("ruff", "check", ".")
     run("ruff", "format", "--check", ".")
     run("mypy")
+    # The workers share the cores: threads of their own would only wait for each other.
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     run("pytest", "-n", "2", "-m", "not slow")
 
 
