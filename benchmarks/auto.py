@@ -161,7 +161,6 @@ def quality_lines(done: dict[tuple, dict], names: list[str], seeds: int) -> list
             )
             for m in others
         },
-        "seconds": lambda name: mean(name, "auto", lambda e: e["seconds"]),
     }
     table = np.array([[value(name) for value in columns.values()] for name in names])
     auto, oracle, pool = table[:, 0], table[:, 2], table[:, 3]
@@ -206,12 +205,12 @@ def report(done: dict[tuple, dict], names: list[str], seeds: int) -> list[str]:
         "",
         "**Number of clusters, chosen (n_clusters=None: 2 to 30) and true**",
         "",
-        row("data", "true", "chosen", "seconds"),
-        "|---" * 4 + "|",
+        row("data", "true", "chosen"),
+        "|---" * 3 + "|",
     ]
     for name in names:
         entry = done["number", name, 0]
-        lines.append(row(name, entry["true"], entry["chosen"], entry["seconds"]))
+        lines.append(row(name, entry["true"], entry["chosen"]))
     found = {
         (k, repeat): done["made", k, repeat]["chosen"]
         for k in MADE_NUMBERS

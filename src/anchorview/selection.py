@@ -120,9 +120,10 @@ class AutoDALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClus
 
     **The number of clusters.** One setting of each family is fitted for each number, on at most
     4,000 samples, and the largest number is chosen for which their mean agreement is within 0.01
-    of the best. Well separated clusters are counted right; on real data, where classes overlap or
-    have parts, the number on which descriptions of the data agree is often smaller than the number
-    of classes that somebody defined. It is a proposal: look at `curve_`, and give the number if
+    of the best. Well separated clusters are counted right (54 of 58 made data sets with 2 to 30).
+    Classes that somebody defined overlap, have parts, and are alike: on real data the number is
+    that on which descriptions of the samples agree, below or above the number of classes, and
+    equal to it for one of 15 data sets. It is a proposal: look at `curve_`, and give the number if
     you know it.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`. The order
