@@ -1,10 +1,16 @@
 """What every clusterer of several views does alike: its door, its conventions, its words."""
 
+import os
 from time import perf_counter
 from typing import Any
 
 import pandas as pd
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -67,3 +73,30 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             took = "" if since is None else f" ({now - since:.2f} s)"
             print(f"[{type(self).__name__}] {message}{took}")
         return now
+
+
+class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
+    """Base of those that embed samples, have an `embedding_`, and can be saved."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that :func:`anchorview.load` reads.
+
+        The file holds arrays and JSON, no code; it appears under its name only when complete.
+
+        Parameters
+        ----------
+        path : path-like
+            By convention with the suffix ``.anchorview``.
+        """
+        from anchorview.persistence import save_model
+
+        save_model(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])

@@ -1,13 +1,11 @@
 """The estimator: compress, solve, expand, assign."""
 
-import os
 from collections.abc import Sequence
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +13,7 @@ from anchorview._sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._typing import Array
 from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.assignment import Assignment, fit_assignment
-from anchorview.base import MultiViewClusterer
+from anchorview.base import EmbeddingClusterer
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder
 from anchorview.growing import GROWING_SCALINGS, GrowingData
@@ -51,7 +49,7 @@ def _can_grow(model: "DALMC") -> bool:
     return True
 
 
-class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
+class DALMC(EmbeddingClusterer):
     r"""Discriminative anchor learning for multi-view clustering.
 
     Every view :math:`X_p` (n samples, :math:`d_p` features) gets a basis :math:`Z_p`, a
@@ -354,20 +352,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
         embedding = self._embed(X)
         return self._assignment(embedding)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`anchorview.load` reads.
-
-        The file holds arrays and JSON, no code; it appears under its name only when complete.
-
-        Parameters
-        ----------
-        path : path-like
-            By convention with the suffix ``.anchorview``.
-        """
-        from anchorview.persistence import save_model
-
-        save_model(self, path)
-
     @available_if(_embeds_new_samples)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit and return the embedding of the samples."""
@@ -377,11 +361,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
         check_is_fitted(self)
         return self._embedder(self._validate(X, reset=False))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def projections_(self) -> list[Array]:
         """Maps from the scaled views to the embedding of a sample that has all of them."""
@@ -389,10 +368,6 @@ class DALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClustere
         _embeds_new_samples(self)
         W = self._embedder.maps(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
 
     @property
     def _sizes(self) -> Sizes:

@@ -1,6 +1,5 @@
 """AutoDALMC: settings, and if asked for the number of clusters, chosen without labels."""
 
-import os
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
@@ -9,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._sklearn_compat import Interval, fit_context
 from anchorview._typing import Array
-from anchorview.base import MultiViewClusterer
+from anchorview.base import EmbeddingClusterer
 from anchorview.candidates import (
     MOST_CLUSTERS,
     RUNS,
@@ -41,7 +39,7 @@ from anchorview.progress import report
 from anchorview.views import MultiViewData
 
 
-class AutoDALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
+class AutoDALMC(EmbeddingClusterer):
     r"""DALMC without settings: many are fitted, and what they agree on is the result.
 
     Four families of settings are fitted: two scalings, each of the views as they are and of the
@@ -289,29 +287,6 @@ class AutoDALMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClus
             called in one row means nothing in another.
         """
         return self._partitions(X)[:, 0]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`anchorview.load` reads.
-
-        The file holds arrays and JSON, no code; it appears under its name only when complete.
-
-        Parameters
-        ----------
-        path : path-like
-            By convention with the suffix ``.anchorview``.
-        """
-        from anchorview.persistence import save_model
-
-        save_model(self, path)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
 
     def _require_possible(self, data: MultiViewData) -> None:
         numbers = numbers_to_try(self.n_clusters, len(data))
