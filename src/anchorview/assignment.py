@@ -87,7 +87,7 @@ def fit_assignment(
     report("assigning", 0, 1)
     points = normalized_rows(embedding) if normalize else embedding
     if method == "kmeans":
-        centroids = _restarted(points[canonical_order(embedding)], n_clusters, n_init, seed)
+        centroids = _restarted(points[_canonical_order(embedding)], n_clusters, n_init, seed)
     else:
         start = points[rows_apart(embedding, n_clusters)]
         centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
@@ -97,7 +97,7 @@ def fit_assignment(
     return assignment, labels
 
 
-def canonical_order(embedding: Array) -> Array:
+def _canonical_order(embedding: Array) -> Array:
     """Order of the rows by what neither their order nor a rotation of the embedding changes.
 
     K-means that sees them so gives labels that do not depend on these either. Lengths come first,

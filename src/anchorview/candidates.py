@@ -66,6 +66,7 @@ LABELS = np.dtype(np.int16)
 MOST_CLUSTERS = np.iinfo(LABELS).max
 
 INDEX_BYTES = 8
+"""At most, of the position of a weight in a lifted view."""
 
 NOT_POSSIBLE = (ValueError, LinAlgError, ArpackError, MemoryError)
 """What a candidate raises that cannot be fitted on the data; the others can."""
@@ -305,7 +306,7 @@ class CandidatePool:
         form = self.form(setting.family)
         embedder, weights, objective = form.solve(setting, n_clusters)
         rows = embedder(self._sampled[setting.family])
-        runs, labels, inertia = _partition(rows, n_clusters, RUNS, self.seed)
+        runs, labels, inertia = _partition(rows, n_clusters, self.seed)
         # Such partitions would agree with each other wherever they come from.
         if (labels == labels[:, :1]).all(axis=1).any():
             raise ValueError("All samples fall in one cluster.")
@@ -343,7 +344,7 @@ class CandidatePool:
             alone = MultiViewData([data.views[p][has]])
             scaling, D = (form.family.scalings[p],), directions[p].astype(data.dtype)
             rows = np.vstack([scaled_block(alone, scaling, b) @ D for b in alone.blocks()])
-            _, labels, _ = _partition(rows, min(n_clusters, len(rows)), RUNS, self.seed)
+            _, labels, _ = _partition(rows, min(n_clusters, len(rows)), self.seed)
             return has, labels[0]
 
         for _, found in in_parallel(work, range(len(directions))):
@@ -351,7 +352,7 @@ class CandidatePool:
 
 
 def _partition(
-    rows: Array, n_clusters: int, n_runs: int, seed: int
+    rows: Array, n_clusters: int, seed: int
 ) -> tuple[tuple[Assignment, ...], Array, float]:
     """K-means runs, least inertia first, the labels of each, and the least inertia.
 
@@ -359,10 +360,10 @@ def _partition(
     many they are; the others start at random.
     """
     points = normalized_rows(rows)
-    starts: list[Any] = ["k-means++"] * n_runs
+    starts: list[Any] = ["k-means++"] * RUNS
     if rows.shape[1] >= n_clusters:
         starts[0] = points[rows_apart(rows, n_clusters)]
-    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_runs)
+    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=RUNS)
     runs = []
     for start, run_seed in zip(starts, seeds, strict=True):
         model = KMeans(n_clusters, init=start, n_init=1, random_state=int(run_seed)).fit(points)
