@@ -7,7 +7,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from anchorview.dalmc import DALMC
-    from anchorview.datasets import load_digits, make_multiview, read_views
+    from anchorview.datasets import load_digits, make_multiview, open_views, read_views
     from anchorview.persistence import load_model as load
     from anchorview.selection import AutoDALMC
     from anchorview.views import MultiViewData
@@ -20,6 +20,7 @@ _HOMES = {
     "load": "anchorview.persistence",
     "load_digits": "anchorview.datasets",
     "make_multiview": "anchorview.datasets",
+    "open_views": "anchorview.datasets",
     "read_views": "anchorview.datasets",
 }
 
@@ -32,6 +33,7 @@ __all__ = [
     "load",
     "load_digits",
     "make_multiview",
+    "open_views",
     "read_views",
 ]
 

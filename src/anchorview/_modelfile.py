@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 
 from anchorview import __version__
 from anchorview._typing import Array
-from anchorview.files import replacing_binary, require_writable
+from anchorview.files import replacing_binaries, require_writable
 
 FORMAT = "anchorview-model"
 FORMAT_VERSION = 2
@@ -60,7 +60,7 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
         "format_version": FORMAT_VERSION,
         "anchorview_version": __version__,
     }
-    with replacing_binary(path) as stream:
+    with replacing_binaries(path) as (stream,):
         with ZipFile(stream, "w", ZIP_STORED) as archive:
             archive.comment = bytes(DIGEST_SIZE)
             archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
@@ -187,7 +187,7 @@ def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
         shape, _, dtype = npy.read_array_header_1_0(stream, max_header_size=LONGEST_HEADER)
         if dtype not in DTYPES:
             raise ValueError(f"{info.filename!r} has the type {dtype}")
-        if min(shape, default=1) < 1:
+        if min(shape, default=0) < 0:
             raise ValueError(f"{info.filename!r} has the shape {shape}")
         if math.prod(shape) * dtype.itemsize != info.file_size - stream.tell():
             raise ValueError(f"{info.filename!r} has another size than it says")

@@ -1,16 +1,29 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written whole or not at all, and the errors of files."""
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO, TextIO
 
 
+class DataFileError(ValueError):
+    """A file of views that cannot be used; the message says what was found and what to do."""
+
+
+class MissingPackageError(DataFileError, ImportError):
+    """A file that needs an optional package; the message says how to install it."""
+
+
 class OutputFileError(OSError):
     """A file that cannot be written; the message says why and what to do."""
+
+
+def one_line(error: BaseException) -> str:
+    """Text of an error without line breaks."""
+    return " ".join(str(error).split())
 
 
 def require_writable(path: Path) -> None:
@@ -38,8 +51,38 @@ def require_writable(path: Path) -> None:
         raise OutputFileError(f"{path}: is not a regular file. Give the name of a file.")
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputFileError(f"{path}: is write-protected. Give another name.")
-    with _part_beside(target, path):
+    with _explained(path), _part_beside(target):
         pass
+
+
+def require_writable_folder(path: Path) -> None:
+    """Raise, before any work is done, if files cannot be written to a folder.
+
+    It need not be there yet, but the one that it is to be made in.
+    """
+    if path.exists() and not path.is_dir():
+        raise OutputFileError(f"{path}: is not a folder. Give the name of a folder.")
+    if not path.exists() and not _resolved(path).parent.is_dir():
+        raise OutputFileError(
+            f"{path}: there is no folder {path.parent}. Create it, or give another place."
+        )
+    with _explained(path), _part_beside((path / "any") if path.exists() else _resolved(path)):
+        pass
+
+
+@contextmanager
+def filling_folder(path: Path) -> Iterator[None]:
+    """Make a folder unless it is there; if the block fails, one that was made is gone again."""
+    made = not path.exists()
+    with _explained(path):
+        path.mkdir(exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if made:
+            with suppress(OSError):
+                path.rmdir()
+        raise
 
 
 @contextmanager
@@ -70,29 +113,39 @@ def replacing(path: Path) -> Iterator[TextIO]:
     ...     exists_early, path.read_text()
     (False, 'hello\n')
     """
-    with _replacing(path, mode="w", encoding="utf-8", newline="\n") as stream:
+    with _replacing([path], mode="w", encoding="utf-8", newline="\n") as (stream,):
         yield stream
 
 
 @contextmanager
-def replacing_binary(path: Path) -> Iterator[BinaryIO]:
-    """Write a binary file as :func:`replacing` does; what was written can be read back."""
-    with _replacing(path, mode="w+b") as stream:
-        yield stream
+def replacing_binaries(*paths: Path) -> Iterator[list[BinaryIO]]:
+    """Write binary files as :func:`replacing` does; what was written can be read back.
+
+    All of them are complete before the first appears under its name.
+    """
+    with _replacing(paths, mode="w+b") as streams:
+        yield streams
 
 
 @contextmanager
-def _replacing(path: Path, **how_to_open: Any) -> Iterator[Any]:
-    target = _resolved(path)
-    with _part_beside(target, path) as part:
-        if target.exists():
-            shutil.copymode(target, part)
-        with part.open(**how_to_open) as stream:
-            yield stream
-            stream.flush()
-            # A disk may report that it is full only now; after the renaming it would be too late.
-            os.fsync(stream.fileno())
-        os.replace(part, target)
+def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]:
+    # Which of several files a full disk was met by, nobody tells.
+    place = paths[0] if len(paths) == 1 else paths[0].parent
+    targets = [_resolved(path) for path in paths]
+    with _explained(place), ExitStack() as stack:
+        parts = [stack.enter_context(_part_beside(target)) for target in targets]
+        for target, part in zip(targets, parts, strict=True):
+            if target.exists():
+                shutil.copymode(target, part)
+        with ExitStack() as opened:
+            streams = [opened.enter_context(part.open(**how_to_open)) for part in parts]
+            yield streams
+            for stream in streams:
+                stream.flush()
+                # A disk may report that it is full only now; after the renaming it is too late.
+                os.fsync(stream.fileno())
+        for target, part in zip(targets, parts, strict=True):
+            os.replace(part, target)
 
 
 def _resolved(path: Path) -> Path:
@@ -100,17 +153,82 @@ def _resolved(path: Path) -> Path:
 
 
 @contextmanager
-def _part_beside(target: Path, path: Path) -> Iterator[Path]:
+def new_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that appears under its name only once it is complete.
+
+    If the block fails or is interrupted, nothing is left behind.
+
+    Parameters
+    ----------
+    path : Path
+        The folder to make; an empty one may exist already.
+
+    Yields
+    ------
+    Path
+        A hidden folder beside it, for the files.
+
+    Raises
+    ------
+    OutputFileError
+        Before the block if there is something of this name already, or no folder to put it into;
+        later if it cannot be written, or the disk is full.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     path = Path(home) / "views"
+    ...     with new_folder(path) as part:
+    ...         _ = (part / "greeting.txt").write_text("hello")
+    ...         exists_early = path.exists()
+    ...     exists_early, [file.name for file in path.iterdir()]
+    (False, ['greeting.txt'])
+    """
+    target = _resolved(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise OutputFileError(f"{path}: already exists. Give another name, or remove it first.")
+    if not target.parent.is_dir():
+        raise OutputFileError(
+            f"{path}: there is no folder {path.parent}. Create it, or give another place."
+        )
+    part = _part_name(target)
+    with _explained(path):
+        try:
+            part.mkdir()
+            yield part
+            if target.exists():
+                target.rmdir()
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def _part_beside(target: Path) -> Iterator[Path]:
     """Make an empty file in the folder of `target`, gone after the block unless renamed."""
-    part = target.with_name(f".anchorview-{token_hex(8)}.part")
+    part = _part_name(target)
     try:
         part.touch(exist_ok=False)
         yield part
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _part_name(target: Path) -> Path:
+    return target.with_name(f".anchorview-{token_hex(8)}.part")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what the system says of a place that cannot be written into an error of ours."""
+    try:
+        yield
+    except OutputFileError:
+        raise
     except OSError as error:
         reason = error.strerror or error
         raise OutputFileError(
             f"{path}: cannot be written ({reason}). Free the place, or give another one."
         ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()

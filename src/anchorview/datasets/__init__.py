@@ -1,8 +1,19 @@
 """Multi-view data: an embedded real set, generated sets, and files of views."""
 
+from anchorview.datasets._converting import convert
 from anchorview.datasets._digits import load_digits
 from anchorview.datasets._files import read_views
+from anchorview.datasets._opening import open_views, stays_on_disk
 from anchorview.datasets._synthetic import make_multiview
 from anchorview.datasets._viewfile import DataFileError, ViewFile
 
-__all__ = ["DataFileError", "ViewFile", "load_digits", "make_multiview", "read_views"]
+__all__ = [
+    "DataFileError",
+    "ViewFile",
+    "convert",
+    "load_digits",
+    "make_multiview",
+    "open_views",
+    "read_views",
+    "stays_on_disk",
+]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._stored_formats import Hdf5View
 from anchorview.datasets._viewfile import (
     LABEL_NAMES,
     DataFileError,
@@ -18,7 +19,7 @@ from anchorview.datasets._viewfile import (
 )
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
-Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | sparse.csc_array[Any]"
+Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | sparse.csc_array[Any] | Hdf5View"
 Variables: TypeAlias = dict[str, object]
 
 #: Names, in any case, of a matrix that says which samples have which views.
@@ -43,10 +44,10 @@ def sort_out(
         With samples as rows; the last two None if there are none.
     """
     masks = {
-        name: binary
+        name: mask
         for name, value in variables.items()
-        if _is_mask_name(name) and _is_matrix(value)
-        if (binary := _binary(value)) is not None
+        if is_mask_name(name) and _is_matrix(value)
+        if (mask := binary(value)) is not None
     }
     found = choose(_without(variables, masks))
     if not found:
@@ -63,7 +64,7 @@ def sort_out(
     fitting = {name: m for name, m in masks.items() if shape in (m.shape, m.shape[::-1])}
     possible = choose(_without(variables, fitting))
     for name, value in _without(variables, [*found, *fitting]).items():
-        if not (_is_mask_name(name) and _is_matrix(value)):
+        if not (is_mask_name(name) and _is_matrix(value)):
             continue
         # MATLAB's vectors are 2-D too, and often hold an order of the samples.
         alike = name in masks or shape in (value.shape, value.shape[::-1])
@@ -73,11 +74,11 @@ def sort_out(
         else:
             refused = alike and min(value.shape) > 1
         if refused:
-            raise _not_a_mask(name, *shape)
+            raise not_a_mask(name, *shape)
     if len(possible) > len(found):
         views = _samples_as_rows(possible, target)
         if fitting:
-            raise _not_a_mask(next(iter(fitting)), shape[0], len(views))
+            raise not_a_mask(next(iter(fitting)), shape[0], len(views))
     if len(fitting) > 1:
         raise DataFileError(
             f"{' and '.join(map(repr, fitting))} all look like an index of which samples have "
@@ -88,7 +89,8 @@ def sort_out(
     return views, target, None
 
 
-def _not_a_mask(name: str, n_samples: int, n_views: int) -> DataFileError:
+def not_a_mask(name: str, n_samples: int, n_views: int) -> DataFileError:
+    """Error about something that is named like a mask but cannot be one."""
     return DataFileError(
         f"{name!r} is named like an index of which samples have which views, but is not "
         f"{n_samples} x {n_views} (samples x views) of zeros and ones. Correct or rename it."
@@ -99,11 +101,14 @@ def _without(items: dict[str, Any], names: Any) -> dict[str, Any]:
     return {name: value for name, value in items.items() if name not in names}
 
 
-def _is_mask_name(name: str) -> bool:
+def is_mask_name(name: str) -> bool:
+    """Whether what has this name may say which samples have which views."""
     return name.lower() in MASK_NAMES
 
 
-def _binary(matrix: Matrix) -> "NDArray[np.bool_] | None":
+def binary(matrix: Matrix) -> "NDArray[np.bool_] | None":
+    """Read a matrix of zeros and ones as booleans; None if it is not one."""
+    matrix = np.asarray(matrix) if isinstance(matrix, Hdf5View) else matrix
     entries = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not np.isin(entries, (0, 1)).all():
         return None
@@ -144,7 +149,7 @@ def npz_views(variables: Variables) -> dict[str, Matrix]:
 
 def _is_matrix(value: object) -> TypeGuard[Matrix]:
     return (
-        isinstance(value, np.ndarray | sparse.csc_array)
+        isinstance(value, np.ndarray | sparse.csc_array | Hdf5View)
         and value.ndim == 2
         and value.dtype.kind in "biuf"
         and min(value.shape) > 0
@@ -189,6 +194,8 @@ def _samples_as_rows(matrices: dict[str, Matrix], target: NDArray[Any] | None) -
 
 
 def _as_view(matrix: Matrix) -> View:
+    if isinstance(matrix, Hdf5View):
+        return matrix
     view = matrix if isinstance(matrix, np.ndarray) else sparse.csr_array(matrix)
     # Compiled code downstream takes numbers in the machine's own byte order only.
     return view.astype(view.dtype.newbyteorder("="), copy=False)

@@ -12,17 +12,15 @@ from anchorview.datasets._arrays import matlab_views, npz_views, sort_out
 from anchorview.datasets._folders import read_folder
 from anchorview.datasets._h5mu import read_h5mu
 from anchorview.datasets._matlab import read_matlab
+from anchorview.datasets._opening import is_hdf5, loaded, matlab73
 from anchorview.datasets._viewfile import (
     DataFileError,
-    MissingPackageError,
     Target,
     View,
     ViewFile,
     availability,
-    one_line,
+    naming_file,
 )
-
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False) -> ViewFile:
@@ -37,7 +35,9 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
       those, all matrices with more than one row and column, in the natural order of their names;
     - in a folder: its ``.csv`` and ``.parquet`` files, by their names without the ending, in
       natural order; labels are such a file too, with one column;
-    - in ``.h5mu``: ``X`` of each modality; labels are a column of ``obs``.
+    - in ``.h5mu``: ``X`` of each modality; labels are a column of ``obs``;
+    - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
+      :func:`open_views` finds, which leaves them on disk.
 
     In ``.npz`` and ``.mat``, samples are rows. They are taken to be columns, and all views are
     transposed, if only that fits the labels, or, without labels, if only that gives all views
@@ -56,9 +56,10 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
     Parameters
     ----------
     path : str or path-like
-        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu`` file. Some
-        need a package more: MATLAB 7.3 ``pip install "anchorview[hdf5]"``, Parquet
-        ``"anchorview[parquet]"``, and ``.h5mu`` ``"anchorview[mudata]"``.
+        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu``, ``.h5`` or
+        ``.hdf5`` file. Some need a package more: HDF5 and MATLAB 7.3
+        ``pip install "anchorview[hdf5]"``, Parquet ``"anchorview[parquet]"``, Zarr
+        ``"anchorview[zarr]"``, and ``.h5mu`` ``"anchorview[mudata]"``.
     zero_rows_missing : bool, default=False
         Whether a sample does not have a view in which its row is all zero. A row that is all NaN
         always means that.
@@ -102,38 +103,27 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
            [False,  True]])
     """
     path = Path(path)
-    try:
+    with naming_file(path):
         views, target, ids, available = _read(path)
         return ViewFile(views, target, path, ids, availability(views, available, zero_rows_missing))
-    except DataFileError as error:
-        raise type(error)(f"{path}: {one_line(error)}") from None
-    except MemoryError as error:
-        raise DataFileError(
-            f"{path}: what it says it holds does not fit into memory. If it is not damaged, "
-            "take a machine with more memory or keep fewer samples."
-        ) from error
-    # The parsers answer a damaged file with nearly any type of exception.
-    except Exception as error:
-        kind = path.suffix.lower() or "a folder of views"
-        raise DataFileError(
-            f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). The "
-            "file is truncated, damaged or of another format: download or export it again."
-        ) from error
 
 
 def _read(
     path: Path,
 ) -> "tuple[dict[str, View], Target, pd.Index[Any] | None, NDArray[np.bool_] | None]":
     """Read views, labels, sample ids and availability."""
-    if path.is_dir():
-        return read_folder(path)
     if not path.exists():
         raise DataFileError("no such file. Check the path.")
+    file = loaded(path)
+    if file is not None:
+        return file.views, file.target, file.sample_ids, file.available
+    if path.is_dir():
+        return read_folder(path)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         views, target, available = sort_out(_read_npz(path), npz_views)
     elif suffix == ".mat":
-        variables = _read_matlab73(path) if _is_hdf5(path) else read_matlab(path)
+        variables = matlab73().read_matlab73(path) if is_hdf5(path) else read_matlab(path)
         views, target, available = sort_out(variables, matlab_views)
     elif suffix == ".h5mu":
         return read_h5mu(path)
@@ -142,14 +132,14 @@ def _read(
             "an .h5ad file holds a single modality. Put the modalities into one MuData object "
             "and save that as .h5mu."
         )
-    elif suffix in (".csv", ".parquet"):
+    elif suffix in (".csv", ".parquet", ".npy"):
         raise DataFileError(
-            "is a single table. Put one table a view into a folder, and give the folder."
+            "is a single view. Put one file a view into a folder, and give the folder."
         )
     else:
         raise DataFileError(
-            f"unknown file type {path.suffix!r}. Save the views as .npz (numpy.savez), .mat or "
-            ".h5mu, or as a folder of .csv or .parquet files."
+            f"unknown file type {path.suffix!r}. Save the views as .npz (numpy.savez), .mat, "
+            ".h5mu, .h5 or .zarr, or as a folder of .npy, .csv or .parquet files."
         )
     return views, target, None, available
 
@@ -171,21 +161,3 @@ def _read_npz(path: Path) -> dict[str, object]:
                         "numeric array; pickled objects are never loaded."
                     ) from error
     return variables
-
-
-def _is_hdf5(path: Path) -> bool:
-    with path.open("rb") as stream:
-        start = stream.read(512 + len(HDF5_SIGNATURE))
-    # MATLAB puts its own header of 512 bytes first.
-    return start.startswith(HDF5_SIGNATURE) or start[512:] == HDF5_SIGNATURE
-
-
-def _read_matlab73(path: Path) -> dict[str, object]:
-    try:
-        from anchorview.datasets._matlab73 import read_matlab73
-    except ImportError as error:
-        raise MissingPackageError(
-            'MATLAB 7.3 files need h5py: pip install "anchorview[hdf5]", or save the '
-            "file with -v7 in MATLAB."
-        ) from error
-    return read_matlab73(path)

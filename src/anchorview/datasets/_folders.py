@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._modality import spread_dense
+from anchorview._stored_parquet import parquet_view
 from anchorview.datasets._viewfile import (
     DataFileError,
     MissingPackageError,
@@ -27,34 +30,22 @@ SUFFIXES = (".csv", ".parquet")
 WHOLE_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
 WHOLE_CLASS = re.compile(rf"({WHOLE_ID.pattern})(\.0*)?")
 
+#: How pandas reads text as it is.
+PLAIN: dict[str, Any] = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
+
 
 def read_folder(
     folder: Path,
 ) -> "tuple[dict[str, View], Target, pd.Index[Any], NDArray[np.bool_]]":
     """Read views, labels, sample ids and availability."""
-    files = _files_by_name(folder)
-    label_names = [name for name in files if is_label_name(name)]
-    if len(label_names) > 1:
-        raise DataFileError(
-            f"several files are named like labels: {', '.join(label_names)}. Keep one."
-        )
-    tables = {name: _view(files[name]) for name in files if name not in label_names}
-    if not tables:
-        raise DataFileError(
-            "no views inside. Store each view as a .csv or .parquet file of its own, with the "
-            "sample ids as the first column."
-        )
+    files, label_file = table_files(folder)
+    tables = {name: _view(path) for name, path in files.items()}
     indices = [table.index for table in tables.values()]
     ids = indices[0].append(indices[1:]).unique()
-    target = None
-    for name in label_names:
-        classes = _classes(files[name])
-        target = named_target(classes, ids, files[name].name)
+    target = None if label_file is None else labels_of(label_file, ids)
     rows = [index.get_indexer(ids) for index in indices]
     available = np.column_stack([of_view >= 0 for of_view in rows])
-    # Over all views at once, or the same sample would be 7 in one and "7" in another.
-    if all(WHOLE_ID.fullmatch(sample) for sample in ids):
-        ids = ids.astype(np.int64)
+    ids = whole_if_all(ids)
     views: dict[str, View] = {
         name: pd.DataFrame(
             spread_dense(table.to_numpy(), of_view), index=ids, columns=table.columns, copy=False
@@ -64,10 +55,43 @@ def read_folder(
     return views, None if target is None else target.set_axis(ids), ids, available
 
 
-def _files_by_name(folder: Path) -> dict[str, Path]:
+def table_files(folder: Path) -> tuple[dict[str, Path], Path | None]:
+    """Files of the views by name, and the file of the labels if there is one."""
+    files = files_by_name(folder, SUFFIXES)
+    label_name = one_of_labels(list(files))
+    label_file = None if label_name is None else files.pop(label_name)
+    if not files:
+        raise DataFileError(
+            "no views inside. Store each view as a .csv or .parquet file of its own, with the "
+            "sample ids as the first column."
+        )
+    return files, label_file
+
+
+def one_of_labels(names: list[str]) -> str | None:
+    """Find the one name of labels, the last part counting; None if there is none."""
+    found = [name for name in names if is_label_name(name.rpartition("/")[2])]
+    if len(found) > 1:
+        raise DataFileError(f"several files are named like labels: {', '.join(found)}. Keep one.")
+    return found[0] if found else None
+
+
+def labels_of(path: Path, ids: "pd.Index[Any]") -> "pd.Series[Any]":
+    """Read the labels of exactly these samples, whose ids are strings."""
+    return named_target(_classes(path), ids, path.name)
+
+
+def whole_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any]":
+    """Make ids integers if all of all views are whole numbers."""
+    # Over all views at once, or the same sample would be 7 in one and "7" in another.
+    return ids.astype(np.int64) if all(WHOLE_ID.fullmatch(sample) for sample in ids) else ids
+
+
+def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
+    """Files with some endings, by their names without them, in natural order."""
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir(), key=lambda path: natural(path.stem)):
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith("."):
+        if path.suffix.lower() in suffixes and not path.name.startswith("."):
             if path.stem in files:
                 raise DataFileError(
                     f"{files[path.stem].name} and {path.name} have the same name. Keep one."
@@ -79,6 +103,12 @@ def _files_by_name(folder: Path) -> dict[str, Path]:
 def _view(path: Path) -> pd.DataFrame:
     """Read one view as numbers of one type, by sample ids that are strings."""
     table = _table(path)
+    values = _numbers(path, table)
+    return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
+
+
+def _numbers(path: Path, table: pd.DataFrame) -> NDArray[Any]:
+    """Numbers of one type that holds those of all columns."""
     for position, dtype in enumerate(table.dtypes):
         if not pd.api.types.is_numeric_dtype(dtype) or getattr(dtype, "kind", "") == "c":
             column, text = str(table.columns[position]), _first_text(table.iloc[:, position])
@@ -89,8 +119,7 @@ def _view(path: Path) -> pd.DataFrame:
     types = [d if isinstance(d, np.dtype) else np.dtype(np.float64) for d in table.dtypes]
     common = np.result_type(*types)
     nullable = any(not isinstance(dtype, np.dtype) for dtype in table.dtypes)
-    values = table.to_numpy(common, na_value=np.nan) if nullable else table.to_numpy(common)
-    return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
+    return table.to_numpy(common, na_value=np.nan) if nullable else table.to_numpy(common)
 
 
 def _first_text(column: "pd.Series[Any]") -> str:
@@ -117,57 +146,102 @@ def _classes(path: Path) -> "pd.Series[Any]":
 
 def _table(path: Path, *, text: bool = False) -> pd.DataFrame:
     """Read a table with unique strings as its index, features (if `text`, in CSV, as strings)."""
-    suffix = path.suffix.lower()
+    with _parsing(path):
+        table = _csv(path, text) if path.suffix.lower() == ".csv" else _parquet(path)
+    _require_content(path, *table.shape)
+    table.index = checked_ids(path, table.index)
+    return table
+
+
+@contextmanager
+def _parsing(path: Path) -> Iterator[None]:
     try:
-        table = _csv(path, text) if suffix == ".csv" else _parquet(path)
+        yield
     except (DataFileError, MemoryError):
         raise
     # The parsers answer a damaged file with nearly any type of exception.
     except Exception as error:
         raise DataFileError(
-            f"{path.name}: cannot be read as {suffix} ({type(error).__name__}: {one_line(error)}). "
-            "The file is damaged or of another format: export it again."
+            f"{path.name}: cannot be read as {path.suffix.lower()} ({type(error).__name__}: "
+            f"{one_line(error)}). The file is damaged or of another format: export it again."
         ) from error
-    if 0 in table.shape:
+
+
+def _require_content(path: Path, n_samples: int, n_columns: int) -> None:
+    if not (n_samples and n_columns):
         raise DataFileError(
-            f"{path.name}: {table.shape[0]} samples and {table.shape[1]} columns after the id. "
-            "A header, the ids, and at least one row and column are needed, separated by commas "
-            "in CSV."
+            f"{path.name}: {n_samples} samples and {n_columns} columns after the id. A header, "
+            "the ids, and at least one row and column are needed, separated by commas in CSV."
         )
-    nameless = np.flatnonzero(table.index.isna() | (table.index == ""))
+
+
+def checked_ids(path: Path, ids: "pd.Index[Any]") -> "pd.Index[Any]":
+    """Ids as unique strings."""
+    nameless = np.flatnonzero(ids.isna() | (ids == ""))
     if len(nameless):
         raise DataFileError(f"{path.name}: row {nameless[0] + 1} has no sample id. Add it.")
-    table.index = pd.Index([str(sample) for sample in table.index])
-    repeated = table.index[table.index.duplicated()]
+    ids = pd.Index([str(sample) for sample in ids])
+    repeated = ids[ids.duplicated()]
     if len(repeated):
         raise DataFileError(
             f"{path.name}: the sample id {repeated[0]!r} is there more than once. Keep one row a "
             "sample."
         )
-    return table
+    return ids
+
+
+def outline(path: Path) -> "tuple[pd.Index[Any], int, np.dtype[Any]]":
+    """Read no more of a view than its sample ids, its number of features and their type."""
+    if path.suffix.lower() != ".csv":
+        view = parquet_view(path)
+        return checked_ids(path, view.all_ids()), view.shape[1], view.dtype
+    with _parsing(path):
+        ids, width = _csv_ids(path), len(_csv_header(path)) - 1
+    _require_content(path, len(ids), width)
+    return checked_ids(path, ids), width, np.dtype(np.float64)
+
+
+def parts(path: Path, n_rows: int) -> Iterator[NDArray[Any]]:
+    """Read the numbers of a view in order, about so many rows at a time."""
+    if path.suffix.lower() != ".csv":
+        yield from parquet_view(path).batches()
+        return
+    with _parsing(path), _read_csv(path, chunksize=n_rows) as reader:
+        while (table := _strictly(next, reader, None)) is not None:
+            yield _numbers(path, table.iloc[:, 1:])
 
 
 def _csv(path: Path, text: bool) -> pd.DataFrame:
-    plain: dict[str, Any] = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
-    header = pd.read_csv(path, header=None, nrows=1, **plain).iloc[0]
+    _csv_header(path)
+    table: pd.DataFrame = _read_csv(path, dtype=str if text else None)
+    return table.iloc[:, 1:].set_axis(_csv_ids(path))
+
+
+def _csv_header(path: Path) -> list[str]:
+    header = pd.read_csv(path, header=None, nrows=1, **PLAIN).iloc[0].tolist()
     if all(_is_number(name) for name in header):
         raise DataFileError(
             f"{path.name}: the first row is all numbers, but has to be a header with the names "
             "of the columns. Add one."
         )
+    return header
+
+
+def _csv_ids(path: Path) -> "pd.Index[Any]":
+    # On their own, because pandas takes ids such as NA for gaps and 0012 for a number.
+    return pd.Index(pd.read_csv(path, usecols=[0], index_col=False, **PLAIN).iloc[:, 0])
+
+
+def _read_csv(path: Path, **how: Any) -> Any:
+    fixed = {"index_col": False, "low_memory": False, "encoding": "utf-8-sig"}
+    return _strictly(pd.read_csv, path, **fixed, **how)
+
+
+def _strictly(read: Callable[..., Any], *args: Any, **how: Any) -> Any:
     with warnings.catch_warnings():
         # pandas only warns when it drops the fields for which there is no header.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        table = pd.read_csv(
-            path,
-            dtype=str if text else None,
-            index_col=False,
-            low_memory=False,
-            encoding="utf-8-sig",
-        )
-    # On their own, because pandas takes ids such as NA for gaps and 0012 for a number.
-    ids = pd.read_csv(path, usecols=[0], index_col=False, **plain).iloc[:, 0]
-    return table.iloc[:, 1:].set_axis(pd.Index(ids))
+        return read(*args, **how)
 
 
 def _is_number(name: str) -> bool:

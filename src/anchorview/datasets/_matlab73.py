@@ -4,36 +4,63 @@ MATLAB writes arrays transposed, cells as arrays of references, sparse matrices 
 three vectors of their compressed columns, and notes its own types in attributes.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
+from anchorview._stored_formats import hdf5_view
+from anchorview.datasets._arrays import is_mask_name
 from anchorview.datasets._matlab import checked_csc
+from anchorview.datasets._viewfile import is_label_name
 
 
 def read_matlab73(path: Path) -> dict[str, object]:
     """Read all variables: arrays, sparse matrices and cells (as lists); None for anything else."""
     with h5py.File(path, "r") as file:
-        # "#refs#" and "#subsystem#" are MATLAB's own storage, not variables.
-        return {name: _value(file, name) for name in file if not name.startswith("#")}
+        return {name: _value(file, name, _in_memory) for name in _names(file)}
 
 
-def _value(file: Any, name: str) -> object:
+def open_matlab73(path: Path) -> dict[str, object]:
+    """Open matrices and cells of them as views on disk; read what is labels, a mask or sparse."""
+
+    def on_disk(node: Any) -> object:
+        return hdf5_view(path, node, in_columns=True) if node.ndim == 2 else None
+
+    with h5py.File(path, "r") as file:
+        return {
+            name: _value(
+                file, name, _in_memory if is_label_name(name) or is_mask_name(name) else on_disk
+            )
+            for name in _names(file)
+        }
+
+
+def _names(file: Any) -> list[str]:
+    # "#refs#" and "#subsystem#" are MATLAB's own storage, not variables.
+    return [name for name in file if not name.startswith("#")]
+
+
+def _in_memory(node: Any) -> object:
+    return np.asarray(node[()]).T
+
+
+def _value(file: Any, name: str, numbers: Callable[[Any], object]) -> object:
     node = file[name]
     if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
-        return [_matrix(file[reference]) for reference in node[()].ravel()]
-    return _matrix(node)
+        return [_matrix(file[reference], numbers) for reference in node[()].ravel()]
+    return _matrix(node, numbers)
 
 
-def _matrix(node: Any) -> object:
+def _matrix(node: Any, numbers: Callable[[Any], object]) -> object:
     if isinstance(node, h5py.Group):
         return _sparse(node) if "MATLAB_sparse" in node.attrs else None
     # An empty array is stored as its shape, and text as character codes: neither is a matrix.
     if "MATLAB_empty" in node.attrs or node.attrs.get("MATLAB_class") == b"char":
         return None
-    return np.asarray(node[()]).T if node.dtype.kind in "biuf" else None
+    return numbers(node) if node.dtype.kind in "biuf" else None
 
 
 def _sparse(group: Any) -> object:

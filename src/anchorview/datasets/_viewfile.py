@@ -1,6 +1,9 @@
 """What is read from a file or folder of views, and the errors if it cannot be."""
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,20 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+# The readers of each format take these from here.
+from anchorview.files import DataFileError as DataFileError
+from anchorview.files import MissingPackageError as MissingPackageError
+from anchorview.files import one_line as one_line
+from anchorview.stored import StoredView
+
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
-View: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | pd.DataFrame"
+View: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | pd.DataFrame | StoredView"
 Target: TypeAlias = "NDArray[Any] | pd.Series[Any] | None"
 
 #: Names of labels in any case, most telling first.
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
-
-
-class DataFileError(ValueError):
-    """A file of views that cannot be used; the message says what was found and what to do."""
-
-
-class MissingPackageError(DataFileError, ImportError):
-    """A file that needs an optional package; the message says how to install it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +35,12 @@ class ViewFile:
 
     Attributes
     ----------
-    views : dict of str to array, csr_array or DataFrame of shape (n_samples, n_features)
+    views : dict of str to array, csr_array, DataFrame or StoredView (n_samples, n_features)
         The views by name, all with the same samples in the same order. They keep the file's
         number types, but integers become floats where NaN has to mark a missing sample. Views
-        are DataFrames where the file names samples and the view is dense.
+        in memory are DataFrames where the file names samples and the view is dense. Views that
+        were opened, not read, are of :class:`anchorview.stored.StoredView`, unless the file has
+        them sparse.
     target : array or Series of shape (n_samples,), or None
         The labels, int64 or strings; None if the file has none. A Series, with the sample ids as
         its index, where the file names samples.
@@ -47,7 +50,8 @@ class ViewFile:
         The names of the samples; None if the file does not name them.
     available : array of bool of shape (n_samples, n_views), or None
         Which views each sample has; None if every sample has every view. What a view holds for a
-        sample that does not have it means nothing.
+        sample that does not have it means nothing. Of views that were opened, not read, it is
+        only what the file says itself: rows of NaN are not looked for.
     """
 
     views: dict[str, View]
@@ -57,9 +61,30 @@ class ViewFile:
     available: "NDArray[np.bool_] | None" = None
 
 
-def one_line(error: BaseException) -> str:
-    """Text of an error without line breaks."""
-    return " ".join(str(error).split())
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Turn whatever is raised in reading a file into a DataFileError that names it."""
+    try:
+        yield
+    except DataFileError as error:
+        message = one_line(error)
+        whole = path.absolute()
+        named = message.startswith(
+            tuple(f"{p}{end}" for p in (path, whole) for end in (": ", os.sep))
+        )
+        raise type(error)(message if named else f"{path}: {message}") from None
+    except MemoryError as error:
+        raise DataFileError(
+            f"{path}: what it says it holds does not fit into memory. If it is not damaged, "
+            "take a machine with more memory or keep fewer samples."
+        ) from error
+    # The parsers answer a damaged file with nearly any type of exception.
+    except Exception as error:
+        kind = path.suffix.lower() or "a folder of views"
+        raise DataFileError(
+            f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). The "
+            "file is truncated, damaged or of another format: download or export it again."
+        ) from error
 
 
 def natural(name: str) -> list[str | int]:
@@ -150,7 +175,7 @@ def availability(
     n_samples = next(iter(views.values())).shape[0]
     available = np.ones((n_samples, len(views)), dtype=bool) if given is None else given.copy()
     for p, view in enumerate(views.values()):
-        values = view.to_numpy() if isinstance(view, pd.DataFrame) else view
+        values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
         if zero_rows_missing:
             # A sparse matrix may store zeros, so counting its entries would not do.
             available[:, p] &= values.astype(bool).sum(axis=1) > 0
