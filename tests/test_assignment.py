@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview.assignment import fit_assignment, normalized_rows
+from anchorview.assignment import assigned
+from anchorview.linalg import normalized_rows
 
 
 def make_embedding(seed=0, n=300, k=4, noise=0.05):
@@ -18,9 +19,7 @@ def make_embedding(seed=0, n=300, k=4, noise=0.05):
 @pytest.mark.parametrize("normalize", [True, False])
 def test_separated_clusters_are_found_and_predicted(method, normalize):
     embedding, y = make_embedding()
-    rule, labels = fit_assignment(
-        embedding, 4, method=method, normalize=normalize, n_init=5, seed=0
-    )
+    rule, labels = assigned(embedding, 4, method=method, normalize=normalize, n_init=5, seed=0)
     assert adjusted_rand_score(y, labels) == 1
     np.testing.assert_array_equal(rule(embedding), labels)
     assert labels.dtype == np.int32
@@ -34,16 +33,14 @@ def test_order_of_rows_and_rotation_do_not_matter(method, seed):
     rotation, _ = np.linalg.qr(rng.standard_normal((4, 4)))
     order = rng.permutation(len(embedding))
     options = {"method": method, "normalize": True, "n_init": 1, "seed": 3}
-    _, labels = fit_assignment(embedding, 4, **options)
-    _, moved = fit_assignment((embedding @ rotation)[order], 4, **options)
+    _, labels = assigned(embedding, 4, **options)
+    _, moved = assigned((embedding @ rotation)[order], 4, **options)
     assert adjusted_rand_score(labels[order], moved) == 1
 
 
 def test_cluster_qr_needs_enough_columns():
     with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 4 anchors for 5"):
-        fit_assignment(
-            make_embedding()[0], 5, method="cluster_qr", normalize=True, n_init=1, seed=0
-        )
+        assigned(make_embedding()[0], 5, method="cluster_qr", normalize=True, n_init=1, seed=0)
 
 
 def test_normalized_rows():
@@ -58,7 +55,7 @@ def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
     options = {"method": "kmeans", "normalize": True, "n_init": 8, "seed": 0}
 
     def inertia():
-        rule, labels = fit_assignment(embedding, 8, **options)
+        rule, labels = assigned(embedding, 8, **options)
         return np.sum((normalized_rows(embedding) - rule.centroids[labels]) ** 2)
 
     whole = inertia()

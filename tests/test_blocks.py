@@ -13,7 +13,7 @@ BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
     """The same number of workers on every machine."""
-    monkeypatch.setattr("anchorview.blocks._cores", lambda: 2)
+    monkeypatch.setattr("anchorview.blocks.cores", lambda: 2)
 
 
 def test_results_come_in_order_and_progress_is_reported():

@@ -364,7 +364,7 @@ def test_embeddings_together_equal_to_one_by_one(family, missing, dtype, monkeyp
 class TestInParallel:
     @pytest.mark.parametrize("cores", [1, 2, 5])
     def test_order_is_kept(self, cores, monkeypatch):
-        monkeypatch.setattr("anchorview.blocks._cores", lambda: cores)
+        monkeypatch.setattr("anchorview.blocks.cores", lambda: cores)
         second_done = threading.Event()
 
         def work(item):
@@ -380,7 +380,7 @@ class TestInParallel:
         assert list(in_parallel(work, [])) == []
 
     def test_works_on_several_threads_at_once(self, monkeypatch):
-        monkeypatch.setattr("anchorview.blocks._cores", lambda: 3)
+        monkeypatch.setattr("anchorview.blocks.cores", lambda: 3)
         together = threading.Barrier(3, timeout=10)
 
         def work(_):
@@ -394,7 +394,7 @@ class TestInParallel:
     @pytest.mark.parametrize("cores", [1, 2])
     @pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt])
     def test_errors_go_through(self, cores, error, monkeypatch):
-        monkeypatch.setattr("anchorview.blocks._cores", lambda: cores)
+        monkeypatch.setattr("anchorview.blocks.cores", lambda: cores)
         seen = []
 
         def work(item):

@@ -55,7 +55,7 @@ def views():
 def test_blocks_are_scaled_as_defined(views, method, block_rows):
     data = MultiViewData(views)
     scalings = fit_scalings(data, method, block_rows)
-    blocks = [scaled_block(data, scalings, block) for block in data.blocks(block_rows)]
+    blocks = [scaled_block(data, scalings, block).copy() for block in data.blocks(block_rows)]
     whole = np.hstack([expected(views[0], method), expected(views[1].toarray(), method)])
     np.testing.assert_allclose(np.vstack(blocks), whole, atol=1e-9)
 

@@ -587,7 +587,7 @@ class TestFailures:
             raise ValueError(next(errors))
 
         monkeypatch.setattr(CandidatePool, "_fit", fail)
-        monkeypatch.setattr("anchorview.blocks._cores", lambda: 1)
+        monkeypatch.setattr("anchorview.blocks.cores", lambda: 1)
         with pytest.raises(ValueError, match=r"None of the settings .* The first: reason 0$"):
             fitted(views)
 

@@ -65,7 +65,10 @@ def _restored_dalmc(document: dict[str, Any], arrays: Arrays) -> DALMC:
     model = unfitted(DALMC, document["params"])
     n_views = set_view_names(model, document["view_names"])
 
-    model.embedding_ = arrays.take("embedding", None, None, dtypes=(np.float32, np.float64))
+    # A fit that wrote its results to files or kept them on workers has none in the model's file.
+    model.embedding_ = arrays.take(
+        "embedding", None, None, dtypes=(np.float32, np.float64), empty=True
+    )
     n, n_anchors = model.embedding_.shape
     centroids = arrays.take("centroids", None, n_anchors)
     model._assignment = Assignment(centroids, document["normalize"])

@@ -92,15 +92,19 @@ class Arrays:
         *shape: int | None,
         dtypes: tuple[type, ...] = (np.float64,),
         infinite: bool = False,
+        empty: bool = False,
     ) -> Array:
-        """Take an array of numbers, finite unless said; None leaves the length of an axis open."""
+        """Take an array of numbers, finite and not empty unless said.
+
+        None leaves the length of an axis open.
+        """
         name = self._scope + name
         require(name in self._left, f"{name!r} is missing")
         array = self._left.pop(name)
         fits = array.ndim == len(shape) and all(
             length in (None, own) for length, own in zip(shape, array.shape, strict=True)
         )
-        require(fits, f"{name!r} has the shape {array.shape}")
+        require(fits and (empty or 0 not in array.shape), f"{name!r} has the shape {array.shape}")
         require(array.dtype in dtypes, f"{name!r} has the type {array.dtype}")
         require(not np.isnan(array).any(), f"{name!r} contains NaN")
         require(infinite or not np.isinf(array).any(), f"{name!r} contains infinity")
@@ -127,8 +131,8 @@ class Arrays:
 
     def take_labels(self, n: int, n_clusters: int) -> Array:
         """Take the clusters of the samples."""
-        labels = self.take("labels", n, dtypes=(np.int32,))
-        in_range = labels.min() >= 0 and labels.max() < n_clusters
+        labels = self.take("labels", n, dtypes=(np.int32,), empty=n == 0)
+        in_range = n == 0 or (labels.min() >= 0 and labels.max() < n_clusters)
         require(in_range, "'labels' has clusters that are not there")
         return labels
 

@@ -38,8 +38,8 @@ def _dalmc_document(model: DALMC) -> dict[str, Any]:
 def _dalmc_arrays(model: DALMC) -> dict[str, Array]:
     embedder: Embedder | None = model._embedder
     return {
-        "labels": model.labels_,
-        "embedding": model.embedding_,
+        "labels": _if_held(model.labels_),
+        "embedding": _if_held(model.embedding_),
         "view_weights": model.view_weights_,
         "objective": model.objective_,
         "centroids": model._assignment.centroids,
@@ -48,6 +48,14 @@ def _dalmc_arrays(model: DALMC) -> dict[str, Array]:
         **_scaling_arrays(model.scalings_),
         **({} if embedder is None else _trace_arrays(embedder.trace)),
     }
+
+
+def _if_held(rows: Any) -> Array:
+    """Rows of all samples, or none of those that are kept in files or on workers."""
+    # A copy of a memory map is one by name only, and has no file.
+    if isinstance(rows, np.ndarray) and getattr(rows, "filename", None) is None:
+        return np.asarray(rows)
+    return np.empty((0, *rows.shape[1:]), rows.dtype)
 
 
 def _auto_document(model: AutoDALMC) -> dict[str, Any]:
@@ -93,7 +101,7 @@ def _common(model: DALMC | AutoDALMC) -> dict[str, Any]:
         "params": {name: _plain(value) for name, value in model.get_params().items()},
         "view_names": list(model.view_names_in_),
         "feature_names": None if names is None else list(names),
-        "sample_ids": _plain_ids(getattr(model, "sample_ids_", None)),
+        "sample_ids": _plain_ids(model.sample_ids_ if len(_if_held(model.labels_)) else None),
     }
 
 

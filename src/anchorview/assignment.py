@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import qr
@@ -10,7 +10,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from anchorview._typing import Array
+from anchorview.linalg import normalized_rows
+from anchorview.lloyd import polished, rows_apart_in_blocks
 from anchorview.progress import report
+from anchorview.rows import LocalRows
+from anchorview.rowsample import sampled_rows
+from anchorview.source import EmbeddedRows
 
 AssignmentMethod = Literal["kmeans", "cluster_qr"]
 
@@ -52,28 +57,23 @@ def labels_by(assignments: Sequence[Assignment], embedding: Array) -> Array:
     return scores.reshape(len(embedding), len(assignments), -1).argmax(axis=2).T
 
 
-def normalized_rows(embedding: Array) -> Array:
-    """Rows scaled to length 1; zero rows stay. One column has signs only, so it stays as it is."""
-    if embedding.shape[1] == 1:
-        return embedding
-    lengths = np.linalg.norm(embedding, axis=1, keepdims=True)
-    return np.divide(embedding, lengths, out=np.zeros_like(embedding), where=lengths > 0)
-
-
 def fit_assignment(
-    embedding: Array,
+    rows: EmbeddedRows,
     n_clusters: int,
     *,
     method: AssignmentMethod,
     normalize: bool,
     n_init: int,
     seed: int,
-) -> tuple[Assignment, Array]:
-    """Learn how to label the embedding's rows; returns the rule and the labels.
+) -> Assignment:
+    """Learn how to label the embedding's rows, wherever they are.
 
     Parameters
     ----------
-    embedding : array (n, n_anchors)
+    rows : EmbeddedRows
+        Few are taken into memory. Of many, K-means restarts see a sample, and the best go on to all
+        rows: that gives the inertia of restarts on all rows to a tenth of a percent, in a fraction
+        of the time.
     n_clusters : int
     method : {"kmeans", "cluster_qr"}
         K-means with `n_init` random restarts, least inertia; or K-means started once from the rows
@@ -85,58 +85,78 @@ def fit_assignment(
     seed : int
     """
     report("assigning", 0, 1)
-    points = normalized_rows(embedding) if normalize else embedding
-    if method == "kmeans":
-        centroids = _restarted(points[_canonical_order(embedding)], n_clusters, n_init, seed)
-    else:
+    if method == "cluster_qr":
+        require_columns(rows.shape[1], n_clusters)
+    few = rows.shape[0] <= 2 * SAMPLE
+    if method == "kmeans" and few:
+        centroids = _restarted(rows.whole(), n_clusters, normalize, n_init, seed)
+    elif method == "kmeans":
+        sample = sampled_rows(rows, SAMPLE, seed)
+        centroids = polished(
+            rows, _finalists(sample, n_clusters, normalize, n_init, seed), normalize
+        )
+    elif few:
+        embedding = rows.whole()
+        points = normalized_rows(embedding) if normalize else embedding
         start = points[rows_apart(embedding, n_clusters)]
         centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
-    assignment = Assignment(centroids.astype(np.float64), normalize)
-    labels = assignment(embedding)
+    else:
+        apart = rows_apart_in_blocks(rows, n_clusters)
+        centroids = polished(rows, [normalized_rows(apart) if normalize else apart], normalize)
     report("assigning", 1, 1)
-    return assignment, labels
+    return Assignment(centroids.astype(np.float64), normalize)
+
+
+def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:
+    """Rule of :func:`fit_assignment` for an embedding in memory, and the labels of its rows."""
+    assignment = fit_assignment(LocalRows(embedding), n_clusters, **settings)
+    return assignment, assignment(embedding)
+
+
+def _restarted(embedding: Array, n_clusters: int, normalize: bool, n_init: int, seed: int) -> Array:
+    points = normalized_rows(embedding) if normalize else embedding
+    in_order = points[_canonical_order(embedding)]
+    return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(in_order).cluster_centers_
 
 
 def _canonical_order(embedding: Array) -> Array:
     """Order of the rows by what neither their order nor a rotation of the embedding changes.
 
     K-means that sees them so gives labels that do not depend on these either. Lengths come first,
-    without their last digits; rows of equal length are told apart by the mean of all rows.
+    without their last digits; rows of equal length are told apart by the mean of all rows. In
+    single precision rounding would change the order, so there rows stay where they are.
     """
-    rows = embedding.astype(np.float64, copy=False)
-    lengths = np.einsum("ij,ij->i", rows, rows)
-    return np.lexsort((rows @ rows.mean(axis=0), np.round(lengths / lengths.max(), 9)))
+    if embedding.dtype != np.float64:
+        return np.arange(len(embedding))
+    lengths = np.einsum("ij,ij->i", embedding, embedding)
+    heights = embedding @ embedding.mean(axis=0)
+    return np.lexsort((heights, np.round(lengths / lengths.max(), 9)))
 
 
-def _restarted(points: Array, n_clusters: int, n_init: int, seed: int) -> Array:
-    """Centroids of the best of `n_init` runs.
-
-    On many points all runs see a sample, and the best of them go on to all points: the same
-    inertia to a tenth of a percent, in a fraction of the time.
-    """
-    if len(points) <= 2 * SAMPLE or n_init <= FINALISTS:
-        model = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
-        return model.cluster_centers_
-    rng = np.random.RandomState(seed)
-    sample = points[np.sort(rng.choice(len(points), SAMPLE, replace=False))]
+def _finalists(
+    sample: Array, n_clusters: int, normalize: bool, n_init: int, seed: int
+) -> list[Array]:
+    """Centroids of the best of `n_init` K-means runs on a sample of the rows."""
+    points = normalized_rows(sample) if normalize else sample
     heats = [
-        KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(sample)
-        for heat in rng.randint(2**31 - 1, size=n_init)
+        KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(points)
+        for heat in np.random.RandomState(seed).randint(2**31 - 1, size=n_init)
     ]
     heats.sort(key=lambda model: model.inertia_)
-    finals = [
-        KMeans(n_clusters, init=model.cluster_centers_, n_init=1).fit(points)
-        for model in heats[:FINALISTS]
-    ]
-    return min(finals, key=lambda model: model.inertia_).cluster_centers_
+    return [model.cluster_centers_ for model in heats[:FINALISTS]]
 
 
 def rows_apart(embedding: Array, count: int) -> Array:
     """Pivoted QR: rows that are long and stand out from the span of those before."""
-    if embedding.shape[1] < count:
-        raise ValueError(
-            "assignment='cluster_qr' needs n_anchors >= n_clusters; got "
-            f"{embedding.shape[1]} anchors for {count} clusters. Use assignment='kmeans'."
-        )
+    require_columns(embedding.shape[1], count)
     _, pivots = qr(embedding.T, mode="r", pivoting=True)
     return pivots[:count]
+
+
+def require_columns(n_anchors: int, count: int) -> None:
+    """Raise if there are too few columns for rows that stand apart."""
+    if n_anchors < count:
+        raise ValueError(
+            "assignment='cluster_qr' needs n_anchors >= n_clusters; got "
+            f"{n_anchors} anchors for {count} clusters. Use assignment='kmeans'."
+        )

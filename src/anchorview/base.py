@@ -14,7 +14,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anchorview.views import MultiViewData
+from anchorview.views import DescribedViews, MultiViewData
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
@@ -43,23 +43,32 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         if reset:
             self._require_possible(data)
             data.require_fittable()
-            self.view_names_in_ = data.names
-            self.n_views_in_ = len(data.names)
-            self.n_features_per_view_ = data.n_features_per_view
+            self._learn_views(data)
         else:
             data = data.matched_to(
                 self.view_names_in_, self.n_features_per_view_, type(self).__name__
             )
         if fitting:
             self.sample_ids_ = data.sample_ids
+        self._check_features(X, data, reset=reset)
+        return data
+
+    def _check_features(self, X: Any, data: DescribedViews, *, reset: bool) -> None:
+        """Learn or check the number of features and, of one view alone, their names."""
         # One matrix alone gets scikit-learn's own checks of names and numbers of features.
         if len(data.names) == 1 and hasattr(X, "shape"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            # The columns of a dask dataframe are those of its empty model.
+            validate_data(self, getattr(X, "_meta", X), reset=reset, skip_check_array=True)
         elif reset:
+            # Features of several views have a number, but no names as scikit-learn has them.
             self.n_features_in_ = data.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
-        return data
+
+    def _learn_views(self, data: DescribedViews) -> None:
+        self.view_names_in_ = data.names
+        self.n_views_in_ = len(data.names)
+        self.n_features_per_view_ = data.n_features_per_view
 
     def _seeds(self) -> tuple[int, int]:
         """Seeds of the start and of the assignment."""
@@ -82,6 +91,9 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         """Write the fitted model to a file that :func:`anchorview.load` reads.
 
         The file holds arrays and JSON, no code; it appears under its name only when complete.
+
+        Labels and embedding that a fit has written to files or left on workers stay there: of
+        these the file has none.
 
         Parameters
         ----------

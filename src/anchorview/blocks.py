@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from anchorview.progress import report
 from anchorview.views import RowBlock
@@ -53,19 +54,19 @@ def for_blocks(
 
 def results_at_once() -> int:
     """Most results that are held at a time, the one being used included."""
-    return _cores() + 2
+    return cores() + 2
 
 
 def in_parallel(
-    function: Callable[[Item], Result], items: Sequence[Item]
+    function: Callable[[Item], Result], items: Sequence[Item], threads: int | None = None
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield every item and ``function(item)``, in the order of the items, from as many threads as
-    there are cores.
+    """Yield every item and ``function(item)``, in the order of the items, from several threads, by
+    default as many as there are cores.
 
     BLAS and OpenMP run single-threaded inside them.
     """
-    workers = min(_cores(), len(items))
-    if workers <= 1:
+    workers = min(threads or cores(), len(items))
+    if workers <= 1 or getattr(_thread, "is_one_of_many", False):
         for item in items:
             yield item, function(item)
         return
@@ -84,14 +85,38 @@ def in_parallel(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+_thread = threading.local()
+
+
+@contextmanager
+def one_of_many() -> Iterator[None]:
+    """Say that this thread is one of many at work: nothing in the block is spread over more.
+
+    BLAS runs single-threaded too.
+    """
+    before = getattr(_thread, "is_one_of_many", False)
+    _thread.is_one_of_many = True
+    try:
+        with _single_threaded_blas():
+            yield
+    finally:
+        _thread.is_one_of_many = before
+
+
 def _single_threaded_openmp() -> None:
     # The limit is that of the thread that sets it, and stays as long as the thread.
     threadpool_limits(1, user_api="openmp")
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Libraries of linear algebra that are loaded, which takes milliseconds to find out."""
+    return ThreadpoolController()
+
+
 _limit_lock = threading.Lock()
 _limit_users: list[object] = []
-_limits: list[threadpool_limits] = []
+_limits: list[Any] = []
 
 
 @contextmanager
@@ -103,7 +128,7 @@ def _single_threaded_blas() -> Iterator[None]:
     user = object()
     with _limit_lock:
         if not _limit_users:
-            _limits.append(threadpool_limits(1, user_api="blas"))
+            _limits.append(_libraries().limit(limits=1, user_api="blas"))
         _limit_users.append(user)
     try:
         yield
@@ -114,7 +139,8 @@ def _single_threaded_blas() -> Iterator[None]:
                 _limits.pop().restore_original_limits()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -16,17 +16,12 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.cluster import KMeans
 
 from anchorview._typing import Array
-from anchorview.assignment import (
-    Assignment,
-    labels_by,
-    normalized_rows,
-    rows_apart,
-)
+from anchorview.assignment import Assignment, labels_by, rows_apart
 from anchorview.blocks import in_parallel
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder, for_embeddings
 from anchorview.lifting import FEW_LANDMARKS, NEIGHBORS, Lift, fit_lift
-from anchorview.linalg import leading_directions, rank_up_to
+from anchorview.linalg import leading_directions, normalized_rows, rank_up_to
 from anchorview.memory import require_memory
 from anchorview.planning import TYPICAL_ITERATIONS, gram_memory, plan
 from anchorview.progress import listening, report

@@ -30,7 +30,7 @@ from anchorview.scaling import (
     with_unit_norms,
 )
 from anchorview.validation import unless_all
-from anchorview.views import MultiViewData, RowBlock
+from anchorview.views import DescribedViews, MultiViewData, RowBlock
 
 RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 """Share of a feature's (or sample's) squared length, unexplained by the others, that rounding of
@@ -54,6 +54,16 @@ class GroupSummary(NamedTuple):
             return np.diag(self.matrix)
         return np.einsum("ij,ij->j", self.matrix, self.matrix)
 
+    def merged(self, other: "GroupSummary") -> "GroupSummary":
+        """What both contribute: few rows stay rows, as their product would lose digits."""
+        few = not (self.is_gram or other.is_gram)
+        if few and len(self.matrix) + len(other.matrix) <= self.matrix.shape[1]:
+            return GroupSummary(self.views, np.vstack([self.matrix, other.matrix]), False)
+        return GroupSummary(self.views, self._gram() + other._gram(), True)
+
+    def _gram(self) -> Array:
+        return self.matrix if self.is_gram else self.matrix.T @ self.matrix
+
 
 def summarize_groups(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block_rows: int | None = None
@@ -69,20 +79,29 @@ def summarize_groups(
         if large[block.group] and (few := sparse_block(data, scalings, block)) is not None:
             return (few.T @ few).toarray()
         scaled = scaled_block(data, scalings, block)
-        return scaled.T @ scaled if large[block.group] else scaled
+        return scaled.T @ scaled if large[block.group] else scaled.astype(np.float64)
 
     sums = [np.zeros((d, d)) if gram else None for d, gram in zip(widths, large, strict=True)]
     rows: list[list[Array]] = [[] for _ in data.groups]
     for block, part in map_blocks(work, data.blocks(block_rows), "compressing"):
         total = sums[block.group]
         if total is None:
-            rows[block.group].append(part.astype(np.float64))
+            rows[block.group].append(part)
         else:
             total += part
     return [
         GroupSummary(group.views, np.vstack(few) if total is None else total, total is not None)
         for group, total, few in zip(data.groups, sums, rows, strict=True)
     ]
+
+
+Summaries = dict[tuple[int, ...], GroupSummary]
+"""Summaries by the views that a group has."""
+
+
+def merged_summaries(a: Summaries, b: Summaries) -> Summaries:
+    """Summaries of two sets of samples together."""
+    return a | {views: a[views].merged(own) if views in a else own for views, own in b.items()}
 
 
 def pivoted_cholesky(G: Array, tolerance: float) -> tuple[Array, Array]:
@@ -171,7 +190,7 @@ def pose_problem(
 
 
 def small_problem(
-    data: MultiViewData,
+    data: DescribedViews,
     summaries: Sequence[GroupSummary],
     scalings: tuple[ViewScaling, ...],
     *,

@@ -1,7 +1,9 @@
 """The estimator: compress, solve, expand, assign."""
 
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
@@ -11,23 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._typing import Array
-from anchorview.ablations import BoxGraphSolver, SampledAnchorsSolver
-from anchorview.assignment import Assignment, fit_assignment
+from anchorview.assignment import Assignment, assigned, fit_assignment, require_columns
 from anchorview.base import EmbeddingClusterer
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder
 from anchorview.growing import GROWING_SCALINGS, GrowingData
-from anchorview.planning import Plan, Route, plan
+from anchorview.large import in_parts, source_of
+from anchorview.passes import Carrier, pose_problem_in_passes
+from anchorview.planning import Plan, Route, plan, plan_of_passes
 from anchorview.scaling import SCALINGS, fit_scalings
 from anchorview.sizes import Sizes
-from anchorview.solver import AlternatingSolver, Solution, plain_directions
-from anchorview.views import MultiViewData
+from anchorview.solver import Solution
+from anchorview.solving import VARIANTS, Settings
+from anchorview.source import RowSource
+from anchorview.views import DescribedViews, MultiViewData
 
-VARIANTS: dict[str, type[AlternatingSolver]] = {
-    "dalmc": AlternatingSolver,
-    "sampled-anchors": SampledAnchorsSolver,
-    "box-graph": BoxGraphSolver,
-}
+_Path = str | os.PathLike[str] | None
 
 
 def _embeds_new_samples(model: "DALMC") -> bool:
@@ -111,6 +112,9 @@ class DALMC(EmbeddingClusterer):
         The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
         graph between 0 and 1 without orthonormality. Ablations run on the data itself and cannot
         embed new samples.
+    memory_limit : float or str, default=None
+        Bytes that a fit may take beyond what the process holds, such as ``"1.5GB"``. Views on disk
+        are read in parts of a size that keeps to it. None: half of what is free.
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the random start.
     verbose : int, default=0
@@ -195,6 +199,7 @@ class DALMC(EmbeddingClusterer):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
+        "memory_limit": [Interval(Real, 0, None, closed="neither"), str, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -216,6 +221,7 @@ class DALMC(EmbeddingClusterer):
         n_init: int = 10,
         normalize_embedding: bool = True,
         variant: str = "dalmc",
+        memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -233,12 +239,18 @@ class DALMC(EmbeddingClusterer):
         self.n_init = n_init
         self.normalize_embedding = normalize_embedding
         self.variant = variant
+        self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, out: _Path = None) -> Self:
         """Cluster the samples.
+
+        Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part, and
+        Dask arrays and dataframes are worked on where they are; `embedding_` and `labels_` are
+        then dask arrays too. A cluster's workers hold these: compute or store them before the
+        client is closed.
 
         Parameters
         ----------
@@ -248,11 +260,26 @@ class DALMC(EmbeddingClusterer):
             is all NaN there, or the DataFrame does not have its label.
         y : ignored
             Present for scikit-learn's conventions.
+        out : path-like, default=None
+            A folder, made if it is not there, in which ``embedding.npy`` and ``labels.npy`` are
+            written part by part; `embedding_` and `labels_` are memory maps of them.
 
         Returns
         -------
         self : DALMC
         """
+        source = source_of(X, self.memory_limit)
+        if source is None and out is not None:
+            source = in_parts(MultiViewData(X), self.memory_limit)
+        if source is not None and not self._wants_whole(source):
+            return self._fit_in_passes(X, source, out)
+        if out is not None:
+            raise ValueError(
+                "Results are written part by part only where data are read in parts: with "
+                "solver='compressed', or by default if there are more samples than features. "
+                "Leave out= away (--results on the command line)."
+            )
+        X = X if source is None else source.in_memory()
         data = self._validate(X, reset=True, fitting=True)
         self._growing: GrowingData | None = None
         start_seed, assignment_seed = self._seeds()
@@ -270,6 +297,39 @@ class DALMC(EmbeddingClusterer):
             self.embedding_ = self._embedder(data)
         clock = self._say("embedded", clock)
         self._assignment, self.labels_ = self._assign(self.embedding_, assignment_seed)
+        self._say("assigned", clock)
+        return self
+
+    def _wants_whole(self, source: RowSource) -> bool:
+        """Whether samples are better taken into memory than read in parts."""
+        if self.solver == "auto" and self.variant == "dalmc":
+            return source.shape[0] <= source.shape[1]
+        return self.solver != "compressed"
+
+    def _fit_in_passes(self, X: Any, source: RowSource, out: _Path) -> Self:
+        self._require_possible(source)
+        folder = None if out is None else Path(out)
+        if folder is not None:
+            source.require_place(folder)
+        self._growing = None
+        start_seed, assignment_seed = self._seeds()
+        columns = None if folder is not None else self.n_anchors or self.n_clusters
+        self.plan_ = plan_of_passes(source, columns)
+        self._say(str(self.plan_))
+        clock = perf_counter()
+        problem = pose_problem_in_passes(source, self.scaling, unit_norm=self.unit_norm)
+        self._learn_views(source)
+        self._check_features(X, source, reset=True)
+        self.sample_ids_ = source.sample_ids
+        clock = self._say(f"scaled and compressed {source!r}", clock)
+        self._solve(problem, source, start_seed)
+        clock = perf_counter()
+        width = self._embedder.trace.n_anchors
+        with source.embedded(self._embedder, width, folder) as results:
+            clock = self._say("embedded", clock)
+            self._assignment = fit_assignment(results, **self._assignment_settings(assignment_seed))
+            results.label(self._assignment)
+        self.embedding_, self.labels_ = results.embedding, results.labels
         self._say("assigned", clock)
         return self
 
@@ -320,7 +380,7 @@ class DALMC(EmbeddingClusterer):
         return self
 
     @available_if(_embeds_new_samples)
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, *, out: _Path = None) -> Any:
         """Embed samples: rows of the anchor graph that the fitted model gives them.
 
         Parameters
@@ -329,37 +389,53 @@ class DALMC(EmbeddingClusterer):
             A dict is matched by the names of the views, other forms by position. Samples may lack
             views, also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or
             by leaving it out of a dict.
+        out : path-like, default=None
+            An ``.npy`` file to write the result to, part by part; a memory map of it is returned.
 
         Returns
         -------
         embedding : array (n, n_anchors)
+            A dask array if the views are.
         """
-        return self._embed(X)
+        check_is_fitted(self)
+        return self._carry(X, None, out)
 
     @available_if(_embeds_new_samples)
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, out: _Path = None) -> Any:
         """Cluster of each sample; on the samples of `fit` it returns ``labels_``.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             As for `transform`: samples may lack views.
+        out : path-like, default=None
+            As for `transform`.
 
         Returns
         -------
         labels : array (n,) of int32
+            A dask array if the views are.
         """
-        embedding = self._embed(X)
-        return self._assignment(embedding)
+        check_is_fitted(self)
+        return self._carry(X, self._assignment, out)
 
     @available_if(_embeds_new_samples)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
-        """Fit and return the embedding of the samples."""
-        return self.fit(X).embedding_
+        """Fit, with the parameters that `fit` takes, and return the embedding of the samples."""
+        return self.fit(X, **fit_params).embedding_
 
-    def _embed(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._embedder(self._validate(X, reset=False))
+    def _carry(self, X: Any, assignment: Assignment | None, out: _Path) -> Any:
+        """Embeddings of samples in any form, or their labels by an assignment."""
+        source = source_of(X, self.memory_limit)
+        if source is None and out is None:
+            embedding = self._embedder(self._validate(X, reset=False))
+            return embedding if assignment is None else assignment(embedding)
+        if source is None:
+            source = in_parts(MultiViewData(X), self.memory_limit)
+        self._check_features(X, source, reset=False)
+        names, widths = self.view_names_in_, self.n_features_per_view_
+        carrier = Carrier(names, widths, type(self).__name__, self._embedder, assignment)
+        return carrier.bring(source, None if out is None else Path(out))
 
     @property
     def projections_(self) -> list[Array]:
@@ -373,29 +449,18 @@ class DALMC(EmbeddingClusterer):
     def _sizes(self) -> Sizes:
         return Sizes(self.n_clusters, self.n_anchors, self.n_components)
 
-    def _solve(self, problem: SmallProblem, data: MultiViewData, seed: int) -> Solution:
+    def _solve(self, problem: SmallProblem, data: DescribedViews, seed: int) -> Solution:
         """Solve, and keep what was learned."""
         clock = perf_counter()
+        solution, self.n_components_ = Settings(
+            self._sizes,
+            self.variant,
+            self.beta,
+            self.init,  # type: ignore[arg-type]
+            self.max_iter,
+            self.tol,
+        ).solve(problem, data, seed)
         self.scalings_ = problem.scalings
-        n_anchors, components, complete = self._sizes.resolve(problem.views, data, problem.dtype)
-        self.n_components_ = components
-        solution = VARIANTS[self.variant](
-            problem.views,
-            n_anchors,
-            self.n_components_,
-            beta=self.beta,
-            init=self.init,  # type: ignore[arg-type]
-            seed=seed,
-            directions=self._start_directions(problem, seed),
-            available=problem.available,
-            complete=complete,
-        ).run(self.max_iter, self.tol)
-        found = solution.graph.shape[1]
-        if self.n_anchors is not None and self.n_anchors > found:
-            raise ValueError(
-                f"n_anchors={self.n_anchors} is larger than the views allow: they have {found} "
-                "independent directions together."
-            )
         self.view_weights_ = solution.weights
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
@@ -405,40 +470,30 @@ class DALMC(EmbeddingClusterer):
         if trace is not None:
             trace = trace.converted(problem.in_features)
         self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)
+        ended = "converged" if solution.converged else "not converged yet"
         self._say(
-            f"solved with {found} anchors and {components} components in {self.n_iter_} "
-            f"iterations, {'converged' if solution.converged else 'not converged yet'}",
+            f"solved with {solution.graph.shape[1]} anchors and {self.n_components_} components "
+            f"in {self.n_iter_} iterations, {ended}",
             clock,
         )
         return solution
 
-    def _start_directions(self, problem: SmallProblem, seed: int) -> list[Array] | None:
-        """Directions of a start that is given in features, in the coordinates of the problem."""
-        if self.init == "gcca" or not any(problem.back):
-            return None
-        directions = plain_directions(
-            self.init,  # type: ignore[arg-type]
-            self.n_features_per_view_,
-            self.n_components_,
-            seed,
-        )
-        return [
-            D if way is None else way.contract(D)
-            for D, way in zip(directions, problem.back, strict=True)
-        ]
-
     def _assign(self, embedding: Array, seed: int) -> tuple[Assignment, Array]:
-        return fit_assignment(
-            embedding,
-            self.n_clusters,
-            method=self.assignment,  # type: ignore[arg-type]
-            normalize=self.normalize_embedding,
-            n_init=self.n_init,
-            seed=seed,
-        )
+        return assigned(embedding, **self._assignment_settings(seed))
 
-    def _require_possible(self, data: MultiViewData) -> None:
+    def _assignment_settings(self, seed: int) -> dict[str, Any]:
+        return {
+            "n_clusters": self.n_clusters,
+            "method": self.assignment,
+            "normalize": self.normalize_embedding,
+            "n_init": self.n_init,
+            "seed": seed,
+        }
+
+    def _require_possible(self, data: DescribedViews) -> None:
         self._sizes.require_possible(data)
+        if self.assignment == "cluster_qr" and self.n_anchors is not None:
+            require_columns(self.n_anchors, self.n_clusters)
         if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
             raise ValueError(
                 f"variant='{self.variant}' runs on the data itself: use solver='direct' or 'auto'."
@@ -453,4 +508,5 @@ class DALMC(EmbeddingClusterer):
         else:
             routes = (self.solver,)  # type: ignore[assignment]
         n_anchors = self.n_anchors or self.n_clusters
-        return plan(data, self._sizes.wanted(data), n_anchors, self.max_iter, routes)
+        wanted = self._sizes.wanted(data)
+        return plan(data, wanted, n_anchors, self.max_iter, routes, self.memory_limit)

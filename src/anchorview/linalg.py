@@ -1,4 +1,4 @@
-"""Linear algebra that the rooms share: polar factors, products by precision, ranks, spectra."""
+"""Linear algebra that the rooms share: polar factors, products, ranks, spectra, unit rows."""
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -105,3 +105,12 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
     s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
     leading = vectors[:, ::-1]
     return (leading if d <= n else times(X.T, leading) / s), s
+
+
+def normalized_rows(embedding: Array) -> Array:
+    """Rows scaled to length 1; zero rows stay. One column has signs only, so it stays as it is."""
+    if embedding.shape[1] == 1:
+        return embedding
+    lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))
+    lengths[lengths == 0] = 1
+    return embedding * (1 / lengths)[:, None]

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from anchorview._typing import Array
-from anchorview.assignment import normalized_rows
+from anchorview.linalg import normalized_rows
 from anchorview.views import MultiViewData
 
 __all__ = [

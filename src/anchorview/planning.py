@@ -8,7 +8,8 @@ from scipy import sparse
 
 from anchorview.blocks import results_at_once
 from anchorview.linalg import DENSE_PART, DENSE_SPECTRUM
-from anchorview.memory import bytes_text, free_memory, require_memory
+from anchorview.memory import bytes_text, free_memory, memory_budget, require_memory
+from anchorview.source import RowSource
 from anchorview.views import LARGEST_BLOCK, MultiViewData
 
 Route = Literal["compressed", "left", "direct"]
@@ -47,8 +48,12 @@ def plan(
     n_anchors: int,
     max_iter: int,
     routes: Sequence[Route] = ("compressed", "left", "direct"),
+    memory_limit: float | str | None = None,
 ) -> Plan:
     """Choose the cheapest of `routes` that fits in memory; say what is needed if none does."""
+    room = free_memory()
+    if memory_limit is not None:
+        room = min(room, memory_budget(memory_limit))
     work: dict[Route, float] = {}
     memory: dict[Route, float] = {}
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
@@ -65,10 +70,20 @@ def plan(
         memory[least],
         f"Clustering {data!r} with solver='{least}'",
         "Reduce the number of features or of samples, or pass float32 data.",
+        None if memory_limit is None else room,
     )
-    available = max(free_memory(), memory[least])
-    feasible = [route for route in routes if memory[route] <= available]
+    feasible = [route for route in routes if memory[route] <= room]
     return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
+
+
+def plan_of_passes(source: RowSource, columns: int | None) -> Plan:
+    """Plan of a fit that reads the samples in parts; raises if its memory may not be used.
+
+    Results have so many columns (None: they are written to files).
+    """
+    n, D = source.shape
+    work = n * D**2 + D**3 / 3
+    return Plan("compressed", {"compressed": work}, {"compressed": source.memory_needed(columns)})
 
 
 def _compressed_cost(

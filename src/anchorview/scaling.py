@@ -25,7 +25,8 @@ from scipy.sparse.linalg import LinearOperator
 from anchorview._typing import Array, Matrix
 from anchorview.blocks import for_blocks, map_blocks
 from anchorview.linalg import squared_norm
-from anchorview.views import MultiViewData, RowBlock, dense_rows
+from anchorview.scratch import scratch
+from anchorview.views import DescribedViews, MultiViewData, RowBlock, dense_rows
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
@@ -54,21 +55,27 @@ class ViewScaling:
 
     def apply(self, block: Array, out: Array) -> Array:
         """Write the scaled `block` into `out`, in the precision of `out`."""
+        # Several steps are faster on contiguous rows than on those of a wider block.
+        values = out
+        if self.unit_last and not out.flags.c_contiguous:
+            values = scratch("scaling", out.shape, out.dtype)
         if self.unit_first:
             lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
-            np.multiply(block, _reciprocal(lengths, out)[:, None], out=out)
+            np.multiply(block, _reciprocal(lengths, out)[:, None], out=values)
             if self.center is not None:
-                out -= self.center.astype(out.dtype)
+                values -= self.center.astype(out.dtype)
         elif self.center is not None:
-            np.subtract(block, self.center.astype(out.dtype), out=out)
+            np.subtract(block, self.center.astype(out.dtype), out=values)
         else:
-            out[...] = block
+            values[...] = block
         if self.deviation is not None:
-            out *= (1 / self.deviation).astype(out.dtype)
+            values *= (1 / self.deviation).astype(out.dtype)
+        factor: Any = out.dtype.type(1 / self.norm)
         if self.unit_last:
-            out *= _reciprocal(np.sqrt(np.einsum("ij,ij->i", out, out)), out)[:, None]
-        if self.norm != 1:
-            out *= out.dtype.type(1 / self.norm)
+            lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
+            factor = (_reciprocal(lengths, out) * factor)[:, None]
+        if values is not out or self.unit_last or self.norm != 1:
+            np.multiply(values, factor, out=out)
         return out
 
 
@@ -77,55 +84,80 @@ def _reciprocal(lengths: Array, like: Array) -> Array:
     return inverse.astype(like.dtype, copy=False)
 
 
-class _Moments(NamedTuple):
+class Moments(NamedTuple):
     """Number of rows, column means and column sums of squared deviations."""
 
     size: int
     mean: Array
     squares: Array
 
+    def merged(self, other: "Moments") -> "Moments":
+        """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
+        size = self.size + other.size
+        step = other.mean - self.mean
+        mean = self.mean + step * (other.size / size)
+        squares = self.squares + other.squares + step**2 * (self.size * other.size / size)
+        return Moments(size, mean, squares)
 
-def _moments(block: Array, unit_rows: bool) -> _Moments:
-    values = ViewScaling(unit_first=unit_rows).apply(block, np.empty(block.shape))
+
+ViewMoments = dict[int, Moments]
+"""Moments of views by position; without those that no sample has."""
+
+
+def _moments(block: Array, unit_rows: bool) -> Moments:
+    room = scratch("moments", block.shape, np.dtype(np.float64))
+    values = ViewScaling(unit_first=unit_rows).apply(block, room)
     mean = values.mean(axis=0)
     values -= mean
-    return _Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
+    return Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
 
 
-def _merge(a: _Moments, b: _Moments) -> _Moments:
-    """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
-    size = a.size + b.size
-    step = b.mean - a.mean
-    mean = a.mean + step * (b.size / size)
-    return _Moments(size, mean, a.squares + b.squares + step**2 * (a.size * b.size / size))
+def view_moments(data: MultiViewData, method: str, block_rows: int | None = None) -> ViewMoments:
+    """Moments that a scaling is made from, in one pass over the blocks."""
+    unit_first = method == "unit-center"
+
+    def work(block: RowBlock) -> ViewMoments:
+        return {p: _moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views}
+
+    found: ViewMoments = {}
+    for _, parts in map_blocks(work, data.blocks(block_rows), "scaling"):
+        found = merged_moments(found, parts)
+    return found
+
+
+def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
+    """Moments of two sets of samples together."""
+    return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
 
 
 def fit_scalings(
     data: MultiViewData, method: str, block_rows: int | None = None
 ) -> tuple[ViewScaling, ...]:
     """Learn the scaling of every view, in one pass over the blocks if it needs statistics."""
-    if method in ("unit", "none"):
-        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.views)
-    unit_first = method == "unit-center"
+    moments = view_moments(data, method, block_rows) if needs_moments(method) else {}
+    return scalings_from(moments, data, method)
 
-    def work(block: RowBlock) -> list[_Moments]:
-        return [_moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views]
 
-    found: dict[int, _Moments] = {}
-    for block, parts in map_blocks(work, data.blocks(block_rows), "scaling"):
-        for p, part in zip(block.views, parts, strict=True):
-            found[p] = _merge(found[p], part) if p in found else part
-    totals = [found[p] for p in range(len(data.views))]
-    for p, moments in enumerate(totals):
-        if not np.isfinite(moments.squares).all():
+def needs_moments(method: str) -> bool:
+    """Whether the scaling needs statistics of all samples before the first row can be scaled."""
+    return method not in ("unit", "none")
+
+
+def scalings_from(
+    moments: ViewMoments, data: DescribedViews, method: str
+) -> tuple[ViewScaling, ...]:
+    """Scaling of every view, from its moments if it needs them."""
+    if not needs_moments(method):
+        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.names)
+    totals = [moments[p] for p in range(len(data.names))]
+    for p, own in enumerate(totals):
+        if not np.isfinite(own.squares).all():
             raise ValueError(overflow_message(data, p))
-    if unit_first:
-        return tuple(ViewScaling(unit_first=True, center=moments.mean) for moments in totals)
+    if method == "unit-center":
+        return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
     return tuple(
-        ViewScaling(
-            center=moments.mean, deviation=deviation(*moments), unit_last=method == "zscore-unit"
-        )
-        for moments in totals
+        ViewScaling(center=own.mean, deviation=deviation(*own), unit_last=method == "zscore-unit")
+        for own in totals
     )
 
 
@@ -137,9 +169,9 @@ def deviation(size: float, mean: Array, squares: Array) -> Array:
 
 
 def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:
-    """Scaled rows of the block's views side by side."""
+    """Scaled rows of the block's views side by side, to be used up before the next block's."""
     width = sum(data.n_features_per_view[p] for p in block.views)
-    scaled = np.empty((block.size, width), dtype=data.dtype)
+    scaled = scratch("scaled rows", (block.size, width), data.dtype)
     start = 0
     for p in block.views:
         stop = start + data.n_features_per_view[p]
@@ -259,7 +291,7 @@ def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
 
 
 def with_unit_norms(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
+    data: DescribedViews, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
 ) -> tuple[ViewScaling, ...]:
     """Scalings that also divide each view by its Frobenius norm."""
     for p, square in enumerate(squared_norms):
@@ -276,7 +308,7 @@ def with_unit_norms(
     )
 
 
-def overflow_message(data: MultiViewData, p: int) -> str:
+def overflow_message(data: DescribedViews, p: int) -> str:
     """Tell that the values of a view are too large."""
     return (
         f"{data.label(p)} overflows {data.dtype}: its values are too large to be squared; rescale "

@@ -9,7 +9,7 @@ import numpy as np
 from anchorview._typing import Matrix
 from anchorview.compression import RANK_TOLERANCE
 from anchorview.linalg import rank_up_to
-from anchorview.views import MultiViewData
+from anchorview.views import DescribedViews
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Sizes:
         """Components asked of every view alike, where its rank allows it."""
         return 2 * self.n_clusters if self.n_components is None else int(self.n_components)  # type: ignore[arg-type]
 
-    def wanted(self, data: MultiViewData) -> list[int]:
+    def wanted(self, data: DescribedViews) -> list[int]:
         """Components of each view before its rank is known."""
         return self.per_view or [min(self.shared, d) for d in data.n_features_per_view]
 
-    def require_possible(self, data: MultiViewData) -> None:
+    def require_possible(self, data: DescribedViews) -> None:
         """Raise if the shape of the data alone rules the sizes out."""
         n = len(data)
         if n < self.n_clusters:
@@ -59,11 +59,11 @@ class Sizes:
                 f"{min(data.shape)}, the smaller of n_samples and the features of all views."
             )
 
-    def _require_per_view(self, data: MultiViewData, components: list[int]) -> None:
+    def _require_per_view(self, data: DescribedViews, components: list[int]) -> None:
         n = len(data)
-        if len(components) != len(data.views):
+        if len(components) != len(data.names):
             raise ValueError(
-                f"n_components has {len(components)} entries for {len(data.views)} views; give "
+                f"n_components has {len(components)} entries for {len(data.names)} views; give "
                 "one number, or one a view."
             )
         for p, (m, d) in enumerate(zip(components, data.n_features_per_view, strict=True)):
@@ -74,7 +74,7 @@ class Sizes:
                 )
 
     def resolve(
-        self, matrices: Sequence[Matrix], data: MultiViewData, dtype: "np.dtype[Any]"
+        self, matrices: Sequence[Matrix], data: DescribedViews, dtype: "np.dtype[Any]"
     ) -> tuple[int, list[int], list[bool]]:
         """Anchors, each view's components, and whether these reproduce the view completely.
 

@@ -9,44 +9,80 @@ import pandas as pd
 from scipy import sparse
 
 from anchorview._typing import Array, Matrix
+from anchorview.memory import require_memory
 from anchorview.mudata import is_mudata, views_from_mudata
+from anchorview.stored import StoredView
 
 
 def read_input(
-    X: Any, given: Any
+    X: Any, given: Any, first_row: int = 0
 ) -> "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None]":
-    """Views, names, whether these were given, availability (None if complete), sample ids."""
+    """Views, names, whether these were given, availability (None if complete), sample ids.
+
+    Messages count rows from `first_row`.
+    """
     sample_names = None
     if is_mudata(X):
         sample_names = X.obs_names
         X, present = views_from_mudata(X)
         given = present if given is None else present & np.asarray(given, bool)
-    names, raw = _split_into_views(X)
-    labels = [view_label(p, name) for p, name in enumerate(names)]
-    sample_ids, aligned = _align(raw, labels)
+    names, named, matrices, sample_ids = aligned_matrices(X)
     # Sparse views have no index of their own.
     sample_ids = sample_names if sample_ids is None else sample_ids
+    matrices = [_loaded(m) if isinstance(m, StoredView) else m for m in matrices]
+    n = common_length(matrices, names)
+    available = availability(given, n, names)
+    for p, (matrix, name) in enumerate(zip(matrices, names, strict=True)):
+        if matrix is None:
+            available[:, p] = False
+        else:
+            label = view_label(p, name)
+            available[:, p] &= _finite_rows(matrix, available[:, p], label, sample_ids, first_row)
+    require_some_view(available, sample_ids, first_row)
+    empty = sparse.csr_array((n, 1), dtype=np.float32)
+    views = tuple(empty if matrix is None else matrix for matrix in matrices)
+    return views, names, named, unless_all(available), sample_ids
+
+
+def aligned_matrices(
+    X: Any,
+) -> "tuple[tuple[str, ...], bool, list[Any], pd.Index[Any] | None]":
+    """Names, whether they were given, views as matrices with the same order of samples, their ids.
+
+    Views on disk stay there, and None stays None.
+    """
+    names, raw = _split_into_views(X)
+    # Dask dataframes tell their size only once they are computed.
+    raw = [view.compute() if _is_dask_frame(view) else view for view in raw]
+    labels = [view_label(p, name) for p, name in enumerate(names)]
+    sample_ids, aligned = _align(raw, labels)
     matrices = [
-        None if view is None else _as_matrix(view, label)
+        view if view is None or isinstance(view, StoredView) else _as_matrix(view, label)
         for view, label in zip(aligned, labels, strict=True)
     ]
-    n = _common_length(matrices, labels)
+    named = isinstance(X, Mapping) and not sparse.issparse(X)
+    return names, named, matrices, sample_ids
+
+
+def _loaded(view: Any) -> Any:
+    """All of a view that is on disk or in Dask, if it fits into memory."""
+    require_memory(
+        float(view.nbytes),
+        f"Reading a view of {view.shape[0]} samples and {view.shape[1]} features",
+        "Use DALMC, which reads such views part by part, or fewer samples.",
+    )
+    return np.asarray(view)
+
+
+def availability(given: Any, n: int, names: Sequence[str]) -> Array:
+    """Which views each sample has, by what is given, if anything."""
     available = np.ones((n, len(names)), bool) if given is None else np.array(given, dtype=bool)
     if available.shape != (n, len(names)):
         raise ValueError(
             f"available has shape {available.shape}, but there are {n} samples in {len(names)} "
             "views: it needs one row a sample and one column a view."
         )
-    for p, (matrix, label) in enumerate(zip(matrices, labels, strict=True)):
-        if matrix is None:
-            available[:, p] = False
-        else:
-            available[:, p] &= _finite_rows(matrix, available[:, p], label, sample_ids)
-    require_some_view(available, sample_ids)
-    empty = sparse.csr_array((n, 1), dtype=np.float32)
-    views = tuple(empty if matrix is None else matrix for matrix in matrices)
-    named = isinstance(X, Mapping) and not sparse.issparse(X)
-    return views, names, named, unless_all(available), sample_ids
+    return available
 
 
 def unless_all(available: Array) -> Array | None:
@@ -62,7 +98,7 @@ def view_label(p: int, name: str) -> str:
 def _split_into_views(X: Any) -> tuple[tuple[str, ...], list[Any]]:
     """Names and views of any accepted form of input."""
     # Sparse comes first: a dok_array is a Mapping.
-    if sparse.issparse(X) or isinstance(X, (np.ndarray, pd.DataFrame)):
+    if sparse.issparse(X) or isinstance(X, (np.ndarray, pd.DataFrame, StoredView)):
         return ("view_0",), [X]
     if isinstance(X, Mapping):
         names, views = tuple(str(name) for name in X), list(X.values())
@@ -72,7 +108,7 @@ def _split_into_views(X: Any) -> tuple[tuple[str, ...], list[Any]]:
         views = [X] if X and all(_is_row(item) for item in X) else list(X)
         names = tuple(f"view_{p}" for p in range(len(views)))
     elif hasattr(X, "__array__"):
-        return ("view_0",), [np.asarray(X)]
+        return ("view_0",), [X]
     else:
         raise TypeError(
             "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
@@ -133,14 +169,14 @@ def _as_matrix(view: Any, label: str) -> Matrix:
     if sparse.issparse(view):
         matrix: Matrix = view.tocsr()
     elif isinstance(view, pd.DataFrame):
-        matrix = _frame_values(view, label)
+        matrix = frame_values(view, label)
     elif isinstance(view, np.ma.MaskedArray):
         raise ValueError(
             f"{label} is a masked array, whose mask would be lost. Fill the rows of samples "
             "without this view with NaN: view.astype(float).filled(np.nan)."
         )
     else:
-        matrix = np.asarray(view)
+        matrix = _loaded(view) if _is_dask_array(view) else np.asarray(view)
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
@@ -171,6 +207,14 @@ def _as_matrix(view: Any, label: str) -> Matrix:
     return matrix
 
 
+def _is_dask_array(view: Any) -> bool:
+    return hasattr(view, "__dask_graph__") and hasattr(view, "chunks")
+
+
+def _is_dask_frame(view: Any) -> bool:
+    return hasattr(view, "__dask_graph__") and hasattr(view, "divisions")
+
+
 def _numeric_frame(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
         objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
@@ -182,7 +226,8 @@ def _numeric_frame(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     return frame
 
 
-def _frame_values(frame: pd.DataFrame, label: str) -> Array:
+def frame_values(frame: pd.DataFrame, label: str) -> Array:
+    """Values of a frame, raising if a column is not numeric."""
     dtypes = _numeric_frame(frame, label).dtypes
     nullable = any(pd.api.types.is_extension_array_dtype(dtype) for dtype in dtypes)
     return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
@@ -207,7 +252,9 @@ def _from_objects(matrix: Array, label: str) -> Array:
         raise
 
 
-def _common_length(matrices: Sequence[Matrix | None], labels: Sequence[str]) -> int:
+def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:
+    """Number of samples, the same in every view that is not None."""
+    labels = [view_label(p, name) for p, name in enumerate(names)]
     present = [(m, label) for m, label in zip(matrices, labels, strict=True) if m is not None]
     if not present:
         raise ValueError("There are no views: all are None.")
@@ -222,7 +269,9 @@ def _common_length(matrices: Sequence[Matrix | None], labels: Sequence[str]) -> 
     return int(first.shape[0])
 
 
-def _finite_rows(view: Matrix, available: Array, label: str, ids: "pd.Index[Any] | None") -> Array:
+def _finite_rows(
+    view: Matrix, available: Array, label: str, ids: "pd.Index[Any] | None", first_row: int
+) -> Array:
     """Rows that are not missing, i.e. all NaN; anything else that is not finite is an error."""
     entries = view.data if sparse.issparse(view) else view
     everything = np.ones(view.shape[0], bool)
@@ -253,19 +302,20 @@ def _finite_rows(view: Matrix, available: Array, label: str, ids: "pd.Index[Any]
             else "Replace the value, or drop the row or column."
         )
         raise ValueError(
-            f"{label} contains {kind} at row {row}{sample}, column {column}: Input contains "
-            f"{kind}. {remedy}"
+            f"{label} contains {kind} at row {first_row + row}{sample}, column {column}: Input "
+            f"contains {kind}. {remedy}"
         )
     return present
 
 
-def require_some_view(available: Array, ids: "pd.Index[Any] | None") -> None:
-    """Raise if a sample has no view."""
+def require_some_view(available: Array, ids: "pd.Index[Any] | None", first_row: int = 0) -> None:
+    """Raise if a sample has no view; the message counts rows from `first_row`."""
     nowhere = np.flatnonzero(~available.any(axis=1))
     if len(nowhere):
         row = int(nowhere[0])
         sample = "" if ids is None else f" ({ids[row]!r})"
         more = f" and {len(nowhere) - 1} more" if len(nowhere) > 1 else ""
         raise ValueError(
-            f"Sample {row}{sample}{more} has no view at all: every row is missing (NaN). Drop it."
+            f"Sample {first_row + row}{sample}{more} has no view at all: every row is missing "
+            "(NaN). Drop it."
         )

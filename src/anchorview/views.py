@@ -1,6 +1,7 @@
 """The container of views that all stages work on, and its blocks of rows."""
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,7 +44,90 @@ class Group:
     views: tuple[int, ...]
 
 
-class MultiViewData:
+class DescribedViews(ABC):
+    """What is known of the views without looking at a sample: names, widths, number of rows."""
+
+    names: tuple[str, ...]
+    named: bool
+    """Whether the names were given; otherwise they are ``view_0``, ``view_1``..."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    @property
+    @abstractmethod
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, and of features over all views."""
+        return len(self), sum(self.n_features_per_view)
+
+    @property
+    def rows_per_block(self) -> int:
+        """Rows that are scaled and multiplied together."""
+        return rows_per_block(self.shape[1], self.dtype)
+
+    def label(self, p: int) -> str:
+        """Return how messages name a view: by position and name."""
+        return view_label(p, self.names[p])
+
+    def positions_of(self, names: tuple[str, ...], estimator: str) -> list[int | None]:
+        """Own positions of the views that a fitted estimator knows; None for one left out.
+
+        They go by name if named, else by position.
+        """
+        if self.named:
+            unknown = [name for name in self.names if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"View {unknown[0]!r} is unknown: {estimator} was fitted on {list(names)}."
+                )
+            return [self.names.index(name) if name in self.names else None for name in names]
+        if len(self.names) != len(names):
+            raise ValueError(
+                f"Got {len(self.names)} view(s), but {estimator} is expecting {len(names)} views "
+                f"{list(names)}. Pass None for a view that no sample has, or a dict of the others."
+            )
+        return list(range(len(names)))
+
+
+def require_width(p: int, names: tuple[str, ...], width: int, expected: int, by: str) -> None:
+    """Raise if a view does not have as many features as the estimator `by` was fitted on."""
+    if width != expected:
+        # With one view the message is scikit-learn's own.
+        subject = view_label(p, names[p]) if len(names) > 1 else "X"
+        raise ValueError(
+            f"{subject} has {width} features, but {by} is expecting {expected} features as input."
+        )
+
+
+def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
+    """Rows of so many features that are scaled and multiplied together.
+
+    In single precision their number changes the last digits: parts that begin at multiples of it
+    give what the whole gives.
+    """
+    row_bytes = width * dtype.itemsize
+    # Twice as many rows as features make adding up a Gram block cheap beside making it.
+    wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
+    return int(max(1, min(wanted, LARGEST_BLOCK // row_bytes)))
+
+
+def working_precision(dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
+    """Precision in which row blocks of views of these types are multiplied."""
+    single = all(dtype.name in SINGLE_PRECISION for dtype in dtypes)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+class MultiViewData(DescribedViews):
     """The same samples in several views: validated, aligned, with names.
 
     Views are kept as they come (integers, half precision, sparse, memory maps); only row blocks of
@@ -56,7 +140,7 @@ class MultiViewData:
 
     Parameters
     ----------
-    X : list, tuple or dict of views, a single view, a MuData object, or MultiViewData
+    X : list, tuple or dict of views, a single view, a MuData object, ViewFile or MultiViewData
         A view is a 2-D array, DataFrame or scipy.sparse matrix with one row a sample. Keys of a
         dict are the names of the views. DataFrames are aligned by their index, and the union of
         their samples is taken. None stands for a view that no sample has.
@@ -89,7 +173,12 @@ class MultiViewData:
     """
 
     def __init__(self, X: Any, *, available: Any = None) -> None:
-        if not isinstance(X, MultiViewData):
+        from anchorview.datasets import ViewFile
+
+        if isinstance(X, ViewFile) and available is None:
+            views, names, named, has, ids = read_input(X.views, X.available)
+            self._set(views, names, named, has, X.sample_ids if ids is None else ids)
+        elif not isinstance(X, MultiViewData):
             self._set(*read_input(X, available))
         elif available is None:
             self._set(X.views, X.names, X.named, X.available, X.sample_ids)
@@ -140,11 +229,6 @@ class MultiViewData:
         )
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples, and of features over all views."""
-        return len(self), sum(self.n_features_per_view)
-
-    @property
     def n_features_per_view(self) -> tuple[int, ...]:
         """Number of features of each view."""
         return tuple(int(view.shape[1]) for view in self.views)
@@ -152,12 +236,7 @@ class MultiViewData:
     @property
     def dtype(self) -> "np.dtype[Any]":
         """Precision in which row blocks are multiplied: float32 if every view fits in it."""
-        single = all(view.dtype.name in SINGLE_PRECISION for view in self.views)
-        return np.dtype(np.float32 if single else np.float64)
-
-    def label(self, p: int) -> str:
-        """Return how messages name a view: by position and name."""
-        return view_label(p, self.names[p])
+        return working_precision(view.dtype for view in self.views)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -176,12 +255,8 @@ class MultiViewData:
 
     def blocks(self, block_rows: int | None = None) -> Iterator[RowBlock]:
         """Blocks of rows, each of one group, that cover all samples."""
-        width = self.shape[1]
         if block_rows is None:
-            row_bytes = width * self.dtype.itemsize
-            # Twice as many rows as features make adding up a Gram block cheap beside making it.
-            wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
-            block_rows = max(1, min(wanted, LARGEST_BLOCK // row_bytes))
+            block_rows = self.rows_per_block
         for position, group in enumerate(self.groups):
             for start in range(0, group.size, block_rows):
                 stop = min(start + block_rows, group.size)
@@ -196,31 +271,14 @@ class MultiViewData:
 
         A named view may be left out, and is then a view that no sample has.
         """
-        if self.named:
-            unknown = [name for name in self.names if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"View {unknown[0]!r} is unknown: {estimator} was fitted on {list(names)}."
-                )
-        elif len(self.names) != len(names):
-            raise ValueError(
-                f"Got {len(self.names)} view(s), but {estimator} is expecting {len(names)} views "
-                f"{list(names)}. Pass None for a view that no sample has, or a dict of the others."
-            )
         n = len(self)
         views: list[Matrix] = []
         columns: list[Array] = []
-        for p, (name, expected) in enumerate(zip(names, widths, strict=True)):
-            own = (self.names.index(name) if name in self.names else None) if self.named else p
+        for p, own in enumerate(self.positions_of(names, estimator)):
+            expected = widths[p]
             has = np.zeros(n, bool) if own is None else self._has(own)
-            width = self.views[own].shape[1] if own is not None and has.any() else expected
-            if width != expected:
-                # With one view the message is scikit-learn's own.
-                subject = view_label(p, name) if len(names) > 1 else "X"
-                raise ValueError(
-                    f"{subject} has {width} features, but {estimator} is expecting {expected} "
-                    "features as input."
-                )
+            if own is not None and has.any():
+                require_width(p, names, self.views[own].shape[1], expected, estimator)
             absent = sparse.csr_array((n, expected), dtype=np.float32)
             views.append(self.views[own] if own is not None and has.any() else absent)
             columns.append(has)
@@ -241,18 +299,38 @@ class MultiViewData:
         """Raise if no sample has some view, or all samples look the same in it."""
         for p in range(len(self.views)):
             if not self._has(p).any():
-                raise ValueError(f"{self.label(p)} is missing for all samples. Leave it out.")
+                raise ValueError(missing_message(self, p))
             if not self.tells_apart(p):
-                raise ValueError(
-                    f"{self.label(p)} is constant: every sample has the same values. "
-                    "Leave this view out."
-                )
+                raise ValueError(constant_message(self, p))
+
+
+def missing_message(data: DescribedViews, p: int) -> str:
+    """Tell that no sample has a view."""
+    return f"{data.label(p)} is missing for all samples. Leave it out."
+
+
+def constant_message(data: DescribedViews, p: int) -> str:
+    """Tell that all samples look the same in a view."""
+    return f"{data.label(p)} is constant: every sample has the same values. Leave this view out."
 
 
 def _new(*parts: Any) -> MultiViewData:
     """Container of parts that are known to be valid."""
     data: MultiViewData = object.__new__(MultiViewData)
     return data._set(*parts)
+
+
+def part_of(
+    views: Mapping[str, Any], named: bool, available: Array | None, first_row: int
+) -> MultiViewData:
+    """Container of some consecutive samples; messages count rows from the first one's."""
+    matrices, names, _, has, ids = read_input(views, available, first_row)
+    return _new(matrices, names, named, has, ids)
+
+
+def trusted_part(views: Mapping[str, Array], named: bool) -> MultiViewData:
+    """Container of some samples that are known to have finite values in every view."""
+    return _new(tuple(views.values()), tuple(views), named, None, None)
 
 
 def stacked(first: MultiViewData, second: MultiViewData) -> MultiViewData:

@@ -123,11 +123,11 @@ class TestComponents:
 def test_rows_are_not_normalised(toy, monkeypatch):
     seen = {}
 
-    def fit_assignment(embedding, n_clusters, **settings):
+    def assigned(embedding, n_clusters, **settings):
         seen.update(settings)
         return None, np.zeros(len(embedding), dtype=int)
 
-    monkeypatch.setattr("anchorview.compared.base.fit_assignment", fit_assignment)
+    monkeypatch.setattr("anchorview.compared.base.assigned", assigned)
     AMGL(3, n_init=4).fit(toy[0])
     assert seen["method"] == "kmeans"
     assert seen["normalize"] is False

@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 
 from anchorview._sklearn_compat import StrOptions
 from anchorview._typing import Array, Matrix
-from anchorview.assignment import fit_assignment
+from anchorview.assignment import assigned
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.simplex import simplex_rows
 from anchorview.linalg import (
@@ -216,7 +216,7 @@ def shared_embedding(views: Sequence[Matrix], n_components: int) -> Array:
 
 def start_members(embedding: Array, count: int, seed: int) -> Array:
     """One-hot rows of a K-means clustering of the embedding's normalised rows."""
-    _, labels = fit_assignment(
+    _, labels = assigned(
         embedding, count, method="kmeans", normalize=True, n_init=START_RESTARTS, seed=seed
     )
     return np.eye(count)[labels]

@@ -9,7 +9,7 @@ import numpy as np
 
 from anchorview._sklearn_compat import Interval, fit_context
 from anchorview._typing import Array
-from anchorview.assignment import fit_assignment
+from anchorview.assignment import assigned
 from anchorview.base import MultiViewClusterer
 from anchorview.memory import require_memory
 from anchorview.views import MultiViewData
@@ -84,7 +84,7 @@ class ComparedMethod(MultiViewClusterer):
 
     def _by_kmeans(self, embedding: Array, *, normalize: bool) -> Array:
         """Labels of an embedding's rows: least inertia of the `n_init` restarts."""
-        _, labels = fit_assignment(
+        _, labels = assigned(
             embedding,
             self.n_clusters,
             method="kmeans",

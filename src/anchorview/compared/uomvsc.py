@@ -10,7 +10,6 @@ from scipy import sparse
 
 from anchorview._sklearn_compat import Interval
 from anchorview._typing import Array, Matrix
-from anchorview.assignment import normalized_rows
 from anchorview.compared.base import Clustering, ComparedMethod
 from anchorview.compared.empties import without_empties
 from anchorview.compared.graphs import (
@@ -21,7 +20,7 @@ from anchorview.compared.graphs import (
     neighbour_graph,
     normalized_affinity,
 )
-from anchorview.linalg import polar, polar_factor
+from anchorview.linalg import normalized_rows, polar, polar_factor
 from anchorview.progress import report
 from anchorview.scaling import ranged_views
 from anchorview.views import MultiViewData
