@@ -55,7 +55,7 @@ def test() -> None:
     run("mypy")
     # The workers share the cores: threads of their own would only wait for each other.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    run("pytest", "-n", "2", "-m", "not slow")
+    run("pytest", "-n", "2", "--dist", "loadgroup", "-m", "not slow")
 
 
 JOBS = {"demo": demo, "test": test}
