@@ -33,8 +33,16 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="A .npz, .mat or .h5mu file of views, or a folder of .csv or .parquet files.",
+        help="A .npz, .mat, .h5 or .h5mu file of views, a Zarr store, or a folder of .npy, .csv or "
+        ".parquet files.",
     ),
+]
+NewFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The folder to make; it must not be there yet.")
+]
+NumberType = Annotated[
+    Literal["float32", "float64"] | None,
+    typer.Option("--dtype", help="Type of the numbers.", show_default="as they are"),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by fit --save.")]
 ModelOrData = Annotated[
@@ -50,6 +58,32 @@ Out = Annotated[Path | None, typer.Option(help=_OUT_HELP, show_default=False)]
 OutInAnyCase = Annotated[Path, typer.Option(help=_OUT_HELP)]
 Save = Annotated[
     Path | None, typer.Option(help="File to save the model to, for predict.", show_default=False)
+]
+
+Results = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for embedding.npy and labels.npy, written part by part; for dalmc.",
+        show_default=False,
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory to use, such as 2GB. Larger data that can stay on disk are read part by part, "
+        "by dalmc.",
+        show_default="half of what is free",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Dask scheduler, such as tcp://host:8786, whose workers read the files and do the "
+        "work, by dalmc.",
+        show_default=False,
+    ),
 ]
 
 # Any: typer knows no type for one number or several.

@@ -24,6 +24,14 @@ def show_views_of_data(data: "MultiViewData") -> None:
     print_table(_views_of_data(data), "Features", "Type", "Samples")
 
 
+def show_stored_views(views: Mapping[str, Any]) -> None:
+    """Print what views on disk are, by their headers."""
+    rows = (
+        (name, str(view.shape[1]), str(view.dtype), str(len(view))) for name, view in views.items()
+    )
+    print_table(rows, "Features", "Type", "Samples")
+
+
 def data_lines(data: "MultiViewData", target: Any) -> Iterator[str]:
     """Yield the lines on all views together and on the labels."""
     patterns = len(data.groups)
@@ -63,6 +71,8 @@ def model_lines(model: Any) -> Iterator[str]:
     """Yield the lines on a model from a file."""
     yield " ".join(str(model).split())
     samples = f"{len(model.labels_)} samples in clusters of {_sizes(model, model.labels_)}"
+    if not len(model.labels_):
+        samples = "labels are not in the file: the fit wrote them to others or left them on workers"
     if _is_auto(model):
         yield samples
         yield f"{_candidates(model)}; the best has {_best_setting(model)}"

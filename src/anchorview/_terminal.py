@@ -98,7 +98,7 @@ def explained() -> Iterator[None]:
         print_error(str(error) or "not enough memory")
         raise typer.Exit(OUT_OF_MEMORY) from None
     # ImportError: a file may need a package that is optional.
-    except (ValueError, TypeError, ImportError, OutputFileError) as error:
+    except (ValueError, TypeError, ImportError, ConnectionError, OutputFileError) as error:
         print_error(str(error))
         raise typer.Exit(BAD_INPUT) from None
 

@@ -1,25 +1,32 @@
 """The command ``anchorview``: cluster files of views, label new samples, look at what is there."""
 
 # Only light modules here: scikit-learn and what it brings would make ``--help`` wait for seconds.
-import csv
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from anchorview import __version__
 from anchorview import _options as options
+from anchorview._running import (
+    Outputs,
+    Samples,
+    is_large,
+    open_samples,
+    option_name,
+    read_samples,
+    run,
+    write_labels,
+)
 from anchorview._showing import (
     closing_lines,
     data_lines,
-    fit_lines,
     model_lines,
     prediction_lines,
+    show_stored_views,
     show_views_of_data,
     show_views_of_model,
 )
@@ -32,32 +39,13 @@ from anchorview._terminal import (
     progress_bar,
     watched,
 )
-from anchorview.files import replacing, require_writable
-from anchorview.methods import method_class
+from anchorview.files import require_writable
 from anchorview.progress import report
 
-if TYPE_CHECKING:
-    from anchorview.views import MultiViewData
-
-DATA_SUFFIXES = {".npz", ".mat", ".h5mu"}
-
-SAVED_METHODS = ("auto", "dalmc")
-"""Methods whose models have a file."""
+DATA_SUFFIXES = {".npz", ".mat", ".h5mu", ".h5", ".hdf5"}
 
 # Typer exports no name of its own for the base of all errors of usage.
 _UsageError: Any = typer.BadParameter.__base__
-
-
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """Views of samples, their true labels if known, and what the samples are called."""
-
-    data: "MultiViewData"
-    target: Any
-    ids: Any
-
-
-_Load = Callable[[], _Samples]
 
 
 class _Program(TyperGroup):
@@ -106,6 +94,9 @@ def fit(
     n_clusters: options.Clusters = None,
     out: options.Out = None,
     save: options.Save = None,
+    results: options.Results = None,
+    memory_limit: options.MemoryLimit = None,
+    scheduler: options.Scheduler = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
     method: options.Method = None,
     max_candidates: options.MaxCandidates = None,
@@ -126,7 +117,7 @@ def fit(
     By default settings are chosen, and without -k the number of clusters too; a setting given by
     hand makes it dalmc with one number of clusters. Settings not given are the method's own.
     Samples may lack views for auto and dalmc. Labels in the file (y, gt, labels, ...) are used for
-    scores only.
+    scores only. Data larger than memory stay on disk: by default dalmc clusters them.
     """
     by_hand = {
         "n_anchors": n_anchors,
@@ -140,11 +131,28 @@ def fit(
         "tol": tol,
     }
     settings = {name: value for name, value in by_hand.items() if value is not None}
-    chosen = method or ("dalmc" if settings else "auto")
+    with explained():
+        files = {"--out": out, "--save": save}
+        _require_distinct({**files, "--results": results, "DATA": data})
+        _require_outside(files, {"--results": results, "DATA": data})
+        in_parts = is_large(data, memory_limit) or scheduler is not None
+        chosen = method or ("dalmc" if settings or in_parts or results else "auto")
+        if memory_limit is not None and chosen != "auto":
+            _require_dalmc(chosen, "--memory-limit")
+            settings["memory_limit"] = memory_limit
+        if scheduler is not None:
+            _require_dalmc(chosen, "--scheduler")
+        if results is not None:
+            _require_dalmc(chosen, "--results")
+            if scheduler is not None:
+                raise ValueError(
+                    "--results is for files that this machine reads; results of --scheduler stay "
+                    "on the workers. Write the clusters with --out."
+                )
 
-    def load() -> _Samples:
-        _require_distinct({"--out": out, "--save": save, "DATA": data})
-        samples = _read(data, zero_rows_missing)
+    def load() -> Samples:
+        read = open_samples if in_parts else read_samples
+        samples = read(data, zero_rows_missing)
         if n_clusters is None and chosen != "auto":
             raise ValueError(_clusters_missing(samples.target))
         return samples
@@ -152,8 +160,8 @@ def fit(
     with explained():
         if method is None and settings and max_candidates is not None:
             raise ValueError(
-                f"--max-candidates is for the method auto, but {_option(min(settings))} makes it "
-                "dalmc. Leave one of them out."
+                f"--max-candidates is for the method auto, but {option_name(min(settings))} makes "
+                "it dalmc. Leave one of them out."
             )
         if chosen != "auto" and not isinstance(n_clusters, int | None):
             raise ValueError(
@@ -162,11 +170,11 @@ def fit(
             )
     if max_candidates is not None:
         settings["max_candidates"] = max_candidates
-    _run(
+    run(
         load,
-        out,
-        save,
+        Outputs(out, save, results),
         chosen,
+        scheduler,
         n_clusters=n_clusters,
         random_state=random_state,
         verbose=int(verbose),
@@ -178,14 +186,34 @@ def fit(
 def demo(out: options.OutInAnyCase = Path("digits_labels.csv")) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the program."""
 
-    def load() -> _Samples:
+    def load() -> Samples:
         from anchorview.datasets import load_digits
         from anchorview.views import MultiViewData
 
         views, y = load_digits(return_X_y=True)
-        return _Samples(MultiViewData(views), y, None)
+        return Samples(MultiViewData(views), y, None)
 
-    _run(load, out, None, "auto", n_clusters=10, random_state=0)
+    run(load, Outputs(out), "auto", n_clusters=10, random_state=0)
+
+
+@app.command()
+def convert(
+    data: options.Data,
+    folder: options.NewFolder,
+    dtype: options.NumberType = None,
+    zero_rows_missing: options.ZeroRowsMissing = False,
+) -> None:
+    """Turn data into a folder of .npy files, which can stay on disk however large they are."""
+    with explained():
+        with progress_bar(shown=watched()):
+            report("reading", 0, 1)
+            from anchorview.datasets import convert as write_folder
+            from anchorview.datasets import open_views
+
+            write_folder(data, folder, zero_rows_missing=zero_rows_missing, dtype=dtype)
+        views = open_views(folder).views
+    show_stored_views(views)
+    print_lines([f"Folder {printable(folder)} written"])
 
 
 @app.command()
@@ -208,10 +236,15 @@ def predict(
             fitted = load_model(model)
             if not hasattr(fitted, "predict"):
                 raise ValueError(f"{model} is of an ablation, which cannot label new samples.")
-            samples = _read(data, zero_rows_missing)
+            in_parts = is_large(data, None) and not hasattr(fitted, "predict_with_confidence")
+            samples = (
+                open_samples(data, zero_rows_missing)
+                if in_parts
+                else read_samples(data, zero_rows_missing)
+            )
             labels, confidence = _predicted(fitted, samples.data)
         if out is not None:
-            _write_labels(labels, confidence, samples.ids, out)
+            write_labels(labels, confidence, samples.ids, out)
     scores = {} if samples.target is None else clustering_scores(samples.target, labels)
     print_lines([*prediction_lines(fitted, labels, confidence), *closing_lines(scores, out)])
 
@@ -220,8 +253,12 @@ def predict(
 def info(path: options.ModelOrData, zero_rows_missing: options.ZeroRowsMissing = False) -> None:
     """Tell what a file of views or a saved model holds."""
     with explained():
-        if path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
-            samples = _read(path, zero_rows_missing)
+        if is_large(path, None):
+            from anchorview.datasets import open_views
+
+            show_stored_views(open_views(path).views)
+        elif path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
+            samples = read_samples(path, zero_rows_missing)
             show_views_of_data(samples.data)
             print_lines(data_lines(samples.data, samples.target))
         else:
@@ -242,13 +279,21 @@ def _require_distinct(files: Mapping[str, Path | None]) -> None:
                 raise ValueError(f"{other} and {option} are the same file, {path}. Give two names.")
 
 
-def _read(path: Path, zero_rows_missing: bool) -> _Samples:
-    from anchorview.datasets import read_views
-    from anchorview.views import MultiViewData
+def _require_outside(files: Mapping[str, Path | None], folders: Mapping[str, Path | None]) -> None:
+    """Raise if a file is to be written into a folder where it would replace or disturb others."""
+    for option, path in files.items():
+        for other, folder in folders.items():
+            if (
+                path is not None
+                and folder is not None
+                and path.resolve().parent == folder.resolve()
+            ):
+                raise ValueError(f"{option} is in the folder of {other}, {folder}. Give another.")
 
-    file = read_views(path, zero_rows_missing=zero_rows_missing)
-    data = MultiViewData(file.views, available=file.available)
-    return _Samples(data, file.target, file.sample_ids)
+
+def _require_dalmc(method: str, option: str) -> None:
+    if method != "dalmc":
+        raise ValueError(f"{option} is for --method dalmc, not {method}.")
 
 
 def _clusters_missing(target: Any) -> str:
@@ -258,96 +303,13 @@ def _clusters_missing(target: Any) -> str:
         known = f" The labels in the file have {example} classes, but are used for scores only."
     return (
         f"-k is missing: pass the number of clusters, for example -k {example}.{known} Only "
-        "--method auto, the default without settings, can choose the number."
+        "--method auto, the default without settings for data that fit into memory, can choose "
+        "the number."
     )
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _predicted(model: Any, data: "MultiViewData") -> tuple[Any, Any]:
+def _predicted(model: Any, data: Any) -> tuple[Any, Any]:
     """Clusters of samples and, if the model can tell, the confidence in each."""
     if hasattr(model, "predict_with_confidence"):
         return model.predict_with_confidence(data)
     return model.predict(data), None
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    model: Any
-    seconds: float
-    ids: Any
-    scores: dict[str, float]
-    """Empty if there are no labels to score against."""
-
-
-def _run(load: _Load, out: Path | None, save: Path | None, method: str, **settings: Any) -> None:
-    """Load, cluster, write labels and model, then show what came out."""
-    with explained():
-        if save is not None and method not in SAVED_METHODS:
-            raise ValueError(
-                f"--save: models of {method} cannot be saved, only those of "
-                f"{' and '.join(SAVED_METHODS)}."
-            )
-        for path in (out, save):
-            if path is not None:
-                require_writable(path)
-        # The bar and the lines that the estimator prints would disturb each other.
-        with progress_bar(shown=watched() and not settings.get("verbose")):
-            outcome = _cluster(load, method, settings)
-        if out is not None:
-            confidence = getattr(outcome.model, "confidence_", None)
-            _write_labels(outcome.model.labels_, confidence, outcome.ids, out)
-        if save is not None:
-            outcome.model.save(save)
-    _show(outcome, out, save)
-
-
-def _cluster(load: _Load, method: str, settings: Mapping[str, Any]) -> _Outcome:
-    report("reading", 0, 1)
-    from anchorview.metrics import clustering_scores
-
-    estimator = _estimator(method, settings)
-    samples = load()
-    clock = perf_counter()
-    model = estimator.fit(samples.data)
-    seconds = perf_counter() - clock
-    scores = {} if samples.target is None else clustering_scores(samples.target, model.labels_)
-    return _Outcome(model, seconds, samples.ids, scores)
-
-
-def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
-    cls = method_class(method)
-    known = cls().get_params()
-    for name in settings:
-        if name not in known:
-            raise ValueError(
-                f"{_option(name)} is not a setting of {method}; {cls.__name__} in Python has "
-                f"{', '.join(sorted(known))}."
-            )
-    return cls(**settings)
-
-
-def _write_labels(labels: Any, confidence: Any, ids: Any, out: Path) -> None:
-    columns = {
-        "sample": range(len(labels)) if ids is None else ids.tolist(),
-        "cluster": labels.tolist(),
-    }
-    if confidence is not None:
-        columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
-    with replacing(out) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-
-
-def _show(outcome: _Outcome, out: Path | None, save: Path | None) -> None:
-    show_views_of_model(outcome.model)
-    print_lines(
-        [
-            *fit_lines(outcome.model, outcome.seconds),
-            *closing_lines(outcome.scores, out),
-            *([] if save is None else [f"Model saved to {printable(save)}"]),
-        ]
-    )
