@@ -309,7 +309,8 @@ def test_many_rows_in_any_order(tmp_path, monkeypatch):
     for name in "ab":
         view = found.views[name].dropna()
         assert len(view) == 240
-        np.testing.assert_allclose(view, whole.loc[view.index], rtol=1e-14)
+        # The last digits of numbers in text depend on the version of pandas.
+        np.testing.assert_allclose(view, whole.loc[view.index], rtol=1e-11)
 
 
 def test_csv_column_that_is_whole_at_first(tmp_path, monkeypatch):
@@ -344,7 +345,8 @@ def test_parquet_keeps_its_types(tmp_path):
         ({"a_parquet": pd.DataFrame({"id": ["a", None], "x": [1.0, 2]})}, "row 2 has no sample id"),
         ({"a_csv": "1,2\n3,4\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "id\na\nb\n"}, "a.csv: 2 samples and 0 columns after the id"),
-        ({"a_csv": "id,x\na,1\nb,2\nc,2,3\n"}, "a.csv: cannot be read as .csv"),
+        ({"a_csv": "id,x\na,1\nb,2\nc,2,3\n"}, "a.csv: row 3 has more fields than the header"),
+        ({"a_csv": "id,x\na,1\nb,2\nc,2,3,4\n"}, "a.csv: "),
         ({"a_csv": "id,x\na,1\n", "y_csv": "id,k\nb,1\n"}, "y.csv has no class for the sample 'a'"),
         ({"y_csv": "id,k\nb,1\n"}, "no views inside"),
     ],

@@ -206,9 +206,21 @@ def parts(path: Path, n_rows: int) -> Iterator[NDArray[Any]]:
     if path.suffix.lower() != ".csv":
         yield from parquet_view(path).batches()
         return
-    with _parsing(path), _read_csv(path, chunksize=n_rows) as reader:
+    header = _csv_header(path)
+    # Some versions of pandas drop the fields that are too many from the first row of a chunk. With
+    # a name of their own they are seen.
+    how = {"names": [*range(len(header)), "too many"], "header": None, "skiprows": 1}
+    done = 0
+    with _parsing(path), _read_csv(path, chunksize=n_rows, **how) as reader:
         while (table := _strictly(next, reader, None)) is not None:
-            yield _numbers(path, table.iloc[:, 1:])
+            longer = np.flatnonzero(table.pop("too many").notna())
+            if len(longer):
+                raise DataFileError(
+                    f"{path.name}: row {done + longer[0] + 1} has more fields than the header. "
+                    "Correct it."
+                )
+            done += len(table)
+            yield _numbers(path, table.set_axis(header, axis=1).iloc[:, 1:])
 
 
 def _csv(path: Path, text: bool) -> pd.DataFrame:

@@ -157,7 +157,8 @@ def _union(labels: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index
             )
     ids: pd.Index[Any] = frames[0].index
     for frame in frames[1:]:
-        ids = ids.append(frame.index[~frame.index.isin(ids)])
+        others = frame.index[~frame.index.isin(ids)]
+        ids = ids.append(others) if len(others) else ids
     return ids
 
 
