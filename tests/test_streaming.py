@@ -637,3 +637,13 @@ def test_progress_counts_the_rows_of_every_pass(many_parts, store, scaling):
     stages = list(dict.fromkeys(name for name, _, _ in reports))
     assert [name for name in stages if name in passes] == passes
     assert stages.index("embedding") < stages.index("assigning") < stages.index("labelling")
+
+
+def test_small_numbers_are_counted_as_what_they_become(store):
+    """Work on one-byte numbers is in float32."""
+    stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
+    rows = {
+        name: streaming.StreamedViews({name: stored[name]}, True, None, None, 2e6).part_rows
+        for name in "ab"
+    }
+    assert rows["a"] == rows["b"] < N

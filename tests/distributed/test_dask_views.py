@@ -15,7 +15,7 @@ from dask_problems import K, distance, in_dask, make_views, stored, with_missing
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC
+from anchorview import DALMC, AutoDALMC
 from anchorview.datasets import ViewFile
 from anchorview.distributed import DaskViews, dask_views
 from anchorview.distributed._chunks import part_bounds
@@ -472,3 +472,44 @@ def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.array", None)
     with pytest.raises(MissingPackageError, match=r'need dask: pip install "anchorview\[dask\]"'):
         import anchorview.distributed  # noqa: F401
+
+
+# What the estimator does alike wherever the views are
+
+
+def test_a_place_for_results_is_refused_before_a_block_is_read(views, tmp_path):
+    def unreadable(block):
+        raise AssertionError("read")
+
+    X = [da.from_array(views["a"], chunks=(400, -1)).map_blocks(unreadable, dtype=np.float64)]
+    out = tmp_path / "results"
+    with pytest.raises(ValueError, match="results of views in Dask are dask arrays"):
+        DALMC(K).fit(X, out=out)
+    assert not out.exists()
+
+
+def test_limit_that_is_none_is_refused(views):
+    with pytest.raises(ValueError, match="memory_limit='much'"):
+        fit(in_dask(views, 400), memory_limit="much")
+
+
+def test_names_of_features_are_learned_and_checked(views):
+    frame = pd.DataFrame(views["a"]).add_prefix("f")
+    X = dd.from_pandas(frame, npartitions=3)
+    model = fit(X)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[X.columns[::-1]])
+
+
+def test_other_estimators_take_views_in_dask_into_memory(views, monkeypatch):
+    few = {name: view[:200] for name, view in views.items()}
+    settings = {"max_candidates": 2, "random_state": 0}
+    expected = AutoDALMC(K, **settings).fit(few).labels_
+    arrays = in_dask(few, 50)
+    tables = {name: dd.from_pandas(table, npartitions=2) for name, table in frames(few).items()}
+    for X in (arrays, tables):
+        assert (AutoDALMC(K, **settings).fit(X).labels_ == expected).all()
+    monkeypatch.setattr("anchorview.memory.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match="Use DALMC"):
+        AutoDALMC(K, **settings).fit(arrays)
