@@ -18,7 +18,7 @@ from anchorview.base import EmbeddingClusterer
 from anchorview.compression import SmallProblem, pose_problem
 from anchorview.embedding import Embedder
 from anchorview.growing import GROWING_SCALINGS, GrowingData
-from anchorview.large import in_parts, source_of
+from anchorview.large import source_of
 from anchorview.passes import Carrier, pose_problem_in_passes
 from anchorview.planning import Plan, Route, plan, plan_of_passes
 from anchorview.scaling import SCALINGS, fit_scalings
@@ -268,9 +268,7 @@ class DALMC(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        source = source_of(X, self.memory_limit)
-        if source is None and out is not None:
-            source = in_parts(MultiViewData(X), self.memory_limit)
+        source = source_of(X, self.memory_limit, always=out is not None)
         if source is not None and not self._wants_whole(source):
             return self._fit_in_passes(X, source, out)
         if out is not None:
@@ -426,12 +424,10 @@ class DALMC(EmbeddingClusterer):
 
     def _carry(self, X: Any, assignment: Assignment | None, out: _Path) -> Any:
         """Embeddings of samples in any form, or their labels by an assignment."""
-        source = source_of(X, self.memory_limit)
-        if source is None and out is None:
+        source = source_of(X, self.memory_limit, always=out is not None)
+        if source is None:
             embedding = self._embedder(self._validate(X, reset=False))
             return embedding if assignment is None else assignment(embedding)
-        if source is None:
-            source = in_parts(MultiViewData(X), self.memory_limit)
         self._check_features(X, source, reset=False)
         names, widths = self.view_names_in_, self.n_features_per_view_
         carrier = Carrier(names, widths, type(self).__name__, self._embedder, assignment)

@@ -13,7 +13,9 @@ from anchorview.validation import aligned_matrices
 from anchorview.views import MultiViewData
 
 
-def source_of(X: Any, memory_limit: float | str | None = None) -> RowSource | None:
+def source_of(
+    X: Any, memory_limit: float | str | None = None, *, always: bool = False
+) -> RowSource | None:
     """Source of the samples if some view is on disk or in Dask, else None.
 
     Parameters
@@ -21,7 +23,16 @@ def source_of(X: Any, memory_limit: float | str | None = None) -> RowSource | No
     X : views in any form that estimators take
     memory_limit : float, str or None
         Bytes that may be used.
+    always : bool
+        Whether samples in memory get a source too, since their results are not to be.
     """
+    source = _source_of(X, memory_limit)
+    if source is None and always:
+        return _of_memory(MultiViewData(X), memory_limit)
+    return source
+
+
+def _source_of(X: Any, memory_limit: float | str | None) -> RowSource | None:
     from anchorview.datasets import ViewFile
 
     if isinstance(X, RowSource):
@@ -51,8 +62,7 @@ def source_of(X: Any, memory_limit: float | str | None = None) -> RowSource | No
     )
 
 
-def in_parts(data: MultiViewData, memory_limit: float | str | None) -> RowSource:
-    """Source of samples that are in memory, whose results need not be."""
+def _of_memory(data: MultiViewData, memory_limit: float | str | None) -> RowSource:
     views: dict[str, Any] = dict(zip(data.names, data.views, strict=True))
     if data.available is not None:
         absent = np.flatnonzero(~data.available.any(axis=0))

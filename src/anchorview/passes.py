@@ -103,7 +103,7 @@ def pose_problem_in_passes(source: RowSource, method: str, *, unit_norm: bool) -
     sight, summaries = source.reduce(work, _Sums.merged, "compressing")
     if sight is not None:
         _heed(sight, source)
-    # In the order that groups in memory have, though it changes no more than rounding.
+    # In an order of its own, whichever part met a pattern first.
     groups = [summaries[views] for views in sorted(summaries, key=lambda v: (-len(v), v))]
     return small_problem(source, groups, scalings, unit_norm=unit_norm, dtype=source.dtype)
 
