@@ -85,6 +85,32 @@ def test_columns_with_a_large_mean_keep_their_digits():
     np.testing.assert_allclose(scaling.deviation, X.std(axis=0), rtol=1e-7)
 
 
+def single_columns():
+    """Columns in single precision that plain sums would lose, by what is special about them."""
+    noise = np.random.default_rng(0).standard_normal((5000, 8))
+    columns = {
+        "plain": noise[:, 0],
+        "large mean": 1e4 + noise[:, 1],
+        "tiny": 1e-28 * noise[:, 2],
+        "huge": 1e28 * noise[:, 3],
+        "outlier first": np.where(np.arange(5000) == 0, 1e6, noise[:, 4]),
+        "sorted": np.sort(noise[:, 5]) + 100,
+        "rare": np.where(np.arange(5000) == 4321, 1.0, 0.0),
+        "constant": np.full(5000, 0.1),
+    }
+    return {name: column.astype(np.float32)[:, None] for name, column in columns.items()}
+
+
+@pytest.mark.parametrize("name", single_columns())
+@pytest.mark.parametrize("block_rows", [700, None])
+def test_moments_in_single_precision_keep_their_digits(name, block_rows):
+    column = single_columns()[name]
+    found = scaling.view_moments(MultiViewData(column), "zscore", block_rows)[0]
+    exact = column.astype(np.float64)
+    assert found.mean == pytest.approx(exact.mean(), rel=1e-7, abs=2e-6 * exact.std())
+    assert found.squares == pytest.approx(len(exact) * exact.var(), rel=2e-5, abs=0)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.float32, bool])
 def test_small_types_are_scaled_in_single_precision(dtype):
     rng = np.random.default_rng(0)

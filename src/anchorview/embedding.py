@@ -1,12 +1,13 @@
 """From samples to rows of the anchor graph, through the trace of the optimisation."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from anchorview._typing import Array
 from anchorview.blocks import for_blocks
-from anchorview.scaling import ViewScaling, scaled_block, sparse_block
+from anchorview.scaling import ViewScaling, embedded_block, scaled_block, sparse_block
 from anchorview.trace import Trace
 from anchorview.views import CACHED_BLOCK, LARGEST_BLOCK, MultiViewData, RowBlock, dense_rows
 
@@ -39,17 +40,21 @@ class Embedder:
             self._maps[views] = self.trace.maps(views)
         return self._maps[views]
 
+    def _maps_by_view(self, views: tuple[int, ...], dtype: "np.dtype[Any]") -> list[Array]:
+        widths = [self.trace.start.to_graph[p].shape[0] for p in views]
+        return np.split(self.maps(views).astype(dtype), np.cumsum(widths)[:-1])
+
     def __call__(self, data: MultiViewData, block_rows: int | None = None) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
         embedding = np.empty((len(data), self.trace.n_anchors), dtype=data.dtype)
         maps = {
-            g: self.maps(group.views).astype(data.dtype)
+            g: self._maps_by_view(group.views, data.dtype)
             for g, group in enumerate(data.groups)
             if group.size >= ROWS_FOR_A_MAP or len(group.views) == len(data.views)
         }
 
         def work(block: RowBlock) -> None:
-            embedding[block.rows] = scaled_block(data, self.scalings, block) @ maps[block.group]
+            embedding[block.rows] = embedded_block(data, self.scalings, block, maps[block.group])
 
         blocks = list(data.blocks(block_rows))
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")

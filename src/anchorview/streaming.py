@@ -28,7 +28,7 @@ from anchorview.stored import StoredView, open_npy
 from anchorview.validation import availability, common_length
 from anchorview.views import MultiViewData, part_of, trusted_part, working_precision
 
-PART = 16 * 2**20
+PART = 32 * 2**20
 """Bytes of a part, if memory allows it: much less than memory, much more than a seek costs."""
 
 PRODUCTS_PER_PART = 4
