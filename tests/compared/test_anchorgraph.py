@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
 
 from anchorview import MultiViewData
+from anchorview.compared import FPMVSCAG, SMVSC
 from anchorview.compared.anchorgraph import (
     LEAST_RESIDUAL,
     AnchorGraph,
@@ -12,6 +14,7 @@ from anchorview.compared.anchorgraph import (
     start_members,
 )
 from anchorview.compared.simplex import simplex_rows
+from anchorview.linalg import normalized_rows
 from anchorview.scaling import standardized_views
 
 SHAPES = {
@@ -259,3 +262,18 @@ class TestStart:
         assert set(np.unique(members)) == {0, 1}
         np.testing.assert_array_equal(members.sum(axis=1), 1)
         assert (members.sum(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("method", [SMVSC, FPMVSCAG])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_labels_are_kmeans_on_what_the_class_says(method, normalize):
+    class Told(method):
+        normalize_embedding = normalize
+
+    rng = np.random.default_rng(2)
+    views = [rng.standard_normal((80, 5)), rng.standard_normal((80, 4))]
+    model = Told(5, n_init=20, random_state=0).fit(views)
+    points = normalized_rows(model.embedding_) if normalize else model.embedding_
+    expected = KMeans(5, n_init=20, random_state=0).fit(points).inertia_
+    centres = np.array([points[model.labels_ == k].mean(axis=0) for k in range(5)])
+    assert np.sum((points - centres[model.labels_]) ** 2) == pytest.approx(expected, rel=0.01)

@@ -158,6 +158,8 @@ class AMGL(ComparedMethod):
     True
     """
 
+    normalize_embedding: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ComparedMethod._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -195,7 +197,7 @@ class AMGL(ComparedMethod):
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )
-        labels = self._by_kmeans(F, normalize=False)
+        labels = self._by_kmeans(F, normalize=self.normalize_embedding)
         return Clustering(labels, alpha / alpha.sum(), np.array(objective), F)
 
     def _memory_needed(self, data: MultiViewData) -> float:

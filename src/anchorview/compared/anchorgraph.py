@@ -264,7 +264,7 @@ class AnchorGraphMethod(ComparedMethod):
         self._keep(state)
         self.graph_ = state.graph
         embedding = left_singular_vectors(state.graph)
-        labels = self._by_kmeans(embedding, normalize=True)
+        labels = self._by_kmeans(embedding, normalize=bool(self.normalize_embedding))
         return Clustering(labels, state.weights, objective, embedding)
 
     def _keep(self, state: AnchorGraph) -> None:

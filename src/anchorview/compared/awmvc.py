@@ -184,6 +184,8 @@ class AWMVC(ComparedMethod):
     (60, 3)
     """
 
+    normalize_embedding: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ComparedMethod._parameter_constraints,
         "n_dimensions": [Interval(Integral, 1, None, closed="left")],
@@ -249,7 +251,7 @@ class AWMVC(ComparedMethod):
         self.alignment_weights_ = solution.alignment_weights
         R = np.hstack(problem.views)
         embedding = _of_samples(data, scalings, R, solution.consensus)
-        labels = self._by_kmeans(embedding, normalize=True)
+        labels = self._by_kmeans(embedding, normalize=self.normalize_embedding)
         return Clustering(labels, np.full(n_views, 1 / n_views), solution.objective, embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:

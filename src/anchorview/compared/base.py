@@ -31,6 +31,10 @@ class Clustering:
 class ComparedMethod(MultiViewClusterer):
     """Base of the compared methods: a subclass clusters complete data in `_cluster`."""
 
+    normalize_embedding: ClassVar[bool | None] = None
+    """Whether rows of `embedding_` are scaled to length 1 for the K-means that gives the labels;
+    None if the labels are not those of K-means on it."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],

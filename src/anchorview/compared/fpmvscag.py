@@ -122,6 +122,8 @@ class FPMVSCAG(AnchorGraphMethod):
     20
     """
 
+    normalize_embedding: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AnchorGraphMethod._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -127,6 +127,8 @@ class SMVSC(AnchorGraphMethod):
     (200, 3)
     """
 
+    normalize_embedding: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AnchorGraphMethod._parameter_constraints,
         "n_anchors": [Interval(Integral, 1, None, closed="left"), None],

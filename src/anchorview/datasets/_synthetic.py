@@ -86,22 +86,27 @@ def make_multiview(
     for i in range(n_noise_views):
         views[f"noise_{i}"] = rng.standard_normal((n_samples, n_features[-1]))
 
-    _remove_rows(list(views.values()), len(n_features), missing, rng)
+    available = random_availability(n_samples, len(views), missing, rng, among=len(n_features))
+    for i, view in enumerate(views.values()):
+        view[~available[:, i]] = np.nan
     return views, y
 
 
-def _remove_rows(
-    views: list[NDArray[np.float64]], n_informative: int, missing: float, rng: RandomState
-) -> None:
-    """Set a share of all rows to NaN in place, but for one informative row of each sample."""
-    n_samples, n_views = len(views[0]), len(views)
+def random_availability(
+    n_samples: int, n_views: int, missing: float, rng: RandomState, among: int
+) -> NDArray[np.bool_]:
+    """Which views each sample has when a share of all entries is removed at random.
+
+    Every sample keeps at least one of the first `among` views, so the share removed is the nearest
+    possible.
+    """
     removable = np.ones((n_samples, n_views), dtype=bool)
-    removable[np.arange(n_samples), rng.randint(n_informative, size=n_samples)] = False
+    removable[np.arange(n_samples), rng.randint(among, size=n_samples)] = False
     candidates = np.flatnonzero(removable)
     n_removed = min(round(missing * removable.size), len(candidates))
-    samples, of_views = np.divmod(rng.permutation(candidates)[:n_removed], n_views)
-    for i, view in enumerate(views):
-        view[samples[of_views == i]] = np.nan
+    available = np.ones((n_samples, n_views), dtype=bool)
+    available.flat[rng.permutation(candidates)[:n_removed]] = False
+    return available
 
 
 def _check_number(name: str, value: object, kind: type, low: float, below: float) -> None:
