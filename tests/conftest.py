@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from browsing import chromium, open_page  # noqa: F401
+
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 

@@ -1,0 +1,21 @@
+"""Report pages: one HTML file each, with everything in it, that needs no network."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anchorview.report.fit import write_fit_report
+
+__all__ = ["write_fit_report"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used, like the names of the package itself.
+    if name in __all__:
+        from anchorview.report import fit
+
+        return getattr(fit, name)
+    raise AttributeError(f"module 'anchorview.report' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
