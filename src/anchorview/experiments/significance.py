@@ -1,0 +1,160 @@
+"""Whether differences between methods are more than chance, on one data set and over all."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+Name = TypeVar("Name", bound=Hashable)
+
+LEVEL = 0.05
+"""Differences whose corrected p-value is below are significant."""
+
+ENOUGH_DATA_SETS = 5
+"""Number of data sets from which tests over them are made."""
+
+
+def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
+    """Columns that are not significantly different from the one with the highest mean.
+
+    Each is compared with the best by the two-sided Mann-Whitney U test of the scores of the runs;
+    p-values are corrected by Holm's method. Columns of a single run are not tested.
+
+    Parameters
+    ----------
+    runs : mapping of name to sequence of float
+        Scores of the runs of each column; columns without any are left out.
+
+    Returns
+    -------
+    set of name
+        Without the best column itself.
+
+    Examples
+    --------
+    >>> sorted(like_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)}))
+    ['b']
+    >>> sorted(like_best({"a": (0.9,) * 20, "b": (0.9,) * 20, "c": (0.1,) * 20}))
+    ['b']
+    """
+    ran = {name: np.asarray(scores) for name, scores in runs.items() if len(scores)}
+    if not ran:
+        return set()
+    best = max(ran, key=lambda name: float(ran[name].mean()))
+    others = [name for name in ran if name != best and min(len(ran[name]), len(ran[best])) > 1]
+    p_values = holm([_mann_whitney(ran[best], ran[name]) for name in others])
+    return {name for name, p in zip(others, p_values, strict=True) if p >= LEVEL}
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Correct p-values for their number by Holm's step-down method.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    result = np.empty_like(p)
+    result[order] = np.minimum(corrected, 1)
+    return result
+
+
+@dataclass(frozen=True)
+class Overall:
+    """How columns compare over all data sets.
+
+    Attributes
+    ----------
+    ranks : mapping of str to float
+        Mean rank of each column; 1 is best.
+    friedman : float or None
+        p-value of the Friedman test that all columns are alike; None if there are too few data
+        sets or columns for it.
+    wilcoxon : mapping of str to float
+        p-values of the Wilcoxon signed-rank tests of the reference against each other column,
+        corrected by Holm's method; none if there are too few data sets.
+    least_wilcoxon : float
+        The smallest of these that so many data sets and columns allow, where the reference is
+        better on all or worse on all; 1 if there are none.
+    """
+
+    ranks: Mapping[str, float]
+    friedman: float | None
+    wilcoxon: Mapping[str, float]
+    least_wilcoxon: float = 1.0
+
+
+def overall(scores: pd.DataFrame, reference: str) -> Overall:
+    """Compare columns over data sets.
+
+    Parameters
+    ----------
+    scores : pandas.DataFrame
+        A row for each data set and a column for each method; higher is better; NaN, for a method
+        that could not be run, ranks last.
+    reference : str
+        The column that is tested against each other one.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame({"a": [0.9, 0.8], "b": [0.7, np.nan], "c": [0.7, 0.9]})
+    >>> overall(scores, "a").ranks
+    {'a': 1.5, 'b': 2.75, 'c': 1.75}
+    """
+    ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
+    enough = len(scores) >= ENOUGH_DATA_SETS
+    means = {name: float(ranks[name].mean()) for name in scores.columns}
+    differences = _differences(scores, reference) if reference in scores else {}
+    return Overall(
+        ranks=means,
+        friedman=_friedman(ranks) if enough and len(scores.columns) > 2 else None,
+        wilcoxon=_wilcoxon(differences),
+        least_wilcoxon=_least_wilcoxon(differences),
+    )
+
+
+def _mann_whitney(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """p-value of the two-sided test, with an answer for runs that are all the same too."""
+    if np.ptp(a) == 0 and np.ptp(b) == 0:
+        return float(a[0] == b[0])
+    return float(stats.mannwhitneyu(a, b, alternative="two-sided").pvalue)
+
+
+def _friedman(ranks: pd.DataFrame) -> float:
+    if (ranks.nunique(axis="columns") == 1).all():  # The statistic would be 0 / 0.
+        return 1.0
+    return float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
+
+
+def _differences(scores: pd.DataFrame, reference: str) -> dict[str, NDArray[np.float64]]:
+    """How much better the reference is than each column that enough data sets have with it."""
+    found = {
+        name: (scores[reference] - scores[name]).dropna().to_numpy()
+        for name in scores.columns.drop(reference)
+    }
+    return {name: each for name, each in found.items() if len(each) >= ENOUGH_DATA_SETS}
+
+
+def _wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+    """Corrected p-values."""
+    p_values = [
+        # The statistic of zeros only would be 0 / 0.
+        float(stats.wilcoxon(each).pvalue) if each.any() else 1.0
+        for each in differences.values()
+    ]
+    return dict(zip(differences, holm(p_values).tolist(), strict=True))
+
+
+def _least_wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> float:
+    """Corrected p-value of the most differences that there are, if all had the same sign."""
+    if not differences:
+        return 1.0
+    most = max(len(each) for each in differences.values())
+    return float(min(1.0, len(differences) * 2.0 * 0.5**most))
