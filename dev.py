@@ -43,7 +43,7 @@ def set_up(extra: str) -> None:
 
 def demo() -> None:
     """Cluster the embedded digits: the main job."""
-    set_up("hdf5")
+    set_up("report")
     run("anchorview", "demo")
 
 

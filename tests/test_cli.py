@@ -22,6 +22,12 @@ posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and term
 
 MAIN = "from anchorview.cli import main; main()"
 
+# What runs in the background may have been told to ignore Ctrl-C, and so would its processes.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
 QUICK = ("-k", 3, "--max-candidates", 4)
 """Options of a fit whose method and result do not matter."""
 
@@ -456,8 +462,7 @@ def wait(*args, **kwargs):
     time.sleep(60)
 
 {module}.{name} = wait
-# A test run in the background may have been started with interrupts ignored.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+{INTERRUPTIBLE}
 {MAIN}
 """
     out.write_text("before")

@@ -11,7 +11,15 @@ import pytest
 
 from anchorview import DALMC, load, make_multiview, open_views
 from anchorview.progress import listening, report
-from test_cli import command, error_of, posix, read_confident_labels, read_labels, run
+from test_cli import (
+    INTERRUPTIBLE,
+    command,
+    error_of,
+    posix,
+    read_confident_labels,
+    read_labels,
+    run,
+)
 
 N = 2000
 LIMIT = ("--memory-limit", "400kB")
@@ -145,7 +153,7 @@ def test_ctrl_c_leaves_the_previous_results(folder, tmp_path):
     fit = ("fit", folder, "-k", 4, *LIMIT, "--results", results)
     assert run(*fit).exit_code == 0
     before = {path.name: path.read_bytes() for path in results.iterdir()}
-    script = (
+    script = INTERRUPTIBLE + (
         "import time, anchorview.streaming as s; from anchorview.cli import main\n"
         "read = s.StreamedViews._passing_part\n"
         "def slowly(self, rows): print('.', flush=True); time.sleep(0.2); return read(self, rows)\n"

@@ -59,6 +59,11 @@ OutInAnyCase = Annotated[Path, typer.Option(help=_OUT_HELP)]
 Save = Annotated[
     Path | None, typer.Option(help="File to save the model to, for predict.", show_default=False)
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(help="HTML file to write a report of the fit to.", show_default=False),
+]
+ReportInAnyCase = Annotated[Path, typer.Option("--report", help="HTML file to write a report to.")]
 
 Results = Annotated[
     Path | None,

@@ -2,6 +2,8 @@
 
 # Only light modules here, as for the commands themselves.
 import csv
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ class Samples:
     """A container in memory, or views that stay on disk or on workers."""
     target: Any
     ids: Any
+    name: str
+    """What the data are called."""
 
 
 Load = Callable[[], Samples]
@@ -42,7 +46,7 @@ def read_samples(path: Path, zero_rows_missing: bool) -> Samples:
 
     file = read_views(path, zero_rows_missing=zero_rows_missing)
     data = MultiViewData(file.views, available=file.available)
-    return Samples(data, file.target, file.sample_ids)
+    return Samples(data, file.target, file.sample_ids, path.name)
 
 
 def is_large(path: Path, memory_limit: str | None) -> bool:
@@ -71,7 +75,7 @@ def open_samples(path: Path, zero_rows_missing: bool) -> Samples:
     for view in views:
         if ids is None and hasattr(view, "all_ids"):
             ids = view.all_ids()
-    return Samples(file, file.target, ids)
+    return Samples(file, file.target, ids, path.name)
 
 
 def option_name(name: str) -> str:
@@ -84,6 +88,7 @@ class Outputs:
 
     labels: Path | None = None
     model: Path | None = None
+    report: Path | None = None
     results: Path | None = None
 
 
@@ -92,7 +97,7 @@ class Outcome:
     model: Any
     labels: Any
     seconds: float
-    ids: Any
+    samples: Samples
     scores: dict[str, float]
     """Empty if there are no labels to score against."""
 
@@ -107,17 +112,32 @@ def run(
                 f"--save: models of {method} cannot be saved, only those of "
                 f"{' and '.join(SAVED_METHODS)}."
             )
-        for path in (outputs.labels, outputs.model):
+        for path in (outputs.labels, outputs.model, outputs.report):
             if path is not None:
                 require_writable(path)
+        if outputs.report is not None:
+            # What it needs and is not installed is better known before the fit.
+            from anchorview._stored_formats import package
+
+            for needed in ("bokeh", "jinja2"):
+                package(needed, "Reports", "report")
+            if scheduler is not None:
+                raise ValueError(
+                    "--report needs the embedding here, and results of --scheduler stay on the "
+                    "workers. Leave one of them out."
+                )
         # The bar and the lines that the estimator prints would disturb each other.
         with progress_bar(shown=watched() and not settings.get("verbose")), _workers(scheduler):
             outcome = _cluster(load, method, settings, outputs, scheduler is not None)
         if outputs.labels is not None:
             confidence = getattr(outcome.model, "confidence_", None)
-            write_labels(outcome.labels, confidence, outcome.ids, outputs.labels)
+            write_labels(outcome.labels, confidence, outcome.samples.ids, outputs.labels)
         if outputs.model is not None:
             outcome.model.save(outputs.model)
+        if outputs.report is not None:
+            with progress_bar(shown=watched()):
+                report("drawing", 0, 1)
+                _write_report(outcome, outputs.report)
     _show(outcome, outputs)
 
 
@@ -156,7 +176,7 @@ def _cluster(
     wanted = outputs.labels is not None or samples.target is not None
     labels: Any = np.asarray(model.labels_) if wanted else None
     scores = {} if samples.target is None else clustering_scores(samples.target, labels)
-    return Outcome(model, labels, seconds, samples.ids, scores)
+    return Outcome(model, labels, seconds, samples, scores)
 
 
 def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
@@ -184,6 +204,25 @@ def write_labels(labels: Any, confidence: Any, ids: Any, out: Path) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
+def _write_report(outcome: Outcome, path: Path) -> None:
+    from anchorview.report import write_fit_report
+    from anchorview.views import MultiViewData
+
+    samples = outcome.samples
+    write_fit_report(
+        path,
+        outcome.model,
+        # Views that are too large for memory are left where they are.
+        samples.data if isinstance(samples.data, MultiViewData) else None,
+        target=samples.target,
+        sample_ids=samples.ids,
+        call=shlex.join(["anchorview", *sys.argv[1:]]),
+        scores=outcome.scores or None,
+        seconds=outcome.seconds,
+        name=samples.name,
+    )
+
+
 def _show(outcome: Outcome, outputs: Outputs) -> None:
     show_views_of_model(outcome.model)
     lines = [
@@ -192,4 +231,6 @@ def _show(outcome: Outcome, outputs: Outputs) -> None:
     ]
     if outputs.model is not None:
         lines.append(f"Model saved to {printable(outputs.model)}")
+    if outputs.report is not None:
+        lines.append(f"Report written to {printable(outputs.report)}")
     print_lines(lines)

@@ -30,8 +30,13 @@ BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
 
 def print_table(rows: Iterable[tuple[str, ...]], *columns: str) -> None:
     """Print a row for each view: its name and the cells of the columns."""
+    print_grid(rows, "View", *columns)
+
+
+def print_grid(rows: Iterable[tuple[str, ...]], first: str, *columns: str) -> None:
+    """Print a table: names in the first column, cells in the others."""
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("View", overflow="fold")
+    table.add_column(first, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right")
     for name, *cells in rows:
@@ -86,13 +91,13 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explained(if_interrupted: str = "no file was left half-written") -> Iterator[None]:
     """Turn what a person can act on into one line, and an error into an exit code as well."""
     try:
         with _plain_warnings():
             yield
     except KeyboardInterrupt:
-        print("anchorview: interrupted; no file was left half-written", file=sys.stderr)
+        print(f"anchorview: interrupted; {if_interrupted}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
         print_error(str(error) or "not enough memory")

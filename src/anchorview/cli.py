@@ -3,6 +3,7 @@
 # Only light modules here: scikit-learn and what it brings would make ``--help`` wait for seconds.
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from typer.core import TyperGroup
 
 from anchorview import __version__
 from anchorview import _options as options
+from anchorview._experimenting import app as experiments
 from anchorview._running import (
     Outputs,
     Samples,
@@ -40,7 +42,7 @@ from anchorview._terminal import (
     watched,
 )
 from anchorview.files import require_writable
-from anchorview.progress import report
+from anchorview.progress import report as tell
 
 DATA_SUFFIXES = {".npz", ".mat", ".h5mu", ".h5", ".hdf5"}
 
@@ -65,6 +67,9 @@ class _Program(TyperGroup):
 app = typer.Typer(
     name="anchorview", cls=_Program, add_completion=False, pretty_exceptions_enable=False
 )
+
+
+app.add_typer(experiments)
 
 
 def main() -> None:
@@ -94,6 +99,7 @@ def fit(
     n_clusters: options.Clusters = None,
     out: options.Out = None,
     save: options.Save = None,
+    report: options.Report = None,
     results: options.Results = None,
     memory_limit: options.MemoryLimit = None,
     scheduler: options.Scheduler = None,
@@ -132,7 +138,7 @@ def fit(
     }
     settings = {name: value for name, value in by_hand.items() if value is not None}
     with explained():
-        files = {"--out": out, "--save": save}
+        files = {"--out": out, "--save": save, "--report": report}
         _require_distinct({**files, "--results": results, "DATA": data})
         _require_outside(files, {"--results": results, "DATA": data})
         in_parts = is_large(data, memory_limit) or scheduler is not None
@@ -172,7 +178,7 @@ def fit(
         settings["max_candidates"] = max_candidates
     run(
         load,
-        Outputs(out, save, results),
+        Outputs(out, save, report, results),
         chosen,
         scheduler,
         n_clusters=n_clusters,
@@ -183,7 +189,10 @@ def fit(
 
 
 @app.command()
-def demo(out: options.OutInAnyCase = Path("digits_labels.csv")) -> None:
+def demo(
+    out: options.OutInAnyCase = Path("digits_labels.csv"),
+    report: options.ReportInAnyCase = Path("digits_report.html"),
+) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the program."""
 
     def load() -> Samples:
@@ -191,9 +200,13 @@ def demo(out: options.OutInAnyCase = Path("digits_labels.csv")) -> None:
         from anchorview.views import MultiViewData
 
         views, y = load_digits(return_X_y=True)
-        return Samples(MultiViewData(views), y, None)
+        return Samples(MultiViewData(views), y, None, "Handwritten digits")
 
-    run(load, Outputs(out), "auto", n_clusters=10, random_state=0)
+    drawable = find_spec("bokeh") is not None and find_spec("jinja2") is not None
+    outputs = Outputs(out, report=report if drawable else None)
+    run(load, outputs, "auto", n_clusters=10, random_state=0)
+    if not drawable:
+        print_lines(['For a report of it: pip install "anchorview[report]"'])
 
 
 @app.command()
@@ -206,7 +219,7 @@ def convert(
     """Turn data into a folder of .npy files, which can stay on disk however large they are."""
     with explained():
         with progress_bar(shown=watched()):
-            report("reading", 0, 1)
+            tell("reading", 0, 1)
             from anchorview.datasets import convert as write_folder
             from anchorview.datasets import open_views
 
@@ -229,7 +242,7 @@ def predict(
         if out is not None:
             require_writable(out)
         with progress_bar(shown=watched()):
-            report("reading", 0, 1)
+            tell("reading", 0, 1)
             from anchorview.metrics import clustering_scores
             from anchorview.persistence import load_model
 

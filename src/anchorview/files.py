@@ -232,3 +232,25 @@ def _explained(path: Path) -> Iterator[None]:
         raise OutputFileError(
             f"{path}: cannot be written ({reason}). Free the place, or give another one."
         ) from error
+
+
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes that do the same out of a folder; raise if one is in it.
+
+    The lock ends with the process, however that ends. Where the system has no such locks nothing
+    is kept out.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with (folder / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(
+                f"{folder} is in use by another run. Wait for its end, or give another folder."
+            ) from None
+        yield
