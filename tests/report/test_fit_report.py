@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import silhouette_score
 
 import anchorview
 import anchorview.compared
@@ -229,3 +230,76 @@ def test_the_call_makes_the_same_estimator(model):
     assert made["model"].get_params() == model.get_params()
     # Settings left at their defaults are not in it.
     assert "verbose" not in code
+
+
+@pytest.fixture(scope="module")
+def framed(problem):
+    views, y, _ = problem
+    ids = [f"s{row}" for row in range(len(y))]
+    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
+    return frames, pd.Series(y, index=ids), DALMC(n_clusters=3, random_state=0).fit(frames)
+
+
+def test_samples_in_another_order_are_brought_to_that_of_the_fit(framed):
+    frames, y, model = framed
+    order = np.random.RandomState(0).permutation(len(y))
+    expected = fit_of(model, frames, y)
+    found = fit_of(model, {name: view.iloc[order] for name, view in frames.items()}, y.iloc[order])
+    assert found.scores == expected.scores
+    for mixed, straight in zip(found.data.views, expected.data.views, strict=True):
+        np.testing.assert_array_equal(mixed, straight)
+
+
+def test_samples_of_other_names_are_refused(framed):
+    frames, y, model = framed
+    others = [f"z{row}" for row in range(len(y))]
+    with pytest.raises(ValueError, match=r"X names other samples .* 'z0'"):
+        fit_of(model, {name: view.set_axis(others) for name, view in frames.items()})
+    with pytest.raises(ValueError, match=r"target names other samples .* 'z1'"):
+        fit_of(model, frames, y.set_axis([*y.index[:1], *others[1:]]))
+    assert fit_of(model, frames, y.reset_index(drop=True)).scores["ACC"] == 1
+
+
+def test_samples_without_a_class_count_nowhere(problem, tmp_path):
+    views, y, model = problem
+    some = pd.Series(y).astype("Int64")
+    some[::2] = pd.NA
+    fit = fit_of(model, views, some)
+    assert fit.scores == fit_of(model, views, y).scores
+    (chart,) = confusion_section(fit).parts
+    assert chart.table.drop(columns="Cluster").to_numpy().sum() == 45
+    assert "45 of 90 samples have a class" in confusion_section(fit).text
+    write_fit_report(tmp_path / "some.html", model, views, target=some)
+    none = fit_of(model, views, [None] * 90)
+    assert none.target is None
+    assert none.scores == {}
+
+
+def test_a_target_of_several_columns_is_refused_by_its_name(problem):
+    views, y, model = problem
+    with pytest.raises(ValueError, match=r"target must have one class a sample; .*\(90, 1\)"):
+        fit_of(model, views, y[:, None])
+
+
+def test_silhouettes_are_of_what_was_clustered(problem):
+    views, _, _ = problem
+    model = anchorview.compared.AMGL(n_clusters=3, random_state=0).fit(views)
+    _, found = silhouettes(fit_of(model, views))
+    sizes = np.bincount(model.labels_)
+    assert len(set(sizes)) == 1
+    assert found == pytest.approx(silhouette_score(model.embedding_, model.labels_), abs=1e-6)
+
+
+def test_the_call_is_python():
+    generator = np.random.RandomState(0)
+    model = DALMC(n_clusters=np.int64(3), n_components=np.array([4, 5, 6]), random_state=generator)
+    call = python_call(model)
+    compile(call, "call", "exec")
+    assert "DALMC(n_clusters=3, n_components=[4, 5, 6])" in call
+
+
+def test_a_name_that_is_no_text_is_written_as_it_can_be(problem, tmp_path):
+    _, _, model = problem
+    path = tmp_path / "odd.html"
+    write_fit_report(path, model, None, name="f\udcfcd", call="anchorview fit f\udcfcd")
+    assert "f\\udcfcd" in path.read_text(encoding="utf-8")

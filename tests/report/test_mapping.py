@@ -114,9 +114,9 @@ def test_memory_maps_and_dask_arrays(tmp_path):
     stored = np.load(tmp_path / "embedding.npy", mmap_mode="r")
     rows = np.array([3, 10, 299])
     expected = normalized_rows(points[rows].astype(np.float32))
-    np.testing.assert_array_equal(rows_of(stored, rows), expected)
+    np.testing.assert_array_equal(rows_of(stored, rows, True), expected)
     array = pytest.importorskip("dask.array").from_array(points, chunks=(100, 6))
-    np.testing.assert_array_equal(rows_of(array, rows), expected)
+    np.testing.assert_array_equal(rows_of(array, rows, True), expected)
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,8 @@ def test_charts_take_values_that_are_missing():
     figure = heat_map(np.array([[np.nan, 1.0]]), ["r"], ["c", "d"], value="v", row="r", column="c")
     texts = [r.data_source.data["text"] for r in figure.renderers]
     assert texts[0] == ["", "1.00"]
+
+
+def test_bars_of_nothing_have_an_axis():
+    figure = bars(["a", "b"], np.zeros(2), "Share")
+    assert figure.x_range.end == 1

@@ -110,7 +110,8 @@ def bars(
     """
     shown = axis_names(names)
     least = min(0.0, float(np.nanmin(values, initial=0.0)))
-    most = top if top is not None else 1.05 * max(float(np.nanmax(values, initial=0.0)), 1e-12)
+    longest = float(np.nanmax(values, initial=0.0))
+    most = top if top is not None else 1.05 * longest or 1.0
     figure = blank(60 + BAR_HEIGHT * len(shown), y_range=shown[::-1], x_range=(1.05 * least, most))
     source = models().ColumnDataSource(
         {

@@ -143,9 +143,16 @@ def python_call(model: Any) -> str:
     name = type(model).__name__
     home = "anchorview.compared" if ".compared" in type(model).__module__ else "anchorview"
     defaults = {key: value.default for key, value in signature(type(model)).parameters.items()}
+    chosen = {key: _plain(getattr(model, key)) for key in defaults}
     settings = ", ".join(
-        f"{key}={getattr(model, key)!r}"
-        for key, default in defaults.items()
-        if repr(getattr(model, key)) != repr(default)
+        f"{key}={value!r}"
+        for key, value in chosen.items()
+        # A generator of random numbers has no short name.
+        if repr(value) != repr(defaults[key]) and not isinstance(value, np.random.RandomState)
     )
     return f"from {home} import {name}\n\nmodel = {name}({settings}).fit(views)"
+
+
+def _plain(value: Any) -> Any:
+    """Value of Python's own types for one of NumPy's."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

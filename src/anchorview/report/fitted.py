@@ -13,6 +13,9 @@ from anchorview._typing import Array
 from anchorview.metrics import clustering_scores
 from anchorview.views import MultiViewData
 
+UNKNOWN = "–"
+"""Class of a sample that has none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -25,6 +28,7 @@ class Fitted:
     """None if the views are not at hand."""
     ids: Sequence[Any] | None
     target: Array | None
+    """Known classes as text, and :data:`UNKNOWN`."""
     scores: Mapping[str, float]
 
     @property
@@ -43,6 +47,11 @@ class Fitted:
         embedding = getattr(self.model, "embedding_", None)
         # A model from a file may have left its embedding where the fit had written it.
         return None if embedding is None or len(embedding) != len(self.labels) else embedding
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether rows of the embedding are brought to length 1 before they are clustered."""
+        return bool(getattr(self.model, "normalize_embedding", True))
 
     @property
     def confidence(self) -> Array | None:
@@ -73,18 +82,42 @@ def gathered(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> F
             model.view_names_in_, model.n_features_per_view_, type(model).__name__
         )
         _require_length("X", len(data), len(labels))
-    classes = None
+        data = _in_order(data, data.sample_ids, model.sample_ids_, "X")
     if target is not None:
-        classes = np.asarray(target)
-        _require_length("target", len(classes), len(labels))
+        _require_length("target", len(target), len(labels))
+        # An index that has nothing to do with the samples only counts them.
+        if isinstance(target, pd.Series) and target.index.isin(_names(model)).any():
+            target = _in_order(target.to_numpy(), target.index, model.sample_ids_, "target")
+        target = np.asarray(target)
+        if target.ndim != 1:
+            raise ValueError(f"target must have one class a sample; its shape is {target.shape}.")
     ids = sample_ids if sample_ids is not None else model.sample_ids_
     if ids is not None:
         ids = pd.Index(ids) if not isinstance(ids, Sequence) else ids
         _require_length("sample_ids", len(ids), len(labels))
+    known = np.zeros(len(labels), bool) if target is None else ~pd.isna(target)
+    classes = np.where(known, np.asarray(target).astype(str), UNKNOWN) if known.any() else None
     if scores is None:
-        scores = {} if classes is None else clustering_scores(classes, labels)
+        scores = {} if classes is None else clustering_scores(classes[known], labels[known])
     n_clusters = int(getattr(model, "n_clusters_", None) or model.n_clusters)
     return Fitted(model, labels, n_clusters, data, ids, classes, scores)
+
+
+def _names(model: Any) -> Any:
+    return () if model.sample_ids_ is None else model.sample_ids_
+
+
+def _in_order(values: Any, ids: Any, expected: Any, name: str) -> Any:
+    """Values of samples in the order of the fit, if both say what the samples are called."""
+    if ids is None or expected is None or ids.equals(expected):
+        return values
+    strange = ids[~ids.isin(expected) | ids.duplicated()]
+    if len(strange):
+        raise ValueError(
+            f"{name} names other samples than those that the model was fitted on, such as "
+            f"{strange[0]!r}. Give {name} of the samples of the fit, each once."
+        )
+    return values[ids.get_indexer(expected)]
 
 
 def _require_length(name: str, length: int, n_samples: int) -> None:

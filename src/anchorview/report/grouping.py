@@ -7,7 +7,7 @@ from sklearn.metrics import silhouette_samples
 
 from anchorview._typing import Array
 from anchorview.report.charts import bars, heat_map
-from anchorview.report.fitted import DOUBTFUL, Fitted
+from anchorview.report.fitted import DOUBTFUL, UNKNOWN, Fitted
 from anchorview.report.mapchart import MOST_IN_LEGEND, map_chart
 from anchorview.report.mapping import flat_map, rows_of, share_of_clusters
 from anchorview.report.page import Chart, Part, Section, Table
@@ -20,12 +20,13 @@ MOST_BARS = 60
 """Clusters that are drawn as bars; the table has all."""
 
 CHARTS = {
-    "Samples": "0,0",
-    "Silhouette": "0.000",
-    "Mean confidence": "0.000",
-    "Doubtful": "0.0%",
+    "Samples": ("Samples", "0,0", ",.0f"),
+    "Silhouette": ("Mean silhouette", "0.000", ".2f"),
+    "Mean confidence": ("Mean confidence", "0.000", ".2f"),
+    "Doubtful": ("Share of doubtful samples", "0.0%", ".1%"),
 }
-"""Columns of the table of clusters that are drawn, and how bokeh writes them."""
+"""Columns of the table of clusters that are drawn: what they are called, how bokeh and how Python
+write them."""
 
 MOST_CLASSES = 50
 """Rows and columns of the confusion matrix."""
@@ -37,7 +38,7 @@ def map_section(fit: Fitted) -> Section:
     if fit.embedding is None:
         text = f"{fit.estimator} keeps no embedding of the samples, so there is no map of them."
         return Section(title, [], text)
-    flat = flat_map(fit.embedding, fit.labels)
+    flat = flat_map(fit.embedding, fit.labels, normalize=fit.normalizes)
     n, drawn = len(fit.labels), len(flat.rows)
     chart = map_chart(flat, fit.labels, fit.ids, fit.confidence, fit.target)
     which = f"All {n:,} samples" if drawn == n else f"{drawn:,} of {n:,} samples"
@@ -50,8 +51,8 @@ def map_section(fit: Fitted) -> Section:
         f"Point at a sample to see what it is; zoom with the tools above; {keys}."
     )
     description = (
-        f"{which} in {fit.n_clusters} clusters, laid out flat by t-SNE from the embedding that was "
-        "clustered. The table of the clusters below has their sizes."
+        f"{which} in {fit.n_clusters} clusters, laid out flat by t-SNE from {_embedding(fit)}. The "
+        "table of the clusters below has their sizes."
     )
     if drawn < n:
         description += (
@@ -59,6 +60,13 @@ def map_section(fit: Fitted) -> Section:
             "sparse regions are drawn rather than those in dense ones."
         )
     return Section(title, [Chart(chart, description)], text)
+
+
+def _embedding(fit: Fitted) -> str:
+    """What the map and silhouettes are made from, in words."""
+    if fit.is_auto:
+        return "the embedding of the best candidate (the clusters are a consensus of all)"
+    return "the embedding that was clustered"
 
 
 def silhouettes(fit: Fitted) -> tuple[Array, float] | None:
@@ -69,7 +77,7 @@ def silhouettes(fit: Fitted) -> tuple[Array, float] | None:
     labels = fit.labels[rows]
     if not 2 <= len(np.unique(labels)) < len(rows):
         return None
-    values = silhouette_samples(rows_of(fit.embedding, rows), labels)
+    values = silhouette_samples(rows_of(fit.embedding, rows, fit.normalizes), labels)
     sums = np.bincount(labels, values, minlength=fit.n_clusters)
     counts = np.bincount(labels, minlength=fit.n_clusters)
     means = np.divide(sums, counts, out=np.full(fit.n_clusters, np.nan), where=counts > 0)
@@ -95,28 +103,31 @@ def cluster_section(fit: Fitted, means: Array | None) -> Section:
     largest = np.sort(np.argsort(-fit.sizes, kind="stable")[:MOST_BARS])
     colours = [cluster_colour(int(cluster)) for cluster in largest]
     which = "each cluster" if len(largest) == len(clusters) else f"the {MOST_BARS} largest clusters"
-    for column, form in CHARTS.items():
+    for column, (label, form, python_form) in CHARTS.items():
         if column in columns:
             values = np.asarray(columns[column], dtype=float)[largest]
             chart = bars(
                 [f"cluster {cluster}" for cluster in largest],
                 values,
-                column,
+                label,
                 colours=colours,
-                top=1.0 if column in ("Silhouette", "Mean confidence") else None,
+                top=None if column == "Samples" else 1.0,
                 form=form,
             )
-            parts.append(Chart(chart, f"{column} of {which}: {_range(values)}.", half=True))
+            span = _range(values, python_form)
+            parts.append(Chart(chart, f"{label} of {which}: {span}.", half=True))
     text = "How large the clusters are and how clearly each stands apart."
     if means is not None:
         text += (
             " A silhouette near 1 means that samples are much nearer to their own cluster than to "
-            "the next; near 0 the clusters touch, and below it samples are nearer to another."
+            "the next; near 0 the clusters touch, and below it samples are nearer to another. It "
+            f"is measured in {_embedding(fit)}."
         )
     if fit.confidence is not None:
         text += (
-            " Confidence is the share of all partitions made for the choice of settings that agree "
-            f"with a sample's cluster; samples below {DOUBTFUL} are doubtful."
+            " Confidence is the share of the partitions made for the choice of settings, each "
+            "family of settings counting the same, that agree with a sample's cluster; samples "
+            f"below {DOUBTFUL} are doubtful."
         )
     caption = "The clusters; a click on a heading sorts."
     return Section("Clusters", [Table(table, caption), *parts], text)
@@ -127,21 +138,19 @@ def _mean_by_cluster(fit: Fitted, values: Array) -> Array:
     return np.divide(sums, fit.sizes, out=np.full(fit.n_clusters, np.nan), where=fit.sizes > 0)
 
 
-def _range(values: Array) -> str:
+def _range(values: Array, form: str) -> str:
     if np.isnan(values).all():
         return "none could be had"
-    form = ",.0f" if np.nanmax(values) > 1 else ".2f"
     return f"from {np.nanmin(values):{form}} to {np.nanmax(values):{form}}"
 
 
 def confusion_section(fit: Fitted) -> Section:
     """Return the clusters against known classes."""
     assert fit.target is not None
-    names, codes, counts = np.unique(
-        fit.target.astype(str), return_inverse=True, return_counts=True
-    )
+    known = fit.target != UNKNOWN
+    names, codes, counts = np.unique(fit.target[known], return_inverse=True, return_counts=True)
     table = np.zeros((fit.n_clusters, len(names)), dtype=int)
-    np.add.at(table, (fit.labels, codes), 1)
+    np.add.at(table, (fit.labels[known], codes), 1)
     clusters = np.sort(np.argsort(-fit.sizes, kind="stable")[:MOST_CLASSES])
     classes = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
     matched_rows, matched = linear_sum_assignment(table[np.ix_(clusters, classes)], maximize=True)
@@ -169,4 +178,6 @@ def confusion_section(fit: Fitted) -> Section:
         "How the clusters compare with the classes that are known of the samples. The fit did not "
         "see them. Clusters are matched to classes one to one so that most samples agree."
     )
+    if not known.all():
+        text += f" {known.sum():,} of {len(known):,} samples have a class; the others do not count."
     return Section("Clusters and classes", [Chart(chart, description, numbers)], text)

@@ -46,7 +46,9 @@ class FlatMap:
     """(n, 2), float32."""
 
 
-def flat_map(embedding: Any, labels: Array, most: int = MOST_DRAWN) -> FlatMap:
+def flat_map(
+    embedding: Any, labels: Array, most: int = MOST_DRAWN, *, normalize: bool = True
+) -> FlatMap:
     """Lay out samples so that those with like rows of the embedding are near each other.
 
     Parameters
@@ -57,10 +59,12 @@ def flat_map(embedding: Any, labels: Array, most: int = MOST_DRAWN) -> FlatMap:
         Clusters, which decide only how many samples each has on the map, not where.
     most : int
         Most samples to draw.
+    normalize : bool
+        Whether rows are scaled to length 1 first, as for the clustering.
     """
     random = np.random.RandomState(0)
     read = share_of_clusters(labels, MOST_READ, random)
-    points = rows_of(embedding, read)
+    points = rows_of(embedding, read, normalize)
     codes = labels[read]
     drawn = dense_and_sparse(points, codes, quotas(codes, most, proportional=True), random)
     points, codes = points[drawn], codes[drawn]
@@ -76,13 +80,14 @@ def flat_map(embedding: Any, labels: Array, most: int = MOST_DRAWN) -> FlatMap:
     return FlatMap(read[drawn], places)
 
 
-def rows_of(embedding: Any, rows: Array) -> Array:
-    """Some rows of an embedding, in ascending order, scaled to length 1."""
+def rows_of(embedding: Any, rows: Array, normalize: bool) -> Array:
+    """Some rows of an embedding, in ascending order, scaled to length 1 if so wanted."""
     parts = [
         np.asarray(embedding[rows[start : start + ROWS_A_READ]], dtype=np.float32)
         for start in range(0, len(rows), ROWS_A_READ)
     ]
-    return normalized_rows(np.vstack(parts))
+    found = np.vstack(parts)
+    return normalized_rows(found) if normalize else found
 
 
 def share_of_clusters(labels: Array, most: int, random: np.random.RandomState) -> Array:

@@ -121,7 +121,8 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
         version=__version__,
     )
     with replacing(path) as stream:
-        stream.write(html)
+        # A name of a file may hold bytes that are no text.
+        stream.write(html.encode("utf-8", "backslashreplace").decode())
 
 
 def _environment() -> Any:

@@ -87,12 +87,13 @@ def _agreement_chart(fit: Fitted) -> Chart | None:
     names = [*some.names, "result"]
     chart = heat_map(matrix, names, names, value="Adjusted Rand index", row="Views", column="Views")
     numbers = pd.DataFrame(matrix, columns=names)
-    numbers.insert(0, "Clustering by", names, allow_duplicates=True)
+    numbers.insert(0, "Predicted from", names, allow_duplicates=True)
     return Chart(
         chart,
         "Agreement between what the model predicts from each view alone and the result (adjusted "
         f"Rand index, {len(rows):,} samples that have all views). Views that agree with the "
-        "result but not with each other complete one another.",
+        "result but not with each other complete one another. The model has learned from all "
+        "views, so this is not how well a view could be clustered by itself.",
         numbers,
     )
 

@@ -2,6 +2,7 @@
 (() => {
   const root = document.documentElement;
   const button = document.getElementById("theme");
+  button.hidden = false;
   const documents = [];
 
   // Charts: unpack, draw, and colour what is drawn like the page.
