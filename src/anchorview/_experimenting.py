@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from anchorview._terminal import explained, print_grid, print_lines, printable, 
 from anchorview.files import held_alone, require_writable_folder
 
 if TYPE_CHECKING:
+    from anchorview.experiments.outputs import Outputs
     from anchorview.experiments.running import Progress
     from anchorview.experiments.suitefile import Plan
 
@@ -108,13 +109,6 @@ Retry = Annotated[
 ]
 
 
-class _Outcome(NamedTuple):
-    frame: Any
-    """What came out at each place of the tables."""
-    paths: list[Path]
-    """Files that were written."""
-
-
 @app.command("run")
 def run_suite(
     suite: Suite,
@@ -194,9 +188,7 @@ def _plan(suite: str) -> "Plan":
     from anchorview.experiments.suitefile import Plan, read_plan
     from anchorview.experiments.suites import SUITES
 
-    if suite == "all":
-        return Plan(suites=SUITES)
-    if suite in SUITES:
+    if suite in (*SUITES, "all"):
         return Plan(suites=(suite,))
     path = Path(suite)
     if path.suffix.lower() in {".toml", ".yaml", ".yml"}:
@@ -209,11 +201,10 @@ def _plan(suite: str) -> "Plan":
 
 def _run(
     plan: "Plan", folder: Path | None, out: Path, at_once: int | None, retry: bool
-) -> _Outcome:
+) -> "Outputs":
     """Run what is not done yet, and write all outputs."""
     from anchorview.blocks import cores
     from anchorview.experiments.data import data_sets
-    from anchorview.experiments.evaluation import evaluated
     from anchorview.experiments.outputs import write_outputs
     from anchorview.experiments.running import run_jobs
     from anchorview.experiments.store import Store
@@ -246,8 +237,7 @@ def _run(
         results, environments = store.results(), store.environments(keys)
         _warn_of_versions(store.versions(keys))
         command = shlex.join(["anchorview", *sys.argv[1:]])
-        paths = write_outputs(out, wanted, results, sets, environments, command, plan.title)
-    return _Outcome(evaluated(wanted, results, {each.name: each.digest for each in sets}), paths)
+        return write_outputs(out, wanted, results, sets, environments, command, plan.title)
 
 
 def _warn_of_versions(versions: set[str]) -> None:
@@ -321,7 +311,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _show(outcome: _Outcome, out: Path) -> None:
+def _show(outcome: "Outputs", out: Path) -> None:
     """Print the accuracies, what was not done, and where everything is."""
     frame = outcome.frame
     compared = frame[(frame["suite"] == "compare") & (frame["status"] == "done")]
@@ -342,7 +332,7 @@ def _show(outcome: _Outcome, out: Path) -> None:
     )
 
 
-def _not_done(row: Mapping[str, Any]) -> str:
+def _not_done(row: Mapping[Any, Any]) -> str:
     point = "" if row["point"] != row["point"] else f" at {row['point']:g}"
     return printable(
         f"- {row['suite']}{point}: {row['data']} {row['column']}: {row['status']}, {row['reason']}"

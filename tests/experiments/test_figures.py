@@ -135,7 +135,7 @@ def test_without_matplotlib_all_else_is_written_with_one_warning(no_matplotlib, 
     book.add("DALMC", done([0.5]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        paths = write_outputs(tmp_path, book.entries, book.results, book.sets, [])
+        paths = write_outputs(tmp_path, book.entries, book.results, book.sets, []).paths
     ours = [str(w.message) for w in caught if "left out" in str(w.message)]
     assert len(ours) == 1
     assert "anchorview[report]" in ours[0]

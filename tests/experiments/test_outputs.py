@@ -18,7 +18,7 @@ def one_suite(suite, point=None):
 
 
 def write(out, book, **more):
-    return write_outputs(out, book.entries, book.results, book.sets, [], **more)
+    return write_outputs(out, book.entries, book.results, book.sets, [], **more).paths
 
 
 def files(out):

@@ -49,7 +49,7 @@ def written(tmp_path_factory):
     book = whole_book("Flower17", EVIL, published_as="Flower17")
     paths = write_outputs(
         out, book.entries, book.results, book.sets, [ENVIRONMENT], COMMAND, f"Mine {EVIL}"
-    )
+    ).paths
     return out, paths, book
 
 

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from anchorview.experiments._escaping import markdown_escaped
 from anchorview.experiments.data import DataSet
@@ -28,6 +30,15 @@ PLACES = ("tables", "figures", "summary.md", "report.html")
 """Folders and files of outputs; nothing else in the folder is ever removed."""
 
 
+class Outputs(NamedTuple):
+    """What was made of results."""
+
+    frame: pd.DataFrame
+    """What came out at each place of the tables, of :func:`evaluated`."""
+    paths: list[Path]
+    """The files that were written."""
+
+
 def write_outputs(
     out: Path,
     entries: Sequence[Entry],
@@ -36,7 +47,7 @@ def write_outputs(
     environments: Sequence[Mapping[str, Any]],
     command: str = "",
     title: str = "",
-) -> list[Path]:
+) -> Outputs:
     """Write tables, figures, a summary and a report of the results that there are.
 
     Tables are ``tables/*.md``, ``*.csv`` and ``*.tex``; figures ``figures/*.svg`` and ``*.png``;
@@ -63,8 +74,7 @@ def write_outputs(
 
     Returns
     -------
-    list of Path
-        The files that were written.
+    Outputs
     """
     digests = {one.name: one.digest for one in sets}
     frame = evaluated(entries, results, digests)
@@ -96,7 +106,7 @@ def write_outputs(
     paths.append(_replace_earlier(out, paths))
     if missing:
         warnings.warn(f"Some outputs are left out. {' '.join(missing)}", stacklevel=2)
-    return paths
+    return Outputs(frame, paths)
 
 
 def _job_counts(

@@ -157,6 +157,7 @@ def _content(path: Path) -> dict[Any, Any]:
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
     except ImportError:
+        # A ValueError as well, but not one of the file.
         raise
     except ValueError as error:
         what = " ".join(str(error).split())

@@ -11,6 +11,7 @@ import pandas as pd
 from anchorview.experiments.rendering import Cell, Column, shown_number
 from anchorview.experiments.significance import like_best
 from anchorview.experiments.suitefile import MODES
+from anchorview.report.charts import iteration_numbers
 
 STATUS_WORDS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """What a job that is not done ended by."""
@@ -127,10 +128,8 @@ def _reason(contender: Contender, record: Record) -> str:
 
 
 def iterations(record: Record) -> list[int]:
-    """Numbers of the iterations whose objective a result has; 0 is the start, if it is there."""
-    count = len(record["objective"])
-    first = 0 if count == record["n_iter"] + 1 else 1
-    return list(range(first, first + count))
+    """Numbers of the iterations whose objective a result has."""
+    return iteration_numbers(len(record["objective"]), record["n_iter"])
 
 
 def times_and_accuracies(runtime: SuiteResults, data: str) -> list[tuple[Contender, float, float]]:

@@ -250,3 +250,12 @@ def curves(
         legend.label_text_font = "system-ui, sans-serif"
         figure.add_layout(legend, "above")
     return figure
+
+
+def iteration_numbers(count: int, n_iter: float) -> list[int]:
+    """Numbers of the iterations that so many values of an objective are of.
+
+    Some methods record the start too, which has the number 0.
+    """
+    first = 0 if count == n_iter + 1 else 1
+    return list(range(first, first + count))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview import __version__
 from anchorview.cluster_number import AS_GOOD
-from anchorview.report.charts import curves, heat_map
+from anchorview.report.charts import curves, heat_map, iteration_numbers
 from anchorview.report.fitted import Fitted
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text
 
@@ -21,12 +21,10 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 def convergence_section(fit: Fitted) -> Section:
     """Return the objective by iterations."""
     objective = np.asarray(fit.model.objective_, dtype=float)
-    # Some methods record the start too.
-    first = 0 if len(objective) == fit.model.n_iter_ + 1 else 1
-    steps = np.arange(first, first + len(objective))
+    steps = iteration_numbers(len(objective), fit.model.n_iter_)
     frame = pd.DataFrame({"Iteration": steps, "Objective": objective})
     chart = Chart(
-        curves(steps.tolist(), {"objective": objective.tolist()}, "Iteration", "Objective"),
+        curves(steps, {"objective": objective.tolist()}, "Iteration", "Objective"),
         f"The objective by iteration, from {objective[0]:.4g} to {objective[-1]:.4g}.",
         frame,
     )
