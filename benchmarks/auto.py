@@ -19,8 +19,8 @@ from unittest.mock import patch
 import numpy as np
 
 from anchorview import DALMC, AutoDALMC, make_multiview
-from anchorview.candidates import CandidatePool
-from anchorview.methods import METHODS, method_class
+from anchorview.estimators.auto.candidates import CandidatePool
+from anchorview.estimators.methods import METHODS, method_class
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load
 
@@ -184,14 +184,14 @@ def quality_lines(done: dict[tuple, dict], names: list[str], seeds: int) -> list
 
 def breakdown(seconds: dict[str, float]) -> dict[str, float]:
     """Times of stages that follow each other."""
-    prepared, labelled = seconds["compression, lifts, spectra"], seconds["labels of all samples"]
+    prepared, labeled = seconds["compression, lifts, spectra"], seconds["labels of all samples"]
     return {
         "scaling": seconds["scaling"],
         "compression, lifts, spectra": prepared,
         "12 candidates: solution, 4 K-means runs each": seconds["the same and candidates"]
         - prepared,
-        "labels of all samples by 48 partitions": labelled,
-        "consensus, embedding, views alone": seconds["all but scaling and candidates"] - labelled,
+        "labels of all samples by 48 partitions": labeled,
+        "consensus, embedding, views alone": seconds["all but scaling and candidates"] - labeled,
     }
 
 

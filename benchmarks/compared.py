@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 
 from anchorview import make_multiview
-from anchorview.methods import METHODS, method_class
+from anchorview.estimators.methods import METHODS, method_class
 from anchorview.metrics import clustering_scores
 from data import FOLDER, load
 
@@ -37,7 +37,7 @@ COLUMNS = {
 
 LARGE = "100,000 samples"
 SCORES = ("ACC", "NMI", "F1", "Purity")
-# They need the neighbours of every sample among all others.
+# They need the neighbors of every sample among all others.
 NOT_LARGE = ("amgl", "uomvsc")
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/core.py [--quick] [--out benchmarks/core.json]
 
-- embedding: everything before K-means (scaling, compression, optimisation, embedding) against the
+- embedding: everything before K-means (scaling, compression, optimization, embedding) against the
   iterations of the paper alone (thin LAPACK SVDs on n columns, scaled data and start given);
 - full fit: with 10 K-means restarts, against one K-means run (n_init=1) on concatenated views;
 - linear: time per sample at 800,000 samples against 50,000;
@@ -22,10 +22,10 @@ from scipy.linalg import svd
 from sklearn.cluster import KMeans
 
 from anchorview import DALMC, MultiViewData
+from anchorview._utils.progress import listen_to_progress
+from anchorview.core.alternating import AlternatingSolver
+from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.metrics import clustering_accuracy
-from anchorview.progress import listening
-from anchorview.scaling import fit_scalings, scaled_views
-from anchorview.solver import AlternatingSolver
 
 ITERATIONS = 20
 """What the paper needs to converge ("fewer than 20"); both sides do all of them."""
@@ -105,7 +105,7 @@ def timed_embedding(views, k: int) -> tuple[float, DALMC]:
             embedded_at.append(time.perf_counter())
 
     clock = time.perf_counter()
-    with listening(note):
+    with listen_to_progress(note):
         model.fit(views)
     return embedded_at[0] - clock, model
 

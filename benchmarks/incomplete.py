@@ -41,7 +41,7 @@ def mean_imputed_kmeans(views, available, k):
     parts = []
     for p, view in enumerate(views):
         has = available[:, p]
-        scaled = np.zeros(view.shape)  # the mean of standardised features
+        scaled = np.zeros(view.shape)  # the mean of standardized features
         scaled[has] = StandardScaler().fit_transform(view[has].astype(float))
         parts.append(scaled)
     return KMeans(k, n_init=10, random_state=0).fit_predict(np.hstack(parts))
@@ -72,13 +72,13 @@ def methods(n_masks, n_peer_masks):
 
     def peer(function):
         def labels(views, available, k):
-            standardised = []
+            standardized = []
             for p, view in enumerate(views):
                 has = available[:, p]
                 full = np.full(view.shape, np.nan)
                 full[has] = StandardScaler().fit_transform(view[has].astype(float))
-                standardised.append(full)
-            return function(standardised, k)
+                standardized.append(full)
+            return function(standardized, k)
 
         return labels
 

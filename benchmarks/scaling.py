@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from anchorview import DALMC, open_views
-from anchorview.assignment import assigned
+from anchorview._utils.progress import listen_to_progress
+from anchorview.core.assign import assigned
 from anchorview.metrics import clustering_accuracy
-from anchorview.progress import listening
 
 WIDTHS = (128, 128, 128, 128)
 CLUSTERS = 10
@@ -101,7 +101,7 @@ def stages(work) -> tuple[dict[str, float], float]:
         found[stage] = found.get(stage, 0.0) + now - last
         last = now
 
-    with listening(listen):
+    with listen_to_progress(listen):
         work()
     return found, time.perf_counter() - clock
 

@@ -5,13 +5,28 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from browsing import chromium, open_page  # noqa: F401
+from helpers.browsing import chromium, open_page  # noqa: F401
 
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 
 VECTORS = Path(__file__).parent / "data" / "compared"
 SHARED_DATA = Path(os.environ.get("ANCHORVIEW_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture
+def set_constants(monkeypatch):
+    """Replace constants of a module for a test: ``set_constants(assign, SAMPLE=500)``.
+
+    The module is an object, not a string, so that a moved module is noticed when tests are
+    collected.
+    """
+
+    def replace(owner, **values):
+        for name, value in values.items():
+            monkeypatch.setattr(owner, name, value)
+
+    return replace
 
 
 @pytest.fixture(scope="session")

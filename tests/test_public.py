@@ -7,7 +7,7 @@ import pytest
 
 import anchorview
 import anchorview.compared
-from anchorview.methods import METHODS, method_class
+from anchorview.estimators.methods import METHODS, method_class
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from anchorview.dalmc import DALMC
     from anchorview.datasets import load_digits, make_multiview, open_views, read_views
-    from anchorview.persistence import load_model as load
-    from anchorview.selection import AutoDALMC
-    from anchorview.views import MultiViewData
+    from anchorview.estimators.auto.auto_dalmc import AutoDALMC
+    from anchorview.estimators.dalmc import DALMC
+    from anchorview.estimators.persistence.saving import load_model as load
+    from anchorview.views.container import MultiViewData
 
 # Imported when first used: scikit-learn takes longer to import than the command line to answer.
 _HOMES = {
-    "AutoDALMC": "anchorview.selection",
-    "DALMC": "anchorview.dalmc",
-    "MultiViewData": "anchorview.views",
-    "load": "anchorview.persistence",
+    "AutoDALMC": "anchorview.estimators.auto.auto_dalmc",
+    "DALMC": "anchorview.estimators.dalmc",
+    "MultiViewData": "anchorview.views.container",
+    "load": "anchorview.estimators.persistence.saving",
     "load_digits": "anchorview.datasets",
     "make_multiview": "anchorview.datasets",
     "open_views": "anchorview.datasets",

@@ -13,9 +13,9 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.random import sample_without_replacement
 
-from anchorview._typing import Array
-from anchorview.linalg import normalized_rows
-from anchorview.views import MultiViewData
+from anchorview._utils.linalg import unit_rows
+from anchorview._utils.typing import Array
+from anchorview.views.container import MultiViewData
 
 __all__ = [
     "adjusted_rand",
@@ -227,7 +227,7 @@ def embedding_silhouette(
             f"{n_clusters} in labels, and {n_used} samples (of {len(codes)}) to look at."
         )
     sample = _sample_with_all(codes, n_used, check_random_state(random_state))
-    return float(silhouette_score(normalized_rows(points[sample]), codes[sample]))
+    return float(silhouette_score(unit_rows(points[sample]), codes[sample]))
 
 
 def stability(
@@ -316,7 +316,7 @@ def _encode(labels: ArrayLike, name: str) -> NDArray[np.int64]:
         raise ValueError(f"{name} is empty; at least one sample is needed.")
     codes, _ = pd.factorize(array)
     if codes.min() < 0:
-        raise ValueError(f"{name} has missing labels (NaN or None); score the labelled samples.")
+        raise ValueError(f"{name} has missing labels (NaN or None); score the labeled samples.")
     return codes.astype(np.int64, copy=False)
 
 

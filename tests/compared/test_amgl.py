@@ -8,13 +8,13 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, make_multiview
-from anchorview.compared import graphs
+from anchorview.compared import _neighbor_graphs
+from anchorview.compared._neighbor_graphs import neighbor_graph, normalized_affinity
 from anchorview.compared.amgl import AMGL, LEAST_TRACE, joint_eigenvectors, traces
-from anchorview.compared.graphs import neighbour_graph, normalized_affinity
 
 
 def affinities(views, K=5):
-    return [normalized_affinity(neighbour_graph([view], K)) for view in views]
+    return [normalized_affinity(neighbor_graph([view], K)) for view in views]
 
 
 class TestAuthorsProgram:
@@ -27,7 +27,7 @@ class TestAuthorsProgram:
         np.testing.assert_allclose(F @ F.T, theirs @ theirs.T, atol=1e-10)
 
     def test_large_graphs_go_the_same_way(self, toy, vectors, monkeypatch):
-        monkeypatch.setattr(graphs, "DENSE_GRAPH", 10)
+        monkeypatch.setattr(_neighbor_graphs, "DENSE_GRAPH", 10)
         expected = vectors("amgl")
         _, alpha, objective = joint_eigenvectors(affinities(toy[0]), 3, max_iter=100, tol=1e-8)
         np.testing.assert_allclose(objective, expected["Obj"].ravel(), rtol=1e-10)
@@ -120,14 +120,14 @@ class TestComponents:
         assert adjusted_rand_score(y, model.labels_) == 1
 
 
-def test_rows_are_not_normalised(toy, monkeypatch):
+def test_rows_are_not_normalized(toy, monkeypatch):
     seen = {}
 
     def assigned(embedding, n_clusters, **settings):
         seen.update(settings)
         return None, np.zeros(len(embedding), dtype=int)
 
-    monkeypatch.setattr("anchorview.compared.base.assigned", assigned)
+    monkeypatch.setattr("anchorview.compared._base.assigned", assigned)
     AMGL(3, n_init=4).fit(toy[0])
     assert seen["method"] == "kmeans"
     assert seen["normalize"] is False

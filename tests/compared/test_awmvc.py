@@ -7,7 +7,7 @@ from scipy import sparse
 
 from anchorview import make_multiview
 from anchorview.compared.awmvc import AWMVC
-from problems import problems
+from helpers.problems import problems
 
 
 def standardized(views):

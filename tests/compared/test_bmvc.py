@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import anchorview.compared.bmvc_kernel as bmvc_kernel
+import anchorview.compared._bmvc_kernel as bmvc_kernel
 from anchorview import MultiViewData, load_digits, make_multiview
-from anchorview.compared.bmvc import BMVC
-from anchorview.compared.bmvc_kernel import (
+from anchorview.compared._bmvc_kernel import (
     binary,
-    centred_anchors,
-    centred_kernel,
+    centered_anchors,
+    centered_kernel,
     kernel_view,
     mean_width,
     sampled_anchors,
@@ -16,15 +15,16 @@ from anchorview.compared.bmvc_kernel import (
     start_codes,
     start_sample,
 )
-from anchorview.compared.bmvc_solver import (
+from anchorview.compared._bmvc_solver import (
     BinarySolver,
     CodeClusters,
     agreement,
-    balanced_centres,
+    balanced_centers,
     clustered_codes,
     code_loss,
     restarted,
 )
+from anchorview.compared.bmvc import BMVC
 from anchorview.metrics import clustering_accuracy
 
 BETA, GAMMA, LAMBDA, R = 0.003, 0.01, 1e-5, 5
@@ -49,7 +49,7 @@ def made():
     views, y = make_multiview(300, n_clusters=4, n_features=(12, 9, 7), random_state=0)
     data = MultiViewData(views)
     rng = np.random.RandomState(0)
-    kernels = [centred_kernel(data, p, sampled_anchors(data.views[p], 25, rng)) for p in range(3)]
+    kernels = [centered_kernel(data, p, sampled_anchors(data.views[p], 25, rng)) for p in range(3)]
     return data, kernels, y
 
 
@@ -65,7 +65,7 @@ def run(vectors):
     views = []
     for p in range(3):
         anchors = file[f"Anchor_{p}"]
-        K = centred_kernel(data, p, anchors, authors_width(X[p], anchors))
+        K = centered_kernel(data, p, anchors, authors_width(X[p], anchors))
         views.append(kernel_view(K, BETA, GAMMA))
     solver = BinarySolver(views, r=R, lambda_=LAMBDA)
     return file, views, solver.run(file["B0"].T, file["C0"].T, max_iter=7)
@@ -96,7 +96,7 @@ class TestKernel:
         anchors = 10 * rng.random((8, 6))
         D = plain_distances(X.astype(float), anchors)
         K = np.exp(-D / (2 * (2 * np.mean(np.sqrt(D.min(axis=1)))) ** 2))
-        got = centred_kernel(MultiViewData([form(X)]), 0, anchors)
+        got = centered_kernel(MultiViewData([form(X)]), 0, anchors)
         assert got.dtype == (np.float64 if dtype == np.float64 else np.float32)
         tolerance = 1e-12 if dtype == np.float64 else 1e-5
         np.testing.assert_allclose(got, K - K.mean(axis=0), atol=tolerance)
@@ -105,7 +105,7 @@ class TestKernel:
     def test_an_anchor_is_at_distance_zero_of_itself_in_spite_of_an_offset(self, dtype):
         X = np.random.default_rng(0).random((40, 5)).astype(dtype) + dtype(1000)
         D = np.empty((40, 10), dtype=dtype)
-        squared_distances(X, centred_anchors(X[:10].astype(np.float64), D.dtype), D)
+        squared_distances(X, centered_anchors(X[:10].astype(np.float64), D.dtype), D)
         assert (np.diag(D[:10]) == 0).all()
         assert (D == 0).sum() == 10
         np.testing.assert_allclose(D, plain_distances(X.astype(float), X[:10]), rtol=1e-4)
@@ -115,23 +115,23 @@ class TestKernel:
         anchors = X[:2]
         # Nearest other anchors are at 1, 1, 2 and 2.
         K = np.exp(-plain_distances(X, anchors) / (2 * 3.0**2))
-        got = centred_kernel(MultiViewData([X]), 0, anchors)
+        got = centered_kernel(MultiViewData([X]), 0, anchors)
         np.testing.assert_allclose(got, K - K.mean(axis=0))
         assert mean_width(np.array([1.0, 4.0, np.inf])) == 3
         assert mean_width(np.full(3, np.inf)) == 1
 
-    def test_anchors_are_centred_once_for_all_blocks(self, monkeypatch):
+    def test_anchors_are_centered_once_for_all_blocks(self, monkeypatch):
         calls = []
 
         def spied(*rest):
             calls.append(rest)
-            return centred_anchors(*rest)
+            return centered_anchors(*rest)
 
         X = np.random.default_rng(0).random((50, 6))
-        whole = centred_kernel(MultiViewData([X]), 0, X[:8])
-        monkeypatch.setattr(bmvc_kernel, "centred_anchors", spied)
+        whole = centered_kernel(MultiViewData([X]), 0, X[:8])
+        monkeypatch.setattr(bmvc_kernel, "centered_anchors", spied)
         monkeypatch.setattr(bmvc_kernel, "KERNEL_BLOCK", 80)
-        got = centred_kernel(MultiViewData([X]), 0, X[:8])
+        got = centered_kernel(MultiViewData([X]), 0, X[:8])
         np.testing.assert_allclose(got, whole, atol=1e-12)
         assert len(calls) == 1
 
@@ -149,15 +149,15 @@ class TestKernel:
         np.testing.assert_allclose(L @ L.T, (1 - GAMMA) * G + BETA * np.eye(60), rtol=1e-10)
 
 
-def test_zero_counts_as_minus_one_in_codes_and_one_in_centres():
+def test_zero_counts_as_minus_one_in_codes_and_one_in_centers():
     np.testing.assert_array_equal(binary(np.array([0.0, 2, -3]), np.int8), [-1, 1, -1])
-    np.testing.assert_array_equal(balanced_centres(np.array([[0.0, 2, -3]])), [[1, 1, -1]])
+    np.testing.assert_array_equal(balanced_centers(np.array([[0.0, 2, -3]])), [[1, 1, -1]])
 
 
 def test_balance_decides_tied_bits_only():
     rng = np.random.default_rng(0)
     sums = rng.integers(-2, 3, size=(5, 200)).astype(float)
-    C = balanced_centres(sums)
+    C = balanced_centers(sums)
     np.testing.assert_array_equal(C[sums != 0], np.sign(sums[sums != 0]))
     plain = np.where(sums >= 0, 1, -1)
     assert (plain != C).any()
@@ -259,7 +259,7 @@ def test_a_view_that_explains_all_has_a_weight():
     assert found.weights[0] > found.weights[1]
 
 
-def test_emptied_clusters_take_the_code_farthest_from_its_centre():
+def test_emptied_clusters_take_the_code_farthest_from_its_center():
     B = np.array([[1.0] * 8] * 5 + [[-1.0] * 8] * 5)
     B[3, :3] = -1
     found = clustered_codes(B, np.array([0] * 5 + [1] * 5), 3)

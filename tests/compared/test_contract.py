@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, make_multiview
-from anchorview.methods import METHODS, method_class
-from anchorview.progress import listening
+from anchorview._utils.progress import listen_to_progress
+from anchorview.estimators.methods import METHODS, method_class
 
 COMPARED = [name for name in METHODS if name not in ("auto", "dalmc")]
 QUICK = {name: {"n_init": 3} for name in ("awmvc", "fpmvs-cag", "opmc", "smvsc")}
@@ -109,7 +109,7 @@ def test_memory_is_stated_before_it_runs_out(name, made, monkeypatch):
     class Nothing:
         available = 1000
 
-    monkeypatch.setattr("anchorview.memory.psutil.virtual_memory", Nothing)
+    monkeypatch.setattr("anchorview._utils.memory.psutil.virtual_memory", Nothing)
     match = rf"{method_class(name).__name__} on .* needs .* beyond the data, but 1 kB are free"
     with pytest.raises(MemoryError, match=match):
         make(name).fit(made[0])
@@ -134,7 +134,7 @@ def test_memory_stated_covers_what_is_used(name, kind):
 
 def test_progress_is_reported(name, made):
     reports = []
-    with listening(lambda stage, done, total: reports.append((stage, done, total))):
+    with listen_to_progress(lambda stage, done, total: reports.append((stage, done, total))):
         make(name).fit(made[0])
     assert any(total > 1 and 0 < done <= total for _, done, total in reports)
 

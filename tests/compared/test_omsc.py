@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import make_multiview
+from anchorview._utils.linalg import polar_factor
 from anchorview.compared.omsc import OMSC, nearest_codes
-from anchorview.linalg import polar_factor
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import anchorview.compared.opmc as opmc
 from anchorview import MultiViewData, make_multiview
+from anchorview.compared._opmc_solver import OnePassSolver, centered_views, fitted_factors, in_view
 from anchorview.compared.opmc import OPMC
-from anchorview.compared.opmc_solver import OnePassSolver, centred_views, fitted_factors, in_view
 
 
 def zscored(views):
@@ -14,7 +14,7 @@ def zscored(views):
 
 
 def solver_of(views, n_clusters, n_components, scaling="none"):
-    return OnePassSolver(centred_views(MultiViewData(views), scaling), n_clusters, n_components)
+    return OnePassSolver(centered_views(MultiViewData(views), scaling), n_clusters, n_components)
 
 
 def objective(views, labels, centroids):
@@ -139,7 +139,7 @@ def test_scaled_views_are_as_defined_dense_or_sparse(scaling):
     labels = rng.integers(3, size=40)
     sizes = np.bincount(labels).astype(float)
     for form in (np.asarray, sparse.csr_array):
-        got = centred_views(MultiViewData([form(X) for X in views]), scaling)
+        got = centered_views(MultiViewData([form(X) for X in views]), scaling)
         for view, X in zip(got, map(expected, views), strict=True):
             assert isinstance(view.X, np.ndarray) == (form is np.asarray or scaling == "rows")
             rows = np.array([3, 0, 30])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from anchorview.compared.simplex import simplex_rows
+from anchorview.compared._simplex import simplex_rows
 
 
 def by_bisection(q):

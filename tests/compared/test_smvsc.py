@@ -26,8 +26,8 @@ def test_authors_program(vectors, toy):
     for p, W in enumerate(model.projections_):
         ours, expected = W @ model.anchors_, theirs[f"W_{p}"] @ theirs["A"]
         # The direction of the mean of all anchors is arbitrary.
-        centred = np.eye(3) - 1 / 3
-        np.testing.assert_allclose(ours @ centred, expected @ centred, atol=1e-6)
+        centered = np.eye(3) - 1 / 3
+        np.testing.assert_allclose(ours @ centered, expected @ centered, atol=1e-6)
     U = theirs["U"]
     np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, U @ U.T, atol=1e-6)
     assert adjusted_rand_score(y, model.labels_) > 0.98

@@ -3,7 +3,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, make_multiview
-from anchorview.compared.graphs import leading_eigenvectors
+from anchorview._utils.linalg import polar
+from anchorview.compared._neighbor_graphs import leading_eigenvectors
 from anchorview.compared.uomvsc import (
     UOMVSC,
     agreement_weights,
@@ -11,7 +12,6 @@ from anchorview.compared.uomvsc import (
     membership_scores,
     scaled_indicator,
 )
-from anchorview.linalg import polar
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 import zarr
 from scipy import io, sparse
-from test_files import save_matlab73
+from test_reading import save_matlab73
 
 import anchorview
 from anchorview import MultiViewData, read_views
 from anchorview.datasets import DataFileError, open_views
-from anchorview.datasets._opening import stays_on_disk
-from anchorview.stored import StoredView
+from anchorview.datasets.opening import stays_on_disk
+from anchorview.views.stored_view import StoredView
 
 RNG = np.random.default_rng(1)
 TALL = RNG.integers(0, 9, size=(12, 5)).astype(np.uint8)

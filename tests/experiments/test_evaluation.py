@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from handmade import Book, around, done
 from scipy import stats
 
-from anchorview.experiments.jobs import METRICS, Result
-from anchorview.experiments.significance import holm, like_best, overall
+from anchorview.experiments.plan.jobs import METRICS, Result
+from anchorview.experiments.results.significance import holm, like_best, overall
+from helpers.handmade import Book, around, done
 
 
 def only(frame):

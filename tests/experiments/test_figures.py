@@ -5,12 +5,12 @@ import warnings
 from xml.etree import ElementTree
 
 import pytest
-from handmade import ODD, Book, done, whole_book
 
-from anchorview.experiments.figures import figures
-from anchorview.experiments.outputs import write_outputs
-from anchorview.experiments.palette import OTHER, PALETTE, colour
-from anchorview.files import MissingPackageError
+from anchorview._utils.errors import MissingPackageError
+from anchorview.experiments.output.figures import figures
+from anchorview.experiments.output.method_colors import OTHER, PALETTE, color
+from anchorview.experiments.output.output_folder import write_outputs
+from helpers.handmade import ODD, Book, done, whole_book
 
 pytest.importorskip("matplotlib")
 
@@ -105,16 +105,16 @@ def contrast(one, other):
     return high / low
 
 
-def test_colours_stand_out_on_light_and_dark_pages():
+def test_colors_stand_out_on_light_and_dark_pages():
     for code in (*PALETTE.values(), OTHER):
         assert contrast(code, "#ffffff") >= 3
         assert contrast(code, "#14181f") >= 3
 
 
-def test_a_method_keeps_its_colour():
+def test_a_method_keeps_its_color():
     methods = [name for name in PALETTE if name not in ("ACC", "NMI", "F1", "Purity", "ARI")]
-    assert len({colour(name) for name in methods}) == len(methods)
-    assert colour("AMGL (oracle)") == colour("AMGL") != colour("DALMC (auto)")
+    assert len({color(name) for name in methods}) == len(methods)
+    assert color("AMGL (oracle)") == color("AMGL") != color("DALMC (auto)")
 
 
 @pytest.fixture

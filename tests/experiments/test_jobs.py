@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from anchorview.experiments.jobs import METRICS, Job, Result
+from anchorview.experiments.plan.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 
 
@@ -12,7 +12,7 @@ def test_key_does_not_depend_on_the_order_of_settings_or_the_process():
     job = Job.of("digits", "dalmc", {"beta": 0.1, "n_anchors": 20, "n_components": [4, 5]})
     same = Job.of("digits", "dalmc", {"n_components": (4, 5), "n_anchors": 20, "beta": 0.1})
     script = (
-        "from anchorview.experiments.jobs import Job; print(Job.of('digits', 'dalmc', "
+        "from anchorview.experiments.plan.jobs import Job; print(Job.of('digits', 'dalmc', "
         "{'n_anchors': 20, 'beta': 0.1, 'n_components': [4, 5]}).key('abc'))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

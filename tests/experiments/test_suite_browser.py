@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from handmade import whole_book
 
-from anchorview.experiments.suitereport import write_suite_report
-from anchorview.experiments.tables import tables
+from anchorview.experiments.output.suite_report import write_suite_report
+from anchorview.experiments.output.tables import tables
+from helpers.handmade import whole_book
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from anchorview.datasets import make_multiview
-from anchorview.experiments.data import DataSet
-from anchorview.experiments.grids import BETAS, crossed, oracle_grid, shared
-from anchorview.experiments.jobs import Job
-from anchorview.experiments.suitefile import COLUMNS, Plan
-from anchorview.experiments.suites import MODES, SUITES, entries
-from anchorview.methods import method_class
+from anchorview.estimators.methods import method_class
+from anchorview.experiments.plan.grids import BETAS, crossed, oracle_grid, shared
+from anchorview.experiments.plan.jobs import Job
+from anchorview.experiments.plan.plan_file import COLUMNS, Plan
+from anchorview.experiments.plan.suites import MODES, SUITES, entries
+from anchorview.experiments.run.data_sets import DataSet
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)

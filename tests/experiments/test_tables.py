@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from handmade import ODD, Book, around, done, whole_book
 
 from anchorview import DALMC
-from anchorview.experiments.jobs import Result
-from anchorview.experiments.rendering import Cell, Column, ResultTable
-from anchorview.experiments.tables import tables
+from anchorview.experiments.output.table_formats import Cell, Column, ResultTable
+from anchorview.experiments.output.tables import tables
+from anchorview.experiments.plan.jobs import Result
+from helpers.handmade import ODD, Book, around, done, whole_book
 
 
 def table_of(book, name):

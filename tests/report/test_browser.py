@@ -5,10 +5,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from anchorview.report.mapchart import map_chart
-from anchorview.report.mapping import FlatMap
+from anchorview.report.flat_map import FlatMap
+from anchorview.report.map_chart import map_chart
 from anchorview.report.page import Chart, Section, write_page
-from browsing import DEEP, SAID, function
+from helpers.browsing import DEEP, SAID, function
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -158,7 +158,7 @@ def test_wheel_scrolls_the_page_until_the_zoom_is_chosen(open_page, small_report
     )
 
 
-def colours(page):
+def colors(page):
     """Background of the page, and of the text of an axis as the chart has it and as it should."""
     return page.js(
         function(
@@ -176,24 +176,24 @@ def colours(page):
     )
 
 
-def test_dark_and_light_colours(open_page, small_report):
-    light = colours(open_page(small_report))
+def test_dark_and_light_colors(open_page, small_report):
+    light = colors(open_page(small_report))
     page = open_page(small_report, scheme="dark")
-    dark = colours(page)
+    dark = colors(page)
     assert light[0] == "rgb(255, 255, 255)"
     assert dark[0] != light[0]
     assert dark[1] == dark[2] != light[1] == light[2]
-    button = page.page.get_by_role("button", name="Dark colours")
+    button = page.page.get_by_role("button", name="Dark colors")
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
-    assert colours(page) == light
+    assert colors(page) == light
     assert button.get_attribute("aria-pressed") == "false"
     # The system changes its mind; a page is told when it draws, and of two changes at once never.
     page.page.emulate_media(color_scheme="light")
     frames(page)
     page.page.emulate_media(color_scheme="dark")
     page.page.wait_for_selector('html[data-theme="dark"]')
-    assert colours(page) == dark
+    assert colors(page) == dark
 
 
 @pytest.mark.parametrize("width", [320, 390])

@@ -11,13 +11,13 @@ from sklearn.metrics import silhouette_score
 import anchorview
 import anchorview.compared
 from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview._utils.errors import OutputFileError
 from anchorview.compared import OPMC
-from anchorview.files import OutputFileError
 from anchorview.report import write_fit_report
-from anchorview.report.course import convergence_section, python_call
-from anchorview.report.fitted import gathered
-from anchorview.report.grouping import cluster_section, confusion_section, silhouettes
-from anchorview.report.seeing import pattern_section, view_section
+from anchorview.report.cluster_sections import cluster_section, confusion_section, silhouettes
+from anchorview.report.fit_facts import gathered
+from anchorview.report.history_sections import convergence_section, python_call
+from anchorview.report.view_sections import pattern_section, view_section
 
 
 @pytest.fixture(scope="module")

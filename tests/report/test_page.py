@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview.files import MissingPackageError
+from anchorview._utils.errors import MissingPackageError
 from anchorview.report.charts import axis_names, bars, heat_map, short
 from anchorview.report.page import Chart, Code, Facts, Section, Table, Text, shown, write_page
 
@@ -85,7 +85,7 @@ def test_headings_are_in_order_and_charts_have_words(parsed, evil):
     levels = [tag for tag, _ in parsed.tags if re.fullmatch(r"h\d", tag)]
     assert levels == ["h1", "h2", "h2"]
     (figure,) = parsed.named("figure")
-    assert figure["aria-labelledby"] in [c.get("id") for c in parsed.named("figcaption")]
+    assert figure["aria-labeledby"] in [c.get("id") for c in parsed.named("figcaption")]
     boxes = [a for _, a in parsed.tags if "scroll" in a.get("class", "").split()]
     assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
     ids = [attrs["id"] for _, attrs in parsed.tags if "id" in attrs]

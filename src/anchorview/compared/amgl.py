@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from anchorview._sklearn_compat import Interval
-from anchorview._typing import Array, Matrix
-from anchorview.compared.base import Clustering, ComparedMethod
-from anchorview.compared.graphs import (
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import Interval
+from anchorview._utils.typing import Array, Matrix
+from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._neighbor_graphs import (
     building_memory,
     eigenvector_memory,
     graph_memory,
     leading_eigenvectors,
-    neighbour_graph,
+    neighbor_graph,
     normalized_affinity,
 )
-from anchorview.progress import report
-from anchorview.scaling import column_ranges
-from anchorview.views import MultiViewData
+from anchorview.core.scale import column_ranges
+from anchorview.views.container import MultiViewData
 
 LEAST_TRACE = 1e-8
 """Share of the number of clusters that a view's trace counts as at least."""
@@ -35,7 +35,7 @@ def traces(affinities: Sequence[Matrix], F: Array) -> Array:
 def joint_eigenvectors(
     affinities: Sequence[Matrix], n_clusters: int, *, max_iter: int, tol: float
 ) -> tuple[Array, Array, list[float]]:
-    """Minimise ``sum_v sqrt(tr(F' L_v F))`` over F with orthonormal columns.
+    """Minimize ``sum_v sqrt(tr(F' L_v F))`` over F with orthonormal columns.
 
     In turn, F is the eigenvectors of the smallest eigenvalues of ``sum_v alpha_v L_v``, which are
     those of the largest of ``sum_v alpha_v A_v``, and ``alpha_v = 1 / (2 sqrt(t_v))``: the slope of
@@ -58,7 +58,7 @@ def joint_eigenvectors(
         roots = np.sqrt(traces(affinities, F))
         alpha = 1 / (2 * roots)
         objective.append(float(roots.sum()))
-        report("iterating", iteration, max_iter)
+        report_progress("iterating", iteration, max_iter)
         if iteration >= 3 and objective[-2] - objective[-1] < tol * objective[-2]:
             break
     return F, alpha, objective
@@ -67,7 +67,7 @@ def joint_eigenvectors(
 class AMGL(ComparedMethod):
     r"""Auto-weighted multiple graph learning (parameter-free).
 
-    Every view gets a graph of nearest neighbours with the normalised Laplacian :math:`L_v`; all
+    Every view gets a graph of nearest neighbors with the normalized Laplacian :math:`L_v`; all
     views share one spectral embedding :math:`F`, whose rows are clustered by K-means:
 
     .. math::
@@ -82,7 +82,7 @@ class AMGL(ComparedMethod):
     n_clusters : int, default=8
         Number of clusters, at least 2.
     n_neighbors : int, default=5
-        Neighbours of a sample that get a weight in a view's graph; at most the number of samples
+        Neighbors of a sample that get a weight in a view's graph; at most the number of samples
         less 2.
     max_iter : int, default=100
         Most iterations.
@@ -129,7 +129,7 @@ class AMGL(ComparedMethod):
     may have fewer features than there are clusters: only its distances count.
 
     The authors' program takes the nearest sample for the sample itself, which need not be so among
-    duplicates; here a sample is never its own neighbour. A sample with more than `n_neighbors`
+    duplicates; here a sample is never its own neighbor. A sample with more than `n_neighbors`
     duplicates (or others that are all equally near) gives the same weight to `n_neighbors` of them,
     and which ones depends on the order of the rows. F has orthonormal columns and so at least as
     many different rows as there are clusters: with fewer different samples, duplicates are divided
@@ -190,10 +190,10 @@ class AMGL(ComparedMethod):
     def _cluster(self, data: MultiViewData) -> Clustering:
         affinities = []
         for p, view in enumerate(data.views):
-            # Neighbours in a view that varies by rounding only would be those of the rounding.
+            # Neighbors in a view that varies by rounding only would be those of the rounding.
             column_ranges(data, p)
-            affinities.append(normalized_affinity(neighbour_graph([view], self.n_neighbors)))
-            report("building graphs", p + 1, len(data.views))
+            affinities.append(normalized_affinity(neighbor_graph([view], self.n_neighbors)))
+            report_progress("building graphs", p + 1, len(data.views))
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )

@@ -9,16 +9,16 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lstsq
 
-from anchorview._sklearn_compat import Interval, StrOptions
-from anchorview._typing import Array
-from anchorview.blocks import for_blocks
-from anchorview.compared.base import Clustering, ComparedMethod
-from anchorview.compression import RANK_TOLERANCE, pose_problem
-from anchorview.linalg import leading_directions, polar, polar_factor, rank_up_to
-from anchorview.planning import gram_memory
-from anchorview.progress import report
-from anchorview.scaling import ViewScaling, fit_scalings, scaled_block
-from anchorview.views import MultiViewData, RowBlock
+from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.threads import for_blocks
+from anchorview._utils.typing import Array
+from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.core.compress import RANK_TOLERANCE, pose_problem
+from anchorview.core.cost_model import gram_memory
+from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
+from anchorview.views.container import MultiViewData, RowBlock
 
 LEAST_RESIDUAL = 1e-10
 """Share of ||X||^2 that counts as unexplained by a latent dimension that explains everything."""
@@ -26,7 +26,7 @@ LEAST_RESIDUAL = 1e-10
 
 @dataclass(frozen=True)
 class LatentSpaces:
-    """What the optimisation found."""
+    """What the optimization found."""
 
     consensus: Array
     """S', n x k."""
@@ -85,7 +85,7 @@ def solve(
         alpha /= alpha.sum()
         c = f / np.linalg.norm(f)
         objective.append(float(0.5 * alpha**2 @ r - c @ f))
-        report("iterating", t + 1, max_iter)
+        report_progress("iterating", t + 1, max_iter)
         if t >= 2 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-1]):
             break
     return LatentSpaces(S, tuple(spaces), alpha, c, np.array(objective))
@@ -94,7 +94,7 @@ def solve(
 class AWMVC(ComparedMethod):
     r"""Auto-weighted multi-view clustering (Wan et al., 2023).
 
-    The views are factorised in several latent dimensions :math:`l_i = i k`, and one orthonormal
+    The views are factorized in several latent dimensions :math:`l_i = i k`, and one orthonormal
     consensus :math:`S` is aligned with all of the factors; its columns, one a sample, are
     clustered:
 
@@ -116,7 +116,7 @@ class AWMVC(ComparedMethod):
         rows of the identity, which the published numbers use and which depends on the order of the
         samples.
     exact_weights : bool, default=False
-        Whether :math:`\alpha` is the minimiser of the objective (proportional to
+        Whether :math:`\alpha` is the minimizer of the objective (proportional to
         :math:`1 / r_i`, the residuals), which makes the objective monotone, or proportional to
         :math:`r_i^{-1/2}` as in the authors' program.
     max_iter : int, default=101
@@ -151,16 +151,16 @@ class AWMVC(ComparedMethod):
 
     Notes
     -----
-    Features are standardised first (divisor n - 1; constant ones become zero).
+    Features are standardized first (divisor n - 1; constant ones become zero).
 
     **Cost.** Views weigh the same, so all steps are those of the views side by side, and they run
     on the same exact compression as DALMC: one pass over the samples for the Gram matrix of all D
     features, iterations on at most min(n, D) pseudo-samples, one pass back. Memory is about ten
-    D x D matrices where n > D (and one more for each core), and four times the standardised data
+    D x D matrices where n > D (and one more for each core), and four times the standardized data
     otherwise.
 
     **Paper and program.** The program takes :math:`\alpha_i \propto r_i^{-1/2}`, which does not
-    minimise the objective; the residual uses the bases of the step before. Its labels are the best
+    minimize the objective; the residual uses the bases of the step before. Its labels are the best
     of 50 K-means runs by the true classes; here they are the run of least inertia. How the two
     starts compare on real data is in ``benchmarks/compared.md``.
 

@@ -5,18 +5,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from anchorview._sklearn_compat import Interval
-from anchorview.compared.base import Clustering, ComparedMethod
-from anchorview.compared.bmvc_kernel import (
+from anchorview._utils.sklearn_compat import Interval
+from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._bmvc_kernel import (
     KERNEL_BLOCK,
-    centred_kernel,
+    centered_kernel,
     kernel_view,
     sampled_anchors,
     start_codes,
     start_sample,
 )
-from anchorview.compared.bmvc_solver import BinarySolver, restarted
-from anchorview.views import MultiViewData
+from anchorview.compared._bmvc_solver import BinarySolver, restarted
+from anchorview.views.container import MultiViewData
 
 MOST_ANCHORS = 1000
 """Anchors unless told otherwise, if there are samples enough."""
@@ -30,7 +30,7 @@ class BMVC(ComparedMethod):
 
     Every view is turned into similarities :math:`P_v` (m, n) of the samples to m anchors, and
     projected by :math:`U_v` on binary codes :math:`B` (L, n) that all views share. The codes are
-    clustered as they are learned, around binary centres :math:`C` with one-hot :math:`G`:
+    clustered as they are learned, around binary centers :math:`C` with one-hot :math:`G`:
 
     .. math::
 
@@ -60,7 +60,7 @@ class BMVC(ComparedMethod):
         Weight of the variance of the projected samples, below 1.
     lambda_ : float, default=1e-5
         Weight of the clustering of the codes. It should be far below ``n_views ** (-r)``, or the
-        codes stay at the centres that they start from.
+        codes stay at the centers that they start from.
     max_iter : int, default=7
         Iterations. There is no other stopping rule.
     reference_view : int or str, default=None
@@ -68,9 +68,9 @@ class BMVC(ComparedMethod):
         all views together, which does better on average. The published results use the fourth.
     n_init : int, default=10
         Random starts of the clusters of the final codes, that of the iterations among them; the
-        one with the fewest bits different from the centres is kept. The published results use 1.
+        one with the fewest bits different from the centers is kept. The published results use 1.
     random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the first centres.
+        Seed of the anchors and of the first centers.
     verbose : int, default=0
         1 prints the number of iterations and the time.
 
@@ -107,14 +107,14 @@ class BMVC(ComparedMethod):
     O(n m^2 V + m^3 V), and an iteration O(n m L V). Memory is n m V numbers, in single precision if
     all views fit in it.
 
-    Every step of an iteration minimises the objective exactly for codes of less than 990 bits: the
-    penalty that balances the bits of a centre is so small then that it decides ties only, and it
+    Every step of an iteration minimizes the objective exactly for codes of less than 990 bits: the
+    penalty that balances the bits of a center is so small then that it decides ties only, and it
     is no part of the recorded objective.
 
     Where the authors' program differs: it computes the first codes from 1000 samples of the
     reference view (here 2000 of all views, more for longer codes), starts the clusters of codes
     once, and lets a cluster that has lost all its samples stay empty. Here that takes the sample
-    whose code is farthest from its centre, and starts from this code. The program's width counts
+    whose code is farthest from its center, and starts from this code. The program's width counts
     the distance of an anchor to itself, which is zero; here such distances are left out. A view's
     part of the objective can become negative if it explains the codes completely; at least 0.1 %
     of the codes always counts as unexplained, so that weights exist.
@@ -189,7 +189,7 @@ class BMVC(ComparedMethod):
         self.code_length_ = min(self.code_length, m)
         self.anchors_ = [sampled_anchors(view, m, anchor_rng) for view in data.views]
         views = [
-            kernel_view(centred_kernel(data, p, anchors), self.beta, self.gamma)
+            kernel_view(centered_kernel(data, p, anchors), self.beta, self.gamma)
             for p, anchors in enumerate(self.anchors_)
         ]
         references = [views[p].K for p in self._references(data)]

@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from anchorview._sklearn_compat import Interval
-from anchorview._typing import Array
-from anchorview.compared.anchorgraph import AnchorGraph, AnchorGraphMethod
-from anchorview.compared.base import Clustering
-from anchorview.compared.empties import without_empties
-from anchorview.linalg import polar_factor
-from anchorview.progress import report
-from anchorview.scaling import standardized_views
-from anchorview.views import MultiViewData
+from anchorview._utils.linalg import polar_factor
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import Interval
+from anchorview._utils.typing import Array
+from anchorview.compared._anchor_graph import AnchorGraph, AnchorGraphMethod
+from anchorview.compared._base import Clustering
+from anchorview.compared._empty_clusters import without_empties
+from anchorview.core.scale import standardized_views
+from anchorview.views.container import MultiViewData
 
 
 def nearest_codes(graph: Array, codes: Array) -> Array:
@@ -57,14 +57,14 @@ def alternate_with_clusters(
         members = np.eye(k)[labels]
         apart = float(np.sum((state.graph - members @ codes.T) ** 2))
         objective.append(state.update_weights() + lambda_ * apart)
-        report("iterating", done, max_iter)
+        report_progress("iterating", done, max_iter)
     return labels, codes, np.array(objective)
 
 
 class OMSC(AnchorGraphMethod):
     r"""Efficient orthogonal multi-view subspace clustering.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features, standardised) is projected by
+    Every view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
     :math:`W_v` to k dimensions, where all views share m anchors :math:`A` and one graph :math:`Z`
     from samples to anchors; the clusters :math:`F` and their codes :math:`G` are learned with it:
 
@@ -76,7 +76,7 @@ class OMSC(AnchorGraphMethod):
         Z \mathbf 1 = \mathbf 1,\ F \text{ one-hot},\
         \textstyle\sum_v \alpha_v = 1,\ \alpha \ge 0.
 
-    The labels are the ones in :math:`F`; there is no K-means after the optimisation.
+    The labels are the ones in :math:`F`; there is no K-means after the optimization.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class OMSC(AnchorGraphMethod):
         Iterations; all of them are done.
     init : {"gcca", "identity"}, default="gcca"
         Start of the graph. "gcca": one-hot rows from a quick K-means on what the views have in
-        common (generalised canonical correlation), which depends neither on the order of the
+        common (generalized canonical correlation), which depends neither on the order of the
         samples nor on that of the features. "identity": the authors' start, which sees no more
         than the first `n_anchors` samples and `n_clusters` features; the paper's numbers use it.
     weighted_z : bool, default=False
@@ -133,13 +133,13 @@ class OMSC(AnchorGraphMethod):
 
     Notes
     -----
-    An iteration takes O(n m (D + k)) time for D features in all; memory is a standardised copy of
+    An iteration takes O(n m (D + k)) time for D features in all; memory is a standardized copy of
     the data (sparse views are not made dense) and a few arrays (n, m).
 
     The authors' program departs from the stated objective: the step of Z leaves out the squared
     weights of the views, adds the pull of the clusters once a view, and takes :math:`A^\top A` for
-    the identity, which it is not if m > k. ``weighted_z=True`` minimises the objective, or a bound
-    on it that touches it at the present state where no step minimises it. The authors choose m and
+    the identity, which it is not if m > k. ``weighted_z=True`` minimizes the objective, or a bound
+    on it that touches it at the present state where no step minimizes it. The authors choose m and
     lambda by the known classes.
 
     A cluster that loses all its samples takes the one that is farthest from the code of its own
@@ -151,7 +151,7 @@ class OMSC(AnchorGraphMethod):
 
     A view with fewer features than clusters gets a projection with orthonormal rows. Constant
     features count as zero, duplicates need no care. Of each view's squared norm, 1e-6 at least
-    counts as unexplained, so that weights stay finite. The standardised views are centred, so with
+    counts as unexplained, so that weights stay finite. The standardized views are centered, so with
     m = k the direction of the anchors' mean is arbitrary; it moves neither the graph nor the
     objective. What an anchor without samples points to is as arbitrary.
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from anchorview._sklearn_compat import Interval, StrOptions
-from anchorview.assignment import FINALISTS, SAMPLE
-from anchorview.compared.base import Clustering, ComparedMethod
-from anchorview.compared.opmc_solver import CentredView, OnePassSolver, Run, centred_views
-from anchorview.planning import block_memory
-from anchorview.views import MultiViewData
+from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._opmc_solver import CenteredView, OnePassSolver, Run, centered_views
+from anchorview.core.assign import FINALISTS, SAMPLE
+from anchorview.core.cost_model import block_memory
+from anchorview.views.container import MultiViewData
 
 _value = attrgetter("value")
 
@@ -22,7 +22,7 @@ _value = attrgetter("value")
 class OPMC(ComparedMethod):
     r"""One-pass multi-view clustering.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features) is factorised into centroids
+    Every view :math:`X_v` (n samples, :math:`d_v` features) is factorized into centroids
     :math:`C_v` in a latent space with orthonormal basis :math:`W_v`; all views share the one-hot
     partition :math:`Y`, so no clustering step follows:
 
@@ -93,7 +93,7 @@ class OPMC(ComparedMethod):
     to an arbitrary ``W_v``; here it is that of the starting partition with its best factors.
 
     Samples whose features are all equal become zeros under ``scaling="rows"``; a view with one or
-    two features, of which that would leave a sign at most, has its features standardised over the
+    two features, of which that would leave a sign at most, has its features standardized over the
     samples instead. Constant features become zeros under ``scaling="features"``. A view of which
     these leave nothing but zeros is refused. Sparse views become dense for ``scaling="rows"`` only.
 
@@ -146,13 +146,13 @@ class OPMC(ComparedMethod):
         self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> Clustering:
-        views = centred_views(data, self.scaling)  # type: ignore[arg-type]
+        views = centered_views(data, self.scaling)  # type: ignore[arg-type]
         best = self._best_run(views, np.random.RandomState(self._seeds()[0]))
         self.cluster_centers_ = best.centroids
         weights = np.full(len(views), 1 / len(views))
         return Clustering(best.labels, weights, np.array(best.objective))
 
-    def _best_run(self, views: list[CentredView], rng: np.random.RandomState) -> Run:
+    def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> Run:
         n = len(views[0].squares)
         solver = self._solver(views)
         if n <= 2 * SAMPLE or self.n_init <= FINALISTS:
@@ -173,7 +173,7 @@ class OPMC(ComparedMethod):
         for place in range(self.n_init):
             yield solver.run(*solver.start(rng), self.max_iter, self.tol, (place, total))
 
-    def _solver(self, views: list[CentredView]) -> OnePassSolver:
+    def _solver(self, views: list[CenteredView]) -> OnePassSolver:
         return OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)
 
     def _memory_needed(self, data: MultiViewData) -> float:

@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from anchorview._sklearn_compat import Interval
-from anchorview.compared.anchorgraph import AnchorGraphMethod
-from anchorview.compared.base import Clustering
-from anchorview.views import MultiViewData
+from anchorview._utils.sklearn_compat import Interval
+from anchorview.compared._anchor_graph import AnchorGraphMethod
+from anchorview.compared._base import Clustering
+from anchorview.views.container import MultiViewData
 
 
 class SMVSC(AnchorGraphMethod):
     r"""Scalable multi-view subspace clustering with unified anchors.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features, standardised) is projected by
+    Every view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
     :math:`W_v` to k dimensions, where all views share m anchors :math:`A` and one graph :math:`Z`
     from samples to anchors:
 
@@ -42,7 +42,7 @@ class SMVSC(AnchorGraphMethod):
         iteration.
     init : {"gcca", "identity"}, default="gcca"
         Start of the graph. "gcca": one-hot rows from a quick K-means on what the views have in
-        common (generalised canonical correlation), which depends neither on the order of the
+        common (generalized canonical correlation), which depends neither on the order of the
         samples nor on that of the features. "identity": the authors' start, which sees no more
         than the first `n_anchors` samples and `n_clusters` features; the paper's numbers use it.
     weighted_z : bool, default=False
@@ -85,13 +85,13 @@ class SMVSC(AnchorGraphMethod):
 
     Notes
     -----
-    An iteration takes O(n m D) time for D features in all; memory is a standardised copy of the
+    An iteration takes O(n m D) time for D features in all; memory is a standardized copy of the
     data (sparse views are not made dense) and a few arrays (n, m).
 
     The authors' program departs from the stated objective: the step of Z leaves out the squared
     weights, which makes Z nearly one-hot, and takes :math:`A^\top A` for the identity, which it is
-    not if m > k. ``weighted_z=True`` minimises the objective, or a bound on it that touches it at
-    the present state where no step minimises it. The authors report the best of 50 K-means runs by
+    not if m > k. ``weighted_z=True`` minimizes the objective, or a bound on it that touches it at
+    the present state where no step minimizes it. The authors report the best of 50 K-means runs by
     the known classes; here the labels are those of least inertia. Weights come from squared
     residuals, as in the program since December 2021.
 
@@ -105,7 +105,7 @@ class SMVSC(AnchorGraphMethod):
 
     A view with fewer features than clusters gets a projection with orthonormal rows. Constant
     features count as zero, duplicates need no care. Of each view's squared norm, 1e-6 at least
-    counts as unexplained, so that weights stay finite. The standardised views are centred, so with
+    counts as unexplained, so that weights stay finite. The standardized views are centered, so with
     m = k the direction of the anchors' mean is arbitrary; it moves neither the graph nor the
     objective. What an anchor without samples points to is as arbitrary.
 

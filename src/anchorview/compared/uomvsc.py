@@ -8,22 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from anchorview._sklearn_compat import Interval
-from anchorview._typing import Array, Matrix
-from anchorview.compared.base import Clustering, ComparedMethod
-from anchorview.compared.empties import without_empties
-from anchorview.compared.graphs import (
+from anchorview._utils.linalg import polar, polar_factor, unit_rows
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import Interval
+from anchorview._utils.typing import Array, Matrix
+from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._empty_clusters import without_empties
+from anchorview.compared._neighbor_graphs import (
     building_memory,
     eigenvector_memory,
     graph_memory,
     leading_eigenvectors,
-    neighbour_graph,
+    neighbor_graph,
     normalized_affinity,
 )
-from anchorview.linalg import normalized_rows, polar, polar_factor
-from anchorview.progress import report
-from anchorview.scaling import ranged_views
-from anchorview.views import MultiViewData
+from anchorview.core.scale import ranged_views
+from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -35,9 +35,9 @@ def affinity_pair(
 
     The embedding is the leading eigenvectors of the first, with rows of length 1.
     """
-    A = normalized_affinity(neighbour_graph(views, n_neighbors))
-    embedding = normalized_rows(leading_eigenvectors(A, n_clusters))
-    return A, normalized_affinity(neighbour_graph([embedding], n_neighbors))
+    A = normalized_affinity(neighbor_graph(views, n_neighbors))
+    embedding = unit_rows(leading_eigenvectors(A, n_clusters))
+    return A, normalized_affinity(neighbor_graph([embedding], n_neighbors))
 
 
 def scaled_indicator(labels: Array, n_clusters: int) -> Array:
@@ -121,7 +121,7 @@ def fuse(
         labels = without_empties(scores.argmax(axis=1), -scores.max(axis=1), k)
         F = scaled_indicator(labels, k)
         objective.append(float(np.sum(G * F)))
-        report("iterating", iteration, max_iter)
+        report_progress("iterating", iteration, max_iter)
         if iteration >= 3 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-2]):
             break
     return Fusion(labels, H, alpha, beta, objective)
@@ -130,8 +130,8 @@ def fuse(
 class UOMVSC(ComparedMethod):
     r"""Unified one-step multi-view spectral clustering.
 
-    Every view, and all views side by side as one more, gets the normalised affinity :math:`A_v` of
-    its samples' nearest neighbours, and the normalised affinity :math:`B_v` of nearest neighbours
+    Every view, and all views side by side as one more, gets the normalized affinity :math:`A_v` of
+    its samples' nearest neighbors, and the normalized affinity :math:`B_v` of nearest neighbors
     in its spectral embedding. Labels :math:`Y` come from their weighted sum without K-means:
 
     .. math::
@@ -148,7 +148,7 @@ class UOMVSC(ComparedMethod):
     lambda_ : float, default=0.5
         Weight of the embeddings' graphs against the samples' own, from 0 to 1.
     n_neighbors : int, default=15
-        Neighbours of a sample that get a weight in a graph; at most the number of samples less 2.
+        Neighbors of a sample that get a weight in a graph; at most the number of samples less 2.
     max_iter : int, default=30
         Most iterations.
     tol : float, default=1e-6
@@ -203,7 +203,7 @@ class UOMVSC(ComparedMethod):
     here such a cluster takes the sample that gains least by being where it is. It starts H from
     eigenvectors whose signs and order are arbitrary, so that the first weights are too, even
     negative; here the eigenvectors are first turned to agree best with the first labels, and a
-    negative agreement gives weight 0. A sample is never its own neighbour, even among duplicates;
+    negative agreement gives weight 0. A sample is never its own neighbor, even among duplicates;
     if more than `n_neighbors` others are all equally near, it gives the same weight to
     `n_neighbors` of them, and which ones depends on the order of the rows.
 
@@ -270,7 +270,7 @@ class UOMVSC(ComparedMethod):
         pairs = []
         for views_together in sets:
             pairs.append(affinity_pair(views_together, self.n_clusters, self.n_neighbors))
-            report("building graphs", len(pairs), len(sets))
+            report_progress("building graphs", len(pairs), len(sets))
         graphs, partitions = zip(*pairs, strict=True)
         return list(graphs), list(partitions)
 

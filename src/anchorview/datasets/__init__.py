@@ -1,12 +1,13 @@
 """Multi-view data: an embedded real set, generated sets, and files of views."""
 
-from anchorview.datasets._converting import convert
-from anchorview.datasets._digits import load_digits
-from anchorview.datasets._files import read_views
-from anchorview.datasets._opening import open_views, stays_on_disk
-from anchorview.datasets._registry import PAPER_SETS, PaperSet, paper_set
-from anchorview.datasets._synthetic import make_multiview
-from anchorview.datasets._viewfile import DataFileError, ViewFile
+from anchorview._utils.errors import DataFileError
+from anchorview.datasets.conversion import convert
+from anchorview.datasets.digits import load_digits
+from anchorview.datasets.opening import open_views, stays_on_disk
+from anchorview.datasets.paper_sets import PAPER_SETS, PaperSet, paper_set
+from anchorview.datasets.reading import read_views
+from anchorview.datasets.synthetic import make_multiview
+from anchorview.views.view_file import ViewFile
 
 __all__ = [
     "PAPER_SETS",

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anchorview.report.fit import write_fit_report
+    from anchorview.report.fit_report import write_fit_report
 
 __all__ = ["write_fit_report"]
 
@@ -11,9 +11,9 @@ __all__ = ["write_fit_report"]
 def __getattr__(name: str) -> Any:
     # Imported when first used, like the names of the package itself.
     if name in __all__:
-        from anchorview.report import fit
+        from anchorview.report import fit_report
 
-        return getattr(fit, name)
+        return getattr(fit_report, name)
     raise AttributeError(f"module 'anchorview.report' has no attribute {name!r}")
 
 

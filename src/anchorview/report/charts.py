@@ -1,7 +1,7 @@
-"""Charts in the style of the reports: calm, transparent, in the colours of the page.
+"""Charts in the style of the reports: calm, transparent, in the colors of the page.
 
-Text, axes and grids get their colours from the page, which may be light or dark, when they are
-drawn; only what carries meaning has a colour of its own.
+Text, axes and grids get their colors from the page, which may be light or dark, when they are
+drawn; only what carries meaning has a color of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from anchorview._stored_formats import package
-from anchorview._typing import Array
-from anchorview.report.palette import CLUSTERS, MAIN, scale
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.typing import Array
+from anchorview.report.colors import CLUSTERS, MAIN, scale
 
 LONGEST_NAME = 28
 """Letters of a name on an axis."""
@@ -22,12 +22,12 @@ CELL_HEIGHT = 24
 
 def plotting() -> Any:
     """Return bokeh's module of figures."""
-    return package("bokeh.plotting", "Reports", "report")
+    return optional_import("bokeh.plotting", "Reports", "report")
 
 
 def models() -> Any:
     """Return bokeh's module of parts of figures."""
-    return package("bokeh.models", "Reports", "report")
+    return optional_import("bokeh.models", "Reports", "report")
 
 
 def short(name: Any, longest: int = LONGEST_NAME) -> str:
@@ -87,7 +87,7 @@ def bars(
     values: Array,
     label: str,
     *,
-    colours: Sequence[str] | None = None,
+    colors: Sequence[str] | None = None,
     top: float | None = None,
     form: str = "0.000",
 ) -> Any:
@@ -101,7 +101,7 @@ def bars(
         Their lengths; NaN leaves a bar out.
     label : str
         What is measured.
-    colours : sequence of str, optional
+    colors : sequence of str, optional
         One a bar.
     top : float, optional
         End of the axis; by default what the longest bar needs.
@@ -117,11 +117,11 @@ def bars(
         {
             "name": shown,
             "value": np.asarray(values, dtype=float),
-            "colour": list(colours or [MAIN] * len(shown)),
+            "color": list(colors or [MAIN] * len(shown)),
         }
     )
     drawn = figure.hbar(
-        y="name", right="value", height=0.7, fill_color="colour", line_color=None, source=source
+        y="name", right="value", height=0.7, fill_color="color", line_color=None, source=source
     )
     figure.xaxis.axis_label = label
     figure.ygrid.visible = False
@@ -188,8 +188,8 @@ def heat_map(
             text_font={"value": "system-ui, sans-serif"},
             source=source,
         )
-        # Their colour fits the cell, not the page, which hides them where cells are narrow.
-        numbers.glyph.tags = ["own colour"]
+        # Their color fits the cell, not the page, which hides them where cells are narrow.
+        numbers.glyph.tags = ["own color"]
         numbers.tags = ["numbers", values.shape[1]]
     figure.grid.visible = False
     figure.axis.axis_line_alpha = 0
@@ -220,7 +220,7 @@ def curves(
     figure = blank(height)
     drawn = []
     for number, (name, values) in enumerate(lines.items()):
-        colour = CLUSTERS[number % len(CLUSTERS)]
+        color = CLUSTERS[number % len(CLUSTERS)]
         source = models().ColumnDataSource(
             {
                 "x": np.asarray(x, dtype=float),
@@ -229,8 +229,8 @@ def curves(
             }
         )
         legend = {"legend_label": short(name)} if len(lines) > 1 else {}
-        figure.line("x", "y", color=colour, line_width=2, source=source, **legend)
-        drawn.append(figure.scatter("x", "y", color=colour, size=7, source=source, **legend))
+        figure.line("x", "y", color=color, line_width=2, source=source, **legend)
+        drawn.append(figure.scatter("x", "y", color=color, size=7, source=source, **legend))
     if marked is not None:
         figure.add_layout(
             models().Span(

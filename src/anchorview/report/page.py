@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
-from anchorview._stored_formats import package
-from anchorview.files import replacing
+from anchorview._utils.atomic_files import atomic_write
+from anchorview._utils.optional_imports import optional_import
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +120,14 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
         today=date.today().isoformat(),
         version=__version__,
     )
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         # A name of a file may hold bytes that are no text.
         stream.write(html.encode("utf-8", "backslashreplace").decode())
 
 
 def _environment() -> Any:
     """Templates, with what they call."""
-    jinja2 = package("jinja2", "Reports", "report")
+    jinja2 = optional_import("jinja2", "Reports", "report")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource),
         autoescape=True,
@@ -182,7 +182,7 @@ def _sorting(value: Any) -> str:
 
 def _packed(figure: Any) -> str:
     """All that draws a chart, compressed, in letters that mean nothing in HTML."""
-    embed = package("bokeh.embed", "Reports", "report")
+    embed = optional_import("bokeh.embed", "Reports", "report")
     text = json.dumps(embed.json_item(figure), separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
@@ -194,7 +194,7 @@ def _scripts() -> dict[str, str]:
 
 @cache
 def _bokeh_script() -> str:
-    bokeh = package("bokeh.resources", "Reports", "report")
+    bokeh = optional_import("bokeh.resources", "Reports", "report")
     inline = bokeh.Resources(mode="inline", components=["bokeh", "bokeh-gl"], log_level="error")
     return "\n".join(inline.js_raw)
 
@@ -207,7 +207,7 @@ def _inline(text: str) -> Any:
     """Mark a text of our own that goes between two tags as it is."""
     if "</script" in text or "</style" in text or "<!--" in text:
         raise ValueError("A script or style that would end early cannot be put into a page.")
-    return package("markupsafe", "Reports", "report").Markup(text.replace("\r\n", "\n"))
+    return optional_import("markupsafe", "Reports", "report").Markup(text.replace("\r\n", "\n"))
 
 
 def _hash(script: str) -> str:

@@ -5,7 +5,7 @@
   button.hidden = false;
   const documents = [];
 
-  // Charts: unpack, draw, and colour what is drawn like the page.
+  // Charts: unpack, draw, and color what is drawn like the page.
 
   async function unpacked(letters) {
     const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
@@ -19,7 +19,7 @@
     data.remove();
     for (const view of views.roots) {
       documents.push(view.model.document);
-      colour(view.model.document);
+      color(view.model.document);
     }
     hideNarrow();
     place.dataset.drawn = "true";
@@ -40,7 +40,7 @@
     root.dataset.drawn = "true";
   }
 
-  function coloursOfModels() {
+  function colorsOfModels() {
     const style = getComputedStyle(root);
     const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map((name) =>
       style.getPropertyValue(name).trim(),
@@ -75,12 +75,12 @@
     };
   }
 
-  function colour(drawn) {
-    const colours = coloursOfModels();
+  function color(drawn) {
+    const colors = colorsOfModels();
     for (const model of drawn._all_models.values()) {
-      // What has a colour that means something is named so.
-      if (model.type in colours && !model.tags.includes("own colour")) {
-        model.setv(colours[model.type]);
+      // What has a color that means something is named so.
+      if (model.type in colors && !model.tags.includes("own color")) {
+        model.setv(colors[model.type]);
       }
     }
   }
@@ -103,8 +103,8 @@
   function show(theme) {
     root.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
-    button.setAttribute("aria-label", "Dark colours");
-    documents.forEach(colour);
+    button.setAttribute("aria-label", "Dark colors");
+    documents.forEach(color);
   }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");

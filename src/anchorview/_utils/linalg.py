@@ -1,0 +1,116 @@
+"""Linear algebra that the rooms share: polar factors, products, ranks, spectra, unit rows."""
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from scipy.sparse.linalg import aslinearoperator, svds
+
+from anchorview._utils.typing import Array, Matrix
+
+WELL_CONDITIONED = 1e-6
+"""Least ratio of Gram eigenvalues at which a polar factor from the Gram matrix keeps ten digits."""
+
+DENSE_SPECTRUM = 600
+"""Shorter side up to which a view's leading singular vectors come from a full decomposition."""
+
+DENSE_PART = 2**24
+"""Most entries of a dense part of something that must not become dense as a whole."""
+
+
+def polar(B: Array) -> tuple[Array, Array]:
+    """Polar factor of a long matrix with full column rank, and the map to it.
+
+    For the thin SVD ``B = U diag(s) V'`` returns ``U V'`` and ``M = V diag(1/s) V'``, so that
+    ``U V' = B M``. Long matrices go through the Gram matrix (BLAS-3), short and ill-conditioned
+    ones through the SVD.
+    """
+    n, m = B.shape
+    if n > 2 * m:
+        squares, V = eigh(B.T @ B)
+        if squares[0] > WELL_CONDITIONED * squares[-1]:
+            M = (V / np.sqrt(squares)) @ V.T
+            return B @ M, M
+    U, s, Vt = svd(B, full_matrices=False)
+    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
+    return U @ Vt, (Vt.T * inverse) @ Vt
+
+
+def polar_and_norm(B: Array) -> tuple[Array, float]:
+    """Polar factor of a small matrix of any shape, and the sum of its singular values."""
+    U, s, Vt = svd(B, full_matrices=False)
+    return U @ Vt, float(s.sum())
+
+
+def polar_factor(B: Array) -> Array:
+    """Polar factor of a small matrix of any shape; that of zeros is the identity's leading block.
+
+    For fewer columns than rows its columns are orthonormal, otherwise its rows. Among all such
+    matrices T it has the largest ``tr(T'B)``.
+    """
+    return polar_and_norm(B)[0]
+
+
+def times(X: Matrix, M: Array) -> Array:
+    """``X @ M`` multiplied in the precision of `X`, returned in float64."""
+    return np.asarray(X @ M.astype(X.dtype, copy=False), dtype=np.float64)
+
+
+def squared_norm(X: Matrix) -> float:
+    """Squared Frobenius norm of an array, a sparse matrix or a scaled view that knows it."""
+    if hasattr(X, "squared_norm"):
+        return float(X.squared_norm)
+    entries = X if isinstance(X, np.ndarray) else X.data[:, None]
+    return float(np.einsum("ij,ij->i", entries, entries).sum(dtype=np.float64))
+
+
+def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
+    """Numerical rank of `X`, or `limit` if the rank is at least that.
+
+    Singular values below `tolerance` times the largest count as zero. A large matrix is judged by
+    its product with a few more random columns than `limit`.
+    """
+    if min(X.shape) > DENSE_SPECTRUM:
+        omega = np.random.default_rng(0).standard_normal((X.shape[1], limit + 20))
+        X = times(X, omega)
+    squares = eigh(_shorter_gram(X), eigvals_only=True)
+    return min(limit, int(np.sum(squares > tolerance**2 * squares[-1])))
+
+
+def gram(X: Matrix) -> Array:
+    """``X'X`` in float64; what is not an array is never made dense as a whole."""
+    if isinstance(X, np.ndarray):
+        return times(X.T, X)
+    n, d = X.shape
+    G = np.empty((d, d))
+    step = max(1, DENSE_PART // n)
+    for start in range(0, d, step):
+        columns = slice(start, min(start + step, d))
+        G[:, columns] = times(X.T, times(X, np.eye(d)[:, columns]))
+    return G
+
+
+def _shorter_gram(X: Matrix) -> Array:
+    return gram(X if X.shape[1] <= X.shape[0] else X.T)
+
+
+def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
+    """Leading right singular vectors of `X` (columns) and their singular values, largest first."""
+    n, d = X.shape
+    shorter = min(n, d)
+    if shorter > DENSE_SPECTRUM and count < shorter // 4:
+        start = np.random.default_rng(0).standard_normal(shorter)
+        _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
+        order = np.argsort(-s)
+        return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
+    squares, vectors = eigh(_shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
+    s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
+    leading = vectors[:, ::-1]
+    return (leading if d <= n else times(X.T, leading) / s), s
+
+
+def unit_rows(embedding: Array) -> Array:
+    """Rows scaled to length 1; zero rows stay. One column has signs only, so it stays as it is."""
+    if embedding.shape[1] == 1:
+        return embedding
+    lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))
+    lengths[lengths == 0] = 1
+    return embedding * (1 / lengths)[:, None]

@@ -1,0 +1,42 @@
+"""Progress of long work, reported from wherever it happens to whoever listens.
+
+The stages call :func:`report_progress`; a front end (the command line, ``verbose``) listens by
+:func:`listen_to_progress`. Without a listener a report costs nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listener = Callable[[str, int, int], None]
+"""Called with the stage's name, the steps done and the steps in all."""
+
+_listener: ContextVar[Listener | None] = ContextVar("anchorview_progress", default=None)
+
+
+def report_progress(stage: str, done: int, total: int) -> None:
+    """Tell the listener, if any, that `done` of `total` steps of a stage are finished."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(stage, done, total)
+
+
+@contextmanager
+def listen_to_progress(listener: Listener | None) -> Iterator[None]:
+    """Send reports made inside the block to `listener`; None leaves the current listener.
+
+    Examples
+    --------
+    >>> from anchorview._utils.progress import listen_to_progress, report_progress
+    >>> with listen_to_progress(lambda stage, done, total: print(f"{stage}: {done}/{total}")):
+    ...     report_progress("reading", 1, 2)
+    reading: 1/2
+    """
+    if listener is None:
+        yield
+        return
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,0 +1,329 @@
+"""The alternating optimization of DALMC, on plain matrices.
+
+Samples are rows here, so a view is ``X_p`` (n x d_p), its representation ``H_p`` (n x m_p), its
+basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph is ``S`` (n x l)::
+
+    min  sum_p 1/2 a_p^2 (||X_p - H_p Z_p'||^2 + floor_p)  -  beta * sum_p <H_p, S A_p'>
+    s.t. H_p'H_p = I,  S'S = I,  A_p orthonormal (columns or rows),  sum a = 1,  a >= 0
+
+``floor_p``, a share of ``||X_p||^2``, keeps a view that its basis reproduces well, or by its rank
+completely, from drawing all the weight. It is a constant inside the objective, so every step stays
+an exact minimizer and the objective never increases.
+
+Samples may lack views. The fit then counts available rows only, and the missing rows of a view are
+completed by the model, ``H_p Z_p'``, after every iteration: a majorization, so the objective still
+never increases.
+
+Every start lies in the column space of the views and every step stays in it, so ``S`` is linear in
+the data. The :class:`~anchorview.core.trace.Trace` of the steps embeds new samples, and it carries a
+solution found on compressed data back to all samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import eigh
+
+from anchorview._utils.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
+from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array, Matrix
+from anchorview.core.completion import CompletedView
+from anchorview.core.trace import Start, Step, Trace
+
+Init = Literal["gcca", "random", "identity"]
+
+RESIDUAL_FLOOR = 0.01
+"""Share of a view's squared norm that counts as unexplained whatever the basis explains."""
+
+COMPLETE_FLOOR = 0.5
+"""The same for a view whose basis explains everything because it has as many columns as the view
+has rank: no evidence, so a neutral share."""
+
+GCCA_RIDGE = 0.01
+"""Ridge of the GCCA start, relative to a view's leading squared singular value. It prefers strong
+directions where the views alone leave a tie, as one view alone does between all of its own."""
+
+INDEPENDENT = 1e-6
+"""Least ratio of squared singular values at which stacked representations are independent."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the optimization found; letters as in the module's docstring."""
+
+    graph: Array
+    """S, n x l."""
+    representations: tuple[Array, ...]
+    """H_p, n x m_p."""
+    bases: tuple[Array, ...]
+    """Z_p, d_p x m_p."""
+    anchors: tuple[Array, ...]
+    """A_p, m_p x l."""
+    weights: Array
+    """a, one a view."""
+    objective: Array
+    """The objective at the start and after every iteration."""
+    converged: bool
+    """Whether the last change of the objective was below the tolerance."""
+    trace: Trace | None
+    """How any sample gets its row of S; None for the ablations."""
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations done."""
+        return len(self.objective) - 1
+
+
+class AlternatingSolver:
+    """State and steps of the optimization.
+
+    Parameters
+    ----------
+    views : sequence of matrices (n, d_p)
+        Scaled views: arrays, sparse matrices or linear operators. Products with them are made in
+        their precision, everything else in float64.
+    n_anchors : int
+        Columns of the anchor graph, l; at most the sum of `n_components`. The GCCA start takes
+        fewer if the representations have fewer independent directions together.
+    n_components : sequence of int
+        Columns of each view's representation, m_p; at most the view's rank.
+    beta : float
+        Weight of the alignment between representations and anchor graph.
+    init : {"gcca", "random", "identity"}
+        Start: generalized CCA of the leading singular vectors, random directions from `seed`, or
+        identity blocks for bases and anchors. All lie in the span of the data.
+    seed : int
+        Seed of the random start.
+    directions : sequence of arrays (d_p, m_p), optional
+        The start's directions, for views whose coordinates are not the features for which
+        :func:`plain_directions` gives them.
+    available : array (n, n_views) of bool, optional
+        Which samples have which view; a view is zero in the rows of samples that lack it.
+    complete : sequence of bool, optional
+        Views that have no more rank than components.
+    spectra : sequence of pairs of arrays, optional
+        At least `n_components` leading right singular vectors (columns) and singular values of
+        each view, if they are known already; not used where rows of views are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anchorview.core.alternating import AlternatingSolver
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.standard_normal((30, 6)), rng.standard_normal((30, 5))]
+    >>> solution = AlternatingSolver(X, n_anchors=2, n_components=[3, 2]).run()
+    >>> W = solution.trace.maps(views=[0, 1])
+    >>> bool(np.allclose(solution.graph, np.hstack(X) @ W))
+    True
+    """
+
+    def __init__(
+        self,
+        views: Sequence[Matrix],
+        n_anchors: int,
+        n_components: Sequence[int],
+        *,
+        beta: float = 0.1,
+        init: Init = "gcca",
+        seed: int = 0,
+        directions: Sequence[Array] | None = None,
+        available: Array | None = None,
+        complete: Sequence[bool] | None = None,
+        spectra: Sequence[tuple[Array, Array]] | None = None,
+    ) -> None:
+        self.beta = beta
+        self.views = list(views)
+        if available is not None:
+            lacking = [np.flatnonzero(~column) for column in available.T]
+            self.views = [
+                CompletedView(X, rows) if len(rows) else X
+                for X, rows in zip(views, lacking, strict=True)
+            ]
+        n_available = np.full(views[0].shape[0], len(views))
+        if available is not None:
+            n_available = available.sum(axis=1)
+        self.squared_norms = np.array([squared_norm(X) for X in views])
+        self.floors = RESIDUAL_FLOOR * self.squared_norms
+        if complete is not None:
+            self.floors[list(complete)] *= COMPLETE_FLOOR / RESIDUAL_FLOOR
+        self.H, self.S, self.first = start(
+            self.views,
+            n_anchors,
+            n_components,
+            init,
+            seed,
+            directions,
+            1 / n_available,
+            None if available is not None else spectra,
+        )
+        self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
+        self.steps: list[Step] = []
+        self.fill_step()
+        self.anchor_step()
+        self.weight_step()
+
+    def run(self, max_iter: int = 50, tol: float = 1e-4) -> Solution:
+        """Iterate until the objective changes by less than `tol`, relatively, or `max_iter`."""
+        objective = [self.objective()]
+        converged = False
+        while not converged and len(objective) <= max_iter:
+            self.representation_step()
+            self.fill_step()
+            self.graph_step()
+            self.anchor_step()
+            self.weight_step()
+            objective.append(self.objective())
+            converged = abs(objective[-2] - objective[-1]) < tol * abs(objective[-1])
+            report_progress("solving", len(objective) - 1, max_iter)
+        return Solution(
+            graph=self.S,
+            representations=tuple(self.H),
+            bases=tuple(self.Z),
+            anchors=tuple(self.A),
+            weights=self.a,
+            objective=np.array(objective),
+            converged=converged,
+            trace=self.trace(),
+        )
+
+    def objective(self) -> float:
+        """Value of the objective at the present state."""
+        return float(0.5 * self.a**2 @ self.residuals - self.beta * self.alignment)
+
+    def trace(self) -> Trace | None:
+        """What was done so far, to be done to other samples."""
+        return Trace(self.beta, self.first, tuple(self.steps))
+
+    def representation_step(self) -> None:
+        """``H_p = polar(a_p^2 X_p Z_p + beta S A_p')``, then ``Z_p = X_p'H_p``."""
+        self.used = (self.a, tuple(self.Z), tuple(self.A))
+        self.M: list[Array] = []
+        for p, X in enumerate(self.views):
+            projected = self.a[p] ** 2 * times(X, self.Z[p])
+            self.H[p], M = polar(projected + self.beta * self.pull(p))
+            self.Z[p] = times(X.T, self.H[p])
+            self.M.append(M)
+
+    def pull(self, p: int) -> Array:
+        """Gradient of the alignment with respect to ``H_p``: ``S A_p'``."""
+        return self.S @ self.A[p].T
+
+    def fill_step(self) -> None:
+        """Missing rows of ``X_p`` become those of ``H_p Z_p'``."""
+        for X, H, Z in zip(self.views, self.H, self.Z, strict=True):
+            if isinstance(X, CompletedView):
+                X.fill(H[X.missing], Z)
+
+    def graph_step(self) -> None:
+        """``S = polar(sum_p H_p A_p)``."""
+        self.S, T = polar(self._graph_target())
+        self.steps.append(Step(*self.used, tuple(self.M), T))
+
+    def _graph_target(self) -> Array:
+        return reduce(np.add, (H @ A for H, A in zip(self.H, self.A, strict=True)))
+
+    def anchor_step(self) -> None:
+        """``A_p = polar(H_p'S)``; the alignment is then the sum of the singular values."""
+        factors = [polar_and_norm(H.T @ self.S) for H in self.H]
+        self.A = [A for A, _ in factors]
+        self.alignment = sum(norm for _, norm in factors)
+
+    def weight_step(self) -> None:
+        """``a_p`` proportional to ``1/r_p``, ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``.
+
+        Where no row is missing, the first part is ``||X_p||^2 - ||Z_p||^2``.
+        """
+        unexplained = [
+            X.residual(H, Z) if isinstance(X, CompletedView) else norm - np.sum(Z**2)
+            for X, H, Z, norm in zip(self.views, self.H, self.Z, self.squared_norms, strict=True)
+        ]
+        self.residuals = np.maximum(unexplained, 0) + self.floors
+        inverse = 1 / self.residuals
+        self.a = inverse / inverse.sum()
+
+
+def plain_directions(
+    init: Init, widths: Sequence[int], n_components: Sequence[int], seed: int
+) -> list[Array]:
+    """Directions ``D_p`` of the random and identity starts for views with these features."""
+    sizes = list(zip(widths, n_components, strict=True))
+    if init == "identity":
+        return [np.eye(d, m) for d, m in sizes]
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((d, m)) for d, m in sizes]
+
+
+def start(
+    views: Sequence[Matrix],
+    n_anchors: int,
+    n_components: Sequence[int],
+    init: Init,
+    seed: int,
+    directions: Sequence[Array] | None,
+    row_weights: Array,
+    spectra: Sequence[tuple[Array, Array]] | None = None,
+) -> tuple[list[Array], Array, Start]:
+    """First ``H_p`` and ``S``, and how any sample gets them.
+
+    ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p H_p N_p)``, rows weighted by the inverse number
+    of views that a sample has. Missing rows are then filled by regression on ``S`` and the ``H_p``
+    found again.
+    """
+    if init != "gcca" and directions is None:
+        directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
+
+    def represent() -> tuple[list[Array], list[Array], list[Array]]:
+        """Representations, maps to them, and strengths of their columns."""
+        H, K, strengths = [], [], []
+        for p, (X, m) in enumerate(zip(views, n_components, strict=True)):
+            if directions is None:
+                known = spectra is not None and spectra[p]
+                D, s = (part[..., :m] for part in known or leading_directions(X, m))
+                strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
+            else:
+                D = directions[p]
+            factor, M = polar(times(X, D))
+            _require_independent(M, f"view {p}", "n_components", init)
+            H.append(factor)
+            K.append(D @ M)
+        return H, K, strengths
+
+    H, K, strengths = represent()
+    if init == "gcca":
+        # MAXVAR generalized CCA: leading left singular vectors of the stacked, weighted H_p.
+        stacked = np.hstack([h * w for h, w in zip(H, strengths, strict=True)])
+        stacked *= np.sqrt(row_weights)[:, None]
+        squares, U = eigh(stacked.T @ stacked)
+        independent = int(np.sum(squares > INDEPENDENT * squares[-1]))
+        U = U[:, -min(n_anchors, independent) :]
+        N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
+    elif init == "random":
+        rng = np.random.default_rng(seed + 1)
+        N = [rng.standard_normal((m, n_anchors)) for m in n_components]
+    else:
+        N = [np.eye(m, n_anchors) for m in n_components]
+    mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
+    S, T = polar(row_weights[:, None] * mixed)
+    _require_independent(T, "the anchor graph", "n_anchors", init)
+    to_graph = tuple(k @ (mixing @ T) for k, mixing in zip(K, N, strict=True))
+
+    for X in views:
+        if isinstance(X, CompletedView):
+            X.fill_by_regression(S)
+    fill = tuple(X.Y if isinstance(X, CompletedView) else times(X.T, S) for X in views)
+    if any(isinstance(X, CompletedView) for X in views):
+        H, K, _ = represent()
+    return H, S, Start(to_graph, fill, tuple(K))
+
+
+def _require_independent(M: Array, what: str, parameter: str, init: Init) -> None:
+    """Raise if `M` maps a deficient matrix to its polar factor, which leaves the data's span."""
+    inverse = eigh(M, eigvals_only=True)
+    if not inverse[-1] * INDEPENDENT < inverse[0]:
+        raise ValueError(
+            f"{what} does not have {len(M)} independent directions from init='{init}': "
+            f"use a smaller {parameter}" + ("." if init == "gcca" else " or init='gcca'.")
+        )

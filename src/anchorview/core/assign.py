@@ -1,0 +1,161 @@
+"""From the embedding to labels, for the training samples and for new ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import qr
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+
+from anchorview._utils.linalg import unit_rows
+from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import distant_rows_in_blocks, refine_centroids
+from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
+from anchorview.core.row_sampling import sampled_rows
+
+AssignmentMethod = Literal["kmeans", "cluster_qr"]
+
+SAMPLE = 20_000
+"""Points that K-means restarts see when there are many more."""
+
+FINALISTS = 3
+"""Restarts that go on from the sample to all points."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Labels points of the embedding by their nearest centroid.
+
+    Attributes
+    ----------
+    centroids : array (n_clusters, n_anchors)
+    normalize : bool
+        Whether points are scaled to length 1 first.
+    """
+
+    centroids: Array
+    normalize: bool
+
+    def __call__(self, embedding: Array) -> Array:
+        """Labels of the rows of an embedding."""
+        points = unit_rows(embedding) if self.normalize else embedding
+        labels = pairwise_distances_argmin(points, self.centroids.astype(points.dtype))
+        return labels.astype(np.int32)
+
+
+def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
+    """Labels of the rows of an embedding by several assignments alike, a row for each."""
+    centroids = np.vstack([own.centroids for own in assignments]).astype(embedding.dtype)
+    points = unit_rows(embedding) if assignments[0].normalize else embedding
+    # The nearest centroid c of x has the largest x'c - c'c / 2.
+    scores = points @ centroids.T
+    scores -= 0.5 * np.einsum("ij,ij->i", centroids, centroids)
+    return scores.reshape(len(embedding), len(assignments), -1).argmax(axis=2).T
+
+
+def fit_assignment(
+    rows: EmbeddedRows,
+    n_clusters: int,
+    *,
+    method: AssignmentMethod,
+    normalize: bool,
+    n_init: int,
+    seed: int,
+) -> Assignment:
+    """Learn how to label the embedding's rows, wherever they are.
+
+    Parameters
+    ----------
+    rows : EmbeddedRows
+        Few are taken into memory. Of many, K-means restarts see a sample, and the best go on to all
+        rows: that gives the inertia of restarts on all rows to a tenth of a percent, in a fraction
+        of the time.
+    n_clusters : int
+    method : {"kmeans", "cluster_qr"}
+        K-means with `n_init` random restarts, least inertia; or K-means started once from the rows
+        that pivoted QR finds to point apart most (as in the cluster_qr of Damle, Minden and Ying,
+        2019), which has no randomness and needs at least `n_clusters` columns.
+    normalize : bool
+        Whether rows are scaled to length 1 first.
+    n_init : int
+    seed : int
+    """
+    report_progress("assigning", 0, 1)
+    if method == "cluster_qr":
+        require_columns(rows.shape[1], n_clusters)
+    few = rows.shape[0] <= 2 * SAMPLE
+    if method == "kmeans" and few:
+        centroids = _restarted(rows.whole(), n_clusters, normalize, n_init, seed)
+    elif method == "kmeans":
+        sample = sampled_rows(rows, SAMPLE, seed)
+        centroids = refine_centroids(
+            rows, _finalists(sample, n_clusters, normalize, n_init, seed), normalize
+        )
+    elif few:
+        embedding = rows.whole()
+        points = unit_rows(embedding) if normalize else embedding
+        start = points[distant_rows(embedding, n_clusters)]
+        centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
+    else:
+        apart = distant_rows_in_blocks(rows, n_clusters)
+        centroids = refine_centroids(rows, [unit_rows(apart) if normalize else apart], normalize)
+    report_progress("assigning", 1, 1)
+    return Assignment(centroids.astype(np.float64), normalize)
+
+
+def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:
+    """Rule of :func:`fit_assignment` for an embedding in memory, and the labels of its rows."""
+    assignment = fit_assignment(LocalRows(embedding), n_clusters, **settings)
+    return assignment, assignment(embedding)
+
+
+def _restarted(embedding: Array, n_clusters: int, normalize: bool, n_init: int, seed: int) -> Array:
+    points = unit_rows(embedding) if normalize else embedding
+    in_order = points[_canonical_order(embedding)]
+    return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(in_order).cluster_centers_
+
+
+def _canonical_order(embedding: Array) -> Array:
+    """Order of the rows by what neither their order nor a rotation of the embedding changes.
+
+    K-means that sees them so gives labels that do not depend on these either. Lengths come first,
+    without their last digits; rows of equal length are told apart by the mean of all rows. In
+    single precision rounding would change the order, so there rows stay where they are.
+    """
+    if embedding.dtype != np.float64:
+        return np.arange(len(embedding))
+    lengths = np.einsum("ij,ij->i", embedding, embedding)
+    heights = embedding @ embedding.mean(axis=0)
+    return np.lexsort((heights, np.round(lengths / lengths.max(), 9)))
+
+
+def _finalists(
+    sample: Array, n_clusters: int, normalize: bool, n_init: int, seed: int
+) -> list[Array]:
+    """Centroids of the best of `n_init` K-means runs on a sample of the rows."""
+    points = unit_rows(sample) if normalize else sample
+    heats = [
+        KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(points)
+        for heat in np.random.RandomState(seed).randint(2**31 - 1, size=n_init)
+    ]
+    heats.sort(key=lambda model: model.inertia_)
+    return [model.cluster_centers_ for model in heats[:FINALISTS]]
+
+
+def distant_rows(embedding: Array, count: int) -> Array:
+    """Pivoted QR: rows that are long and stand out from the span of those before."""
+    require_columns(embedding.shape[1], count)
+    _, pivots = qr(embedding.T, mode="r", pivoting=True)
+    return pivots[:count]
+
+
+def require_columns(n_anchors: int, count: int) -> None:
+    """Raise if there are too few columns for rows that stand apart."""
+    if n_anchors < count:
+        raise ValueError(
+            "assignment='cluster_qr' needs n_anchors >= n_clusters; got "
+            f"{n_anchors} anchors for {count} clusters. Use assignment='kmeans'."
+        )

@@ -1,0 +1,146 @@
+"""Data that arrive batch by batch: sums that say all the optimization needs of the past."""
+
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anchorview._utils.threads import map_blocks
+from anchorview._utils.typing import Array
+from anchorview.core.compress import GroupSummary, SmallProblem, small_problem
+from anchorview.core.scale import (
+    ViewScaling,
+    deviation,
+    fit_scalings,
+    overflow_message,
+    scaled_block,
+)
+from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
+
+GROWING_SCALINGS = ("unit-center", "zscore", "unit", "none")
+"""Scalings that are affine in rows known on arrival. Rows cannot be brought to length 1 after
+standardizing columns whose means and deviations change with every batch."""
+
+KEPT_SAMPLES = 20_000
+"""Samples kept, drawn evenly from all batches, to place the centroids by."""
+
+
+@dataclass
+class _Sums:
+    """Number, sum and Gram matrix of the rows of one availability pattern."""
+
+    size: int
+    total: Array
+    gram: Array
+
+
+class GrowingData:
+    """Sums over all batches so far, and an even sample of their rows.
+
+    Parameters
+    ----------
+    first : MultiViewData
+        The first batch; not added yet. Its means are subtracted from all rows before they are
+        squared, so that later centering does not cancel digits.
+    scaling : str
+        One of ``GROWING_SCALINGS``.
+    seed : int
+        Seed of the sample.
+    """
+
+    def __init__(self, first: MultiViewData, scaling: str, seed: int) -> None:
+        self.scaling = scaling
+        self.shifts = tuple(
+            replace(shift, deviation=None) for shift in fit_scalings(first, scaling)
+        )
+        self.dtype = first.dtype
+        self.sums: dict[tuple[int, ...], _Sums] = {}
+        self.random = np.random.RandomState(seed)
+        self.sample = first[:0]
+        self.keys = np.empty(0)
+
+    def __len__(self) -> int:
+        return sum(sums.size for sums in self.sums.values())
+
+    def with_batch(self, batch: MultiViewData) -> "GrowingData":
+        """Return this and the samples of a batch; a failure on the way leaves this as it was."""
+        grown = copy(self)
+        grown.sums = deepcopy(self.sums)
+        grown.random = deepcopy(self.random)
+        # The coarsest precision of any batch is that of the sums.
+        grown.dtype = min(self.dtype, batch.dtype)
+        grown._add(batch)
+        return grown
+
+    def _add(self, batch: MultiViewData) -> None:
+        def work(block: RowBlock) -> tuple[Array, Array]:
+            shifted = scaled_block(batch, self.shifts, block)
+            return shifted.sum(axis=0, dtype=np.float64), shifted.T @ shifted
+
+        for block, (total, gram) in map_blocks(work, batch.blocks(), "compressing"):
+            if block.views not in self.sums:
+                self.sums[block.views] = _Sums(0, np.zeros_like(total), np.zeros(gram.shape))
+            sums = self.sums[block.views]
+            sums.size += block.size
+            sums.total += total
+            sums.gram += gram
+        self._draw(batch)
+
+    def _draw(self, batch: MultiViewData) -> None:
+        """Keep the samples with the smallest random keys: an even sample of all so far."""
+        keys = np.concatenate([self.keys, self.random.random_sample(len(batch))])
+        pool = concatenate_samples(self.sample, batch)
+        if len(keys) > KEPT_SAMPLES:
+            kept = np.sort(np.argpartition(keys, KEPT_SAMPLES)[:KEPT_SAMPLES])
+            keys, pool = keys[kept], pool[kept]
+        self.keys, self.sample = keys, pool
+
+    def problem(self, data: MultiViewData, *, unit_norm: bool) -> SmallProblem:
+        """The problem that all batches together pose; `data` tells names and widths."""
+        widths = data.n_features_per_view
+        size = np.zeros(len(widths))
+        total = [np.zeros(width) for width in widths]
+        squares = [np.zeros(width) for width in widths]
+        for views, sums in self.sums.items():
+            ends = np.cumsum([widths[p] for p in views])[:-1]
+            parts = zip(np.split(sums.total, ends), np.split(np.diag(sums.gram), ends), strict=True)
+            for p, (part, square) in zip(views, parts, strict=True):
+                size[p] += sums.size
+                total[p] += part
+                squares[p] += square
+        scalings, moves = [], []
+        for p, shift in enumerate(self.shifts):
+            scaling, move = shift, np.zeros(widths[p])
+            if shift.center is not None:
+                move = total[p] / size[p]
+                center = shift.center + move
+                scaling = replace(shift, center=center)
+                if not np.isfinite(squares[p]).all():
+                    raise ValueError(overflow_message(data, p))
+                if self.scaling == "zscore":
+                    spread = np.maximum(squares[p] - size[p] * move**2, 0)
+                    scaling = replace(scaling, deviation=deviation(size[p], center, spread))
+            scalings.append(scaling)
+            moves.append(move)
+        summaries = [
+            GroupSummary(views, _moved(sums, views, moves, scalings), True)
+            for views, sums in self.sums.items()
+        ]
+        return small_problem(
+            data, summaries, tuple(scalings), unit_norm=unit_norm, dtype=self.dtype
+        )
+
+
+def _moved(
+    sums: _Sums, views: tuple[int, ...], moves: list[Array], scalings: list[ViewScaling]
+) -> Array:
+    """Gram matrix after subtracting `moves` from the rows and dividing by deviations."""
+    move = np.concatenate([moves[p] for p in views])
+    cross = np.outer(sums.total, move)
+    gram = sums.gram - cross - cross.T + sums.size * np.outer(move, move)
+    divisors = [
+        np.ones(len(moves[p])) if (spread := scalings[p].deviation) is None else spread
+        for p in views
+    ]
+    divisor = np.concatenate(divisors)
+    return gram / divisor / divisor[:, None]

@@ -1,0 +1,155 @@
+"""K-means on rows that are not in memory: seeds from a sample, Lloyd steps over all rows.
+
+Each step is one map over blocks and one sum, and takes all finalists of the restarts along.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from anchorview._utils.linalg import unit_rows
+from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array
+from anchorview.core.embedded_rows import EmbeddedRows
+
+MAX_STEPS = 300
+TOLERANCE = 1e-4
+"""Lloyd steps end when the centroids move by less than this share of the points' variance, as
+scikit-learn's do."""
+
+SUMMED_ROWS = 16_384
+"""Rows added up in their own precision before the sum goes on in float64."""
+
+
+SAME_INERTIA = 1e-6
+"""Relative difference below which two inertias are the same but for rounding."""
+
+
+class ClusterSums(NamedTuple):
+    """Sums over points for several sets of centroids at once."""
+
+    sums: Array
+    """Of the points of each cluster: sets x clusters x columns."""
+    counts: Array
+    """Points of each cluster: sets x clusters."""
+    squares: float
+    """Squared lengths of all points."""
+    explained: Array
+    """What the nearest centroids save of them; a set's inertia is the difference."""
+
+    def merged(self, other: "ClusterSums") -> "ClusterSums":
+        """Sums over both sets of points."""
+        return ClusterSums(
+            self.sums + other.sums,
+            self.counts + other.counts,
+            self.squares + other.squares,
+            self.explained + other.explained,
+        )
+
+
+def cluster_sums(
+    embedding: Array, first_row: int, *, centroids: Array, normalize: bool
+) -> ClusterSums:
+    """Assign rows to the nearest centroid of each set and add them up."""
+    blocks = range(0, len(embedding), SUMMED_ROWS)
+    parts = [
+        _block_sums(embedding[start : start + SUMMED_ROWS], centroids, normalize)
+        for start in blocks
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.merged(part)
+    return total
+
+
+def _block_sums(embedding: Array, centroids: Array, normalize: bool) -> ClusterSums:
+    points = unit_rows(embedding) if normalize else embedding
+    n, width = points.shape
+    n_sets, k, _ = centroids.shape
+    C = centroids.reshape(-1, width).astype(points.dtype)
+    # |x - c|^2 = |x|^2 - 2 (x'c - c'c / 2)
+    scores = points @ C.T
+    scores -= np.einsum("ij,ij->i", C, C) / 2
+    nearest = scores.reshape(n, n_sets, k).argmax(axis=2) + k * np.arange(n_sets)
+    members = sparse.csr_array(
+        (np.ones(nearest.size, points.dtype), nearest.ravel(), n_sets * np.arange(n + 1)),
+        shape=(n, n_sets * k),
+    )
+    saved = np.take_along_axis(scores, nearest, axis=1).sum(axis=0, dtype=np.float64)
+    return ClusterSums(
+        (members.T @ points).astype(np.float64).reshape(centroids.shape),
+        np.bincount(nearest.ravel(), minlength=n_sets * k).reshape(n_sets, k),
+        float(np.einsum("ij,ij->", points, points, dtype=np.float64)),
+        2 * saved,
+    )
+
+
+def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: bool) -> Array:
+    """Lloyd steps from several starts, all in one pass a step; the best centroids."""
+    n, width = rows.shape
+
+    def sums(centroids: Array) -> ClusterSums:
+        work = partial(cluster_sums, centroids=centroids, normalize=normalize)
+        return rows.reduce(work, ClusterSums.merged)
+
+    centroids = np.stack(starts).astype(np.float64)
+    moving = np.arange(len(centroids))
+    for step in range(MAX_STEPS):
+        report_progress("assigning", step, MAX_STEPS)
+        before = centroids[moving]
+        total = sums(before)
+        counts = total.counts[:, :, None]
+        moved = np.where(counts > 0, total.sums / np.maximum(counts, 1), before)
+        mean = total.sums[0].sum(axis=0) / n
+        # Of equal rows, rounding can make it less than none.
+        variance = max(total.squares / n - mean @ mean, 0) / width
+        centroids[moving] = moved
+        moving = moving[np.square(moved - before).sum(axis=(1, 2)) > TOLERANCE * variance]
+        if not len(moving):
+            break
+    report_progress("assigning", MAX_STEPS, MAX_STEPS)
+    if len(centroids) == 1:
+        return centroids[0]
+    total = sums(centroids)
+    # Rounding can bring the inertia of points that are their own centroids below 0.
+    return centroids[_first_least(np.maximum(total.squares - total.explained, 0))]
+
+
+def _first_least(inertias: Array) -> int:
+    """Position of the least inertia; of those that rounding cannot tell apart, the first."""
+    return int(np.flatnonzero(inertias <= (1 + SAME_INERTIA) * inertias.min())[0])
+
+
+class _Farthest(NamedTuple):
+    """The row that sticks out most of a span, and by how much."""
+
+    square: float
+    row: Array
+
+    def merged(self, other: "_Farthest") -> "_Farthest":
+        return other if other.square > self.square else self
+
+
+def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
+    rows = embedding.astype(np.float64)
+    rows -= (rows @ basis.T) @ basis
+    squares = np.einsum("ij,ij->i", rows, rows)
+    first = int(squares.argmax())
+    return _Farthest(float(squares[first]), embedding[first].astype(np.float64))
+
+
+def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
+    """The rows that pivoted QR picks, one pass each."""
+    basis = np.empty((0, rows.shape[1]))
+    found = []
+    for _ in range(count):
+        row = rows.reduce(partial(_farthest, basis=basis), _Farthest.merged).row
+        found.append(row)
+        rest = row - basis.T @ (basis @ row)
+        length = np.linalg.norm(rest)
+        if length > 0:
+            basis = np.vstack([basis, rest / length])
+    return np.array(found)

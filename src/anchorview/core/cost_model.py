@@ -1,0 +1,161 @@
+"""The cost model: which form of the data to solve on, by counted work and memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy import sparse
+
+from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
+from anchorview._utils.memory import free_memory, memory_budget, require_memory
+from anchorview._utils.text import format_bytes
+from anchorview._utils.threads import max_pending_results
+from anchorview.core.row_source import RowSource
+from anchorview.views.container import LARGEST_BLOCK, MultiViewData
+
+Route = Literal["compressed", "left", "direct"]
+
+TYPICAL_ITERATIONS = 20
+"""Iterations that most data need; the paper reports fewer than 20."""
+
+SKINNY_PRODUCT = 4
+"""Cost of an operation in a product with few columns, in operations of a square one."""
+
+SPARSE_PRODUCT = 10
+"""The same for a product of a sparse matrix with few columns."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The chosen route and what each would cost."""
+
+    route: Route
+    work: dict[Route, float]
+    """Floating-point operations, weighted by how fast their kind runs."""
+    memory: dict[Route, float]
+    """Bytes beyond the data."""
+
+    def __str__(self) -> str:
+        costs = ", ".join(
+            f"{route}: {self.work[route]:.1e} operations and {format_bytes(self.memory[route])}"
+            for route in self.work
+        )
+        return f"solver '{self.route}' of {costs}"
+
+
+def plan(
+    data: MultiViewData,
+    n_components: Sequence[int],
+    n_anchors: int,
+    max_iter: int,
+    routes: Sequence[Route] = ("compressed", "left", "direct"),
+    memory_limit: float | str | None = None,
+) -> Plan:
+    """Choose the cheapest of `routes` that fits in memory; say what is needed if none does."""
+    room = free_memory()
+    if memory_limit is not None:
+        room = min(room, memory_budget(memory_limit))
+    work: dict[Route, float] = {}
+    memory: dict[Route, float] = {}
+    if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
+        routes = [route for route in routes if route != "left"]
+    for route in routes:
+        if route == "compressed":
+            work[route], memory[route] = _compressed_cost(data, n_components, n_anchors, max_iter)
+        else:
+            work[route], memory[route] = _whole_cost(
+                data, n_components, n_anchors, max_iter, left=route == "left"
+            )
+    least = min(routes, key=memory.__getitem__)
+    require_memory(
+        memory[least],
+        f"Clustering {data!r} with solver='{least}'",
+        "Reduce the number of features or of samples, or pass float32 data.",
+        None if memory_limit is None else room,
+    )
+    feasible = [route for route in routes if memory[route] <= room]
+    return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
+
+
+def plan_of_passes(source: RowSource, columns: int | None) -> Plan:
+    """Plan of a fit that reads the samples in parts; raises if its memory may not be used.
+
+    Results have so many columns (None: they are written to files).
+    """
+    n, D = source.shape
+    work = n * D**2 + D**3 / 3
+    return Plan("compressed", {"compressed": work}, {"compressed": source.memory_needed(columns)})
+
+
+def _compressed_cost(
+    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
+) -> tuple[float, float]:
+    n, D = data.shape
+    iterations = min(max_iter, TYPICAL_ITERATIONS)
+    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
+    compressed = [(g.size, d) for g, d in zip(data.groups, widths, strict=True) if g.size > d]
+    pseudo_samples = sum(min(g.size, d) for g, d in zip(data.groups, widths, strict=True))
+    work = sum(size * d**2 + d**3 / 3 for size, d in compressed)
+    for d, m in zip(data.n_features_per_view, n_components, strict=True):
+        entries = pseudo_samples * d
+        work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
+    memory = gram_memory(data) + 8 * (2 * pseudo_samples * D + n * n_anchors)
+    return work, memory + _trace_memory(data, n_components, max_iter)
+
+
+def gram_memory(data: MultiViewData) -> float:
+    """Bytes that summing up the Gram matrices of all groups and factorizing them takes."""
+    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
+    squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
+    largest = max(squares, default=0)
+    parts = max_pending_results() * data.dtype.itemsize * largest
+    return block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)
+
+
+def block_memory(data: MultiViewData) -> float:
+    """Bytes of the row blocks that are worked on at a time, together never more than the data."""
+    n, D = data.shape
+    return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * n * D))
+
+
+def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
+    bases = sum(d * m for d, m in zip(data.n_features_per_view, n_components, strict=True))
+    return 8.0 * min(max_iter, TYPICAL_ITERATIONS) * bases
+
+
+def _solve_cost(
+    n: int, d: int, entries: int, m: int, n_anchors: int, iterations: int, cost: float
+) -> float:
+    """Operations for one view's leading singular vectors and its part in the iterations."""
+    shorter = min(n, d)
+    if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
+        start = 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3
+    else:
+        start = 4 * entries * (3 * m + 20) * cost
+    return start + iterations * (4 * entries * m * cost + 8 * n * m * (m + n_anchors))
+
+
+def _whole_cost(
+    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int, left: bool
+) -> tuple[float, float]:
+    n = len(data)
+    iterations = min(max_iter, TYPICAL_ITERATIONS)
+    work = 0.0
+    memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
+    memory += _trace_memory(data, n_components, max_iter) + block_memory(data)
+    for view, m in zip(data.views, n_components, strict=True):
+        d = view.shape[1]
+        entries, cost = n * d, SKINNY_PRODUCT
+        if sparse.issparse(view):
+            entries, cost = view.nnz, SPARSE_PRODUCT
+            memory += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
+        else:
+            memory += (8 if left else data.dtype.itemsize) * entries
+        if left and d > n:
+            work += (n * entries * cost if sparse.issparse(view) else n * entries) + n**3 / 3
+            memory += 3 * 8 * n**2
+            d, entries, cost = n, n * n, SKINNY_PRODUCT
+        work += _solve_cost(n, d, entries, m, n_anchors, iterations, cost)
+        if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
+            memory += 3 * 8 * min(n, d) ** 2
+    return work, memory

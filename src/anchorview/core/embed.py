@@ -1,0 +1,121 @@
+"""From samples to rows of the anchor graph, through the trace of the optimization."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.threads import for_blocks
+from anchorview._utils.typing import Array
+from anchorview.core.scale import ViewScaling, embedded_block, scaled_block, sparse_block
+from anchorview.core.trace import Trace
+from anchorview.views.container import (
+    CACHED_BLOCK,
+    LARGEST_BLOCK,
+    MultiViewData,
+    RowBlock,
+    dense_rows,
+)
+
+ROWS_FOR_A_MAP = 64
+"""From this many samples on, a pattern of views gets a map of its own; fewer are carried through
+the trace as they are."""
+
+CARRIED = 4096
+"""About how many samples are carried through the trace together."""
+
+
+class Embedder:
+    """Embeds samples with any pattern of available views.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of an optimization on views scaled by `scalings`.
+    scalings : tuple of ViewScaling
+    """
+
+    def __init__(self, trace: Trace, scalings: tuple[ViewScaling, ...]) -> None:
+        self.trace = trace
+        self.scalings = scalings
+        self._maps: dict[tuple[int, ...], Array] = {}
+
+    def maps(self, views: tuple[int, ...]) -> Array:
+        """Map from the scaled features of some views, side by side, to the embedding."""
+        if views not in self._maps:
+            self._maps[views] = self.trace.maps(views)
+        return self._maps[views]
+
+    def _maps_by_view(self, views: tuple[int, ...], dtype: "np.dtype[Any]") -> list[Array]:
+        widths = [self.trace.start.to_graph[p].shape[0] for p in views]
+        return np.split(self.maps(views).astype(dtype), np.cumsum(widths)[:-1])
+
+    def __call__(self, data: MultiViewData, block_rows: int | None = None) -> Array:
+        """Rows of the anchor graph for all samples, in the data's precision."""
+        embedding = np.empty((len(data), self.trace.n_anchors), dtype=data.dtype)
+        maps = {
+            g: self._maps_by_view(group.views, data.dtype)
+            for g, group in enumerate(data.groups)
+            if group.size >= ROWS_FOR_A_MAP or len(group.views) == len(data.views)
+        }
+
+        def work(block: RowBlock) -> None:
+            embedding[block.rows] = embedded_block(data, self.scalings, block, maps[block.group])
+
+        blocks = list(data.blocks(block_rows))
+        for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
+        self._carry([block for block in blocks if block.group not in maps], data, embedding)
+        return embedding
+
+    def _carry(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
+        """Carry the samples of rare patterns through the trace, many patterns at a time."""
+        while blocks:
+            count = int(np.searchsorted(np.cumsum([block.size for block in blocks]), CARRIED)) + 1
+            batch, blocks = blocks[:count], blocks[count:]
+            total = sum(block.size for block in batch)
+            views = [np.zeros((total, d)) for d in data.n_features_per_view]
+            available = np.zeros((total, len(views)), bool)
+            start = 0
+            for block in batch:
+                rows = slice(start, start + block.size)
+                for p in block.views:
+                    self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
+                available[rows, list(block.views)] = True
+                start = rows.stop
+            carried = self.trace.replay(views, available)
+            ends = np.cumsum([block.size for block in batch])[:-1]
+            for block, part in zip(batch, np.split(carried, ends), strict=True):
+                embedding[block.rows] = part
+
+
+def for_embeddings(
+    function: Callable[[slice | Array, Sequence[Array]], None],
+    embedders: Sequence[Embedder],
+    data: MultiViewData,
+) -> None:
+    """Call ``function(rows, embeddings)`` with what embedders of the same scalings make of rows.
+
+    Together the rows are all samples; they come in blocks, so that no embedding is ever held as a
+    whole.
+    """
+    width = sum(embedder.trace.n_anchors for embedder in embedders)
+    if data.available is not None:
+        step = max(CARRIED, LARGEST_BLOCK // (8 * (width + data.shape[1])))
+        for start in range(0, len(data), step):
+            rows = slice(start, start + step)
+            some = data[rows]
+            function(rows, [embedder(some) for embedder in embedders])
+        return
+    every = tuple(range(len(data.views)))
+    maps = [embedder.maps(every).astype(data.dtype) for embedder in embedders]
+    together = np.hstack(maps)
+    ends = np.cumsum([W.shape[1] for W in maps])[:-1]
+
+    def work(block: RowBlock) -> None:
+        scalings = embedders[0].scalings
+        few = sparse_block(data, scalings, block)
+        found = (scaled_block(data, scalings, block) if few is None else few) @ together
+        function(block.rows, np.split(found, ends, axis=1))
+
+    block_rows = max(1, CACHED_BLOCK // (data.dtype.itemsize * max(width, data.shape[1])))
+    for_blocks(work, data.blocks(block_rows), "embedding")

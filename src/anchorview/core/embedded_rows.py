@@ -1,0 +1,70 @@
+"""Rows of an embedding on this machine, in memory or in a file, worked on block by block."""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from functools import reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from anchorview._utils.threads import parallel_map, without_nested_threads
+from anchorview._utils.typing import Array
+
+BLOCK = 2**20
+"""Bytes of a block as float64."""
+
+
+Result = TypeVar("Result")
+
+
+class EmbeddedRows(Protocol):
+    """One row a sample, wherever they are: the embedding, seen by the assignment."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and of columns."""
+
+    def reduce(
+        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """``function(block, position of its first row)`` of blocks of rows, merged."""
+
+    def whole(self) -> Array:
+        """All rows, in memory."""
+
+
+class LocalRows:
+    """Rows that this process can read.
+
+    Parameters
+    ----------
+    rows : array (n, width), or a view on disk that is read by slices
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self.shape: tuple[int, int] = rows.shape
+
+    def reduce(
+        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """``function(block, position of its first row)`` of blocks, merged in their order."""
+        with closing(self.over_blocks(function)) as results:
+            return reduce(merge, results)
+
+    def over_blocks(self, function: Callable[[Array, int], Result]) -> Generator[Result]:
+        """Yield the results of all blocks in their order."""
+
+        def work(rows: slice) -> Result:
+            with without_nested_threads():
+                return function(self.rows[rows], rows.start)
+
+        n, width = self.shape
+        step = max(1, BLOCK // (8 * width))
+        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+        for _, result in parallel_map(work, blocks):
+            yield result
+
+    def whole(self) -> Array:
+        """All rows, in memory."""
+        return np.asarray(self.rows)

@@ -1,0 +1,445 @@
+"""Scaling of each view, learned and applied block by block.
+
+==================  =============================================================================
+``"zscore-unit"``   columns to mean 0 and deviation 1, then rows to length 1 (the default)
+``"unit-center"``   rows to length 1, then columns to mean 0
+``"zscore"``        columns to mean 0 and deviation 1
+``"unit"``          rows to length 1
+``"none"``          as given
+==================  =============================================================================
+
+A last factor brings each view to Frobenius norm 1, which makes ``beta`` independent of the number
+of samples and of the units. The norm is known only after a pass over the scaled data, so whoever
+makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from anchorview._utils.linalg import squared_norm
+from anchorview._utils.scratch import scratch
+from anchorview._utils.threads import for_blocks, map_blocks
+from anchorview._utils.typing import Array, Matrix
+from anchorview.views.container import MultiViewData, RowBlock, ViewsSchema, dense_rows
+
+SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
+
+CONSTANT_COLUMN = 1e-12
+"""A column whose deviation is below this share of its mean varies by rounding only."""
+
+
+@dataclass(frozen=True)
+class ViewScaling:
+    """Scaling of one view: rows to length 1, shift, stretch, rows to length 1, division by a norm.
+
+    Steps that a scaling lacks are False or None.
+    """
+
+    unit_first: bool = False
+    center: Array | None = None
+    deviation: Array | None = None
+    unit_last: bool = False
+    norm: float = 1.0
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether nothing but the division by a norm is done."""
+        steps = (self.unit_first, self.center is not None, self.deviation is not None)
+        return not any(steps) and not self.unit_last
+
+    def apply(self, block: Array, out: Array) -> Array:
+        """Write the scaled `block` into `out`, in the precision of `out`."""
+        # Several steps are faster on contiguous rows than on those of a wider block.
+        values = out
+        if self.unit_last and not out.flags.c_contiguous:
+            values = scratch("scaling", out.shape, out.dtype)
+        factor = self.apply_but_factor(block, values)
+        if values is not out or self.unit_last or self.norm != 1:
+            np.multiply(values, factor, out=out)
+        return out
+
+    def apply_but_factor(self, block: Array, out: Array) -> Any:
+        """Write the scaled `block` into `out` but for a factor, of all rows or of each.
+
+        Returns the factor: a product of the rows can be made first, and be multiplied with it.
+        """
+        if self.unit_first:
+            lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+            np.multiply(block, _reciprocal(lengths, out)[:, None], out=out)
+            if self.center is not None:
+                out -= self.center.astype(out.dtype)
+        elif self.center is not None:
+            np.subtract(block, self.center.astype(out.dtype), out=out)
+        else:
+            out[...] = block
+        if self.deviation is not None:
+            out *= (1 / self.deviation).astype(out.dtype)
+        factor = out.dtype.type(1 / self.norm)
+        if not self.unit_last:
+            return factor
+        lengths = np.sqrt(np.einsum("ij,ij->i", out, out))
+        return (_reciprocal(lengths, out) * factor)[:, None]
+
+
+def _reciprocal(lengths: Array, like: Array) -> Array:
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return inverse.astype(like.dtype, copy=False)
+
+
+class Moments(NamedTuple):
+    """Number of rows, column means and column sums of squared deviations."""
+
+    size: int
+    mean: Array
+    squares: Array
+
+    def merged(self, other: "Moments") -> "Moments":
+        """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
+        size = self.size + other.size
+        step = other.mean - self.mean
+        mean = self.mean + step * (other.size / size)
+        squares = self.squares + other.squares + step**2 * (self.size * other.size / size)
+        return Moments(size, mean, squares)
+
+
+ViewMoments = dict[int, Moments]
+"""Moments of views by position; without those that no sample has."""
+
+
+SHIFT_ROWS = 64
+"""About how many rows of a block tell what to subtract before its squares are added up."""
+
+SAFE_SQUARES = 1e-30
+"""Least sum of squares in single precision that has lost nothing to underflow."""
+
+
+def _moments(block: Array, unit_rows: bool) -> Moments:
+    if block.dtype == np.float32 and not unit_rows:
+        found = _single_moments(block)
+        if (found.squares > SAFE_SQUARES).all() and np.isfinite(found.squares).all():
+            return found
+    room = scratch("moments", block.shape, np.dtype(np.float64))
+    values = ViewScaling(unit_first=unit_rows).apply(block, room)
+    mean = values.mean(axis=0)
+    values -= mean
+    return Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
+
+
+def _single_moments(block: Array) -> Moments:
+    """Moments by sums in single precision of what differs from about the mean.
+
+    They are as exact as single precision scales the rows, in little more than half the time.
+    """
+    size = len(block)
+    some = block[:: max(1, size // SHIFT_ROWS)]
+    shift = some.mean(axis=0, dtype=np.float64).astype(np.float32)
+    values = np.subtract(block, shift, out=scratch("moments", block.shape, block.dtype))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest = values.sum(axis=0).astype(np.float64) / size
+        squares = np.einsum("ij,ij->j", values, values).astype(np.float64) - size * rest**2
+    return Moments(size, shift + rest, squares)
+
+
+def view_moments(data: MultiViewData, method: str, block_rows: int | None = None) -> ViewMoments:
+    """Moments that a scaling is made from, in one pass over the blocks."""
+    unit_first = method == "unit-center"
+
+    def work(block: RowBlock) -> ViewMoments:
+        return {p: _moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views}
+
+    found: ViewMoments = {}
+    for _, parts in map_blocks(work, data.blocks(block_rows), "scaling"):
+        found = merged_moments(found, parts)
+    return found
+
+
+def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
+    """Moments of two sets of samples together."""
+    return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
+
+
+def fit_scalings(
+    data: MultiViewData, method: str, block_rows: int | None = None
+) -> tuple[ViewScaling, ...]:
+    """Learn the scaling of every view, in one pass over the blocks if it needs statistics."""
+    moments = view_moments(data, method, block_rows) if needs_moments(method) else {}
+    return scalings_from(moments, data, method)
+
+
+def needs_moments(method: str) -> bool:
+    """Whether the scaling needs statistics of all samples before the first row can be scaled."""
+    return method not in ("unit", "none")
+
+
+def scalings_from(moments: ViewMoments, data: ViewsSchema, method: str) -> tuple[ViewScaling, ...]:
+    """Scaling of every view, from its moments if it needs them."""
+    if not needs_moments(method):
+        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.names)
+    totals = [moments[p] for p in range(len(data.names))]
+    for p, own in enumerate(totals):
+        if not np.isfinite(own.squares).all():
+            raise ValueError(overflow_message(data, p))
+    if method == "unit-center":
+        return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
+    return tuple(
+        ViewScaling(center=own.mean, deviation=deviation(*own), unit_last=method == "zscore-unit")
+        for own in totals
+    )
+
+
+def deviation(size: float, mean: Array, squares: Array) -> Array:
+    """Deviation of columns from their moments; infinite for a constant one, which becomes zero."""
+    spread = np.sqrt(squares / size)
+    spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+    return spread
+
+
+def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:
+    """Scaled rows of the block's views side by side, to be used up before the next block's."""
+    width = sum(data.n_features_per_view[p] for p in block.views)
+    scaled = scratch("scaled rows", (block.size, width), data.dtype)
+    start = 0
+    for p in block.views:
+        stop = start + data.n_features_per_view[p]
+        scalings[p].apply(dense_rows(data.views[p], block.rows), scaled[:, start:stop])
+        start = stop
+    return scaled
+
+
+def embedded_block(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock, maps: Sequence[Array]
+) -> Array:
+    """Scaled rows of the block's views times a map of each, added up: less to write than them."""
+    total: Array | None = None
+    for p, W in zip(block.views, maps, strict=True):
+        values = scratch("scaling", (block.size, len(W)), W.dtype)
+        factor = scalings[p].apply_but_factor(dense_rows(data.views[p], block.rows), values)
+        part = values @ W
+        part *= factor
+        total = part if total is None else np.add(total, part, out=total)
+    assert total is not None
+    return total
+
+
+def sparse_block(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
+) -> sparse.csr_array | None:
+    """Scaled rows of the block's views side by side, if they are sparse and stay so; else None."""
+    if not all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views):
+        return None
+    parts = [data.views[p][block.rows] * (1 / scalings[p].norm) for p in block.views]
+    return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=data.dtype))
+
+
+def scaled_views(
+    data: MultiViewData,
+    scalings: tuple[ViewScaling, ...],
+    *,
+    unit_norm: bool,
+    dtype: "np.dtype[Any] | None" = None,
+) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
+    """Every view scaled as a whole, rows without the view zero, and the scalings with their norms.
+
+    A dense view is copied, a sparse one is wrapped in an operator. `dtype` overrides the precision
+    of the copies.
+    """
+    matrices: list[Matrix] = []
+    for p, (view, scaling) in enumerate(zip(data.views, scalings, strict=True)):
+        if sparse.issparse(view):
+            matrices.append(ScaledSparse(data, p, scaling))
+        else:
+            matrices.append(_scaled_dense(data, p, scaling, dtype or data.dtype))
+    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
+    if not unit_norm:
+        return tuple(matrices), scalings
+    for X, scaling in zip(matrices, normed, strict=True):
+        X *= 1 / scaling.norm
+    return tuple(matrices), normed
+
+
+def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Every view with columns of mean 0 and sample deviation 1 (divisor n - 1); constant ones 0."""
+    matrices, _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=False)
+    for X in matrices:
+        X *= np.sqrt(1 - 1 / len(data))
+    return matrices
+
+
+def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
+    """Every view with rows of mean 0 and sample deviation 1 over their features, made dense.
+
+    A row whose features are all equal becomes zeros. A view with one or two features, of which at
+    most a sign would be left, has its columns standardized instead.
+    """
+    few = min(data.n_features_per_view) <= 2
+    columns = fit_scalings(data, "zscore" if few else "none")
+    matrices: list[Array] = []
+    for p, (view, scaling) in enumerate(zip(data.views, columns, strict=True)):
+        n, d = view.shape
+        out = np.empty((n, d), dtype=data.dtype)
+        for block in data.blocks():
+            rows = dense_rows(view, block.rows).astype(np.float64)
+            if d <= 2:
+                out[block.rows] = scaling.apply(rows, rows) * np.sqrt(1 - 1 / n)
+                continue
+            mean = rows.mean(axis=1, keepdims=True)
+            rows -= mean
+            spread = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
+            if not np.isfinite(spread).all():
+                raise ValueError(overflow_message(data, p))
+            spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+            out[block.rows] = rows / spread
+        matrices.append(out)
+    with_unit_norms(data, columns, [squared_norm(X) for X in matrices])
+    return tuple(matrices)
+
+
+def ranged_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Every view with columns from 0 to 1, constant ones 0.
+
+    A sparse view stays sparse: its columns get a range of 1 but are not shifted, which no distance
+    between samples sees.
+    """
+    matrices: list[Matrix] = []
+    for p, view in enumerate(data.views):
+        low, spread = column_ranges(data, p)
+        if sparse.issparse(view):
+            X = view.astype(data.dtype)
+            X.data /= spread[X.indices].astype(data.dtype)
+            matrices.append(X)
+        else:
+            scaling = ViewScaling(center=low, deviation=spread)
+            matrices.append(_scaled_dense(data, p, scaling, data.dtype))
+    return tuple(matrices)
+
+
+def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
+    """Least values of a view's columns and how far they range; infinitely far for a constant one.
+
+    A view without a column that varies by more than rounding is refused.
+    """
+    view = data.views[p]
+    low, high = (
+        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()
+        for part in (view.min(axis=0), view.max(axis=0))
+    )
+    spread = high - low
+    constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
+    spread[constant] = np.inf
+    if constant.all():
+        raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
+    return low, spread
+
+
+def with_unit_norms(
+    data: ViewsSchema, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
+) -> tuple[ViewScaling, ...]:
+    """Scalings that also divide each view by its Frobenius norm."""
+    for p, square in enumerate(squared_norms):
+        if not np.isfinite(square):
+            raise ValueError(overflow_message(data, p))
+        # Rows of length 1 that are all the same leave nothing but rounding when centered.
+        centered = scalings[p].unit_first and scalings[p].center is not None
+        rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centered else 0
+        if square <= rounding:
+            raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
+    return tuple(
+        replace(scaling, norm=float(np.sqrt(square)))
+        for scaling, square in zip(scalings, squared_norms, strict=True)
+    )
+
+
+def overflow_message(data: ViewsSchema, p: int) -> str:
+    """Tell that the values of a view are too large."""
+    return (
+        f"{data.describe_view(p)} overflows {data.dtype}: its values are too large to be squared; rescale "
+        "the view."
+    )
+
+
+def _scaled_dense(
+    data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]"
+) -> Array:
+    view = data.views[p]
+    out = np.zeros(view.shape, dtype=dtype)
+
+    def work(block: RowBlock) -> None:
+        rows = view[block.rows]
+        out[block.rows] = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
+
+    for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
+    return out
+
+
+class ScaledSparse(LinearOperator):
+    """A sparse view under its scaling, never made dense: ``diag(r) X diag(c) - u m'``."""
+
+    def __init__(self, data: MultiViewData, p: int, scaling: ViewScaling) -> None:
+        X = data.views[p].astype(np.float64)
+        super().__init__(dtype=np.dtype(np.float64), shape=X.shape)
+        n, d = X.shape
+        self.X = X
+        self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
+        self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
+        has = np.ones(n) if data.available is None else data.available[:, p].astype(float)
+        # What a row holds that is said to be missing does not matter, even if it is not finite.
+        X.data[np.repeat(has == 0, np.diff(X.indptr))] = 0
+        self.rows = has
+        self.shift_rows = has.copy()
+        if scaling.unit_first:
+            self.rows = has * _reciprocal(sparse.linalg.norm(X, axis=1), has)
+        squares = np.empty(n)
+
+        def measure(block: RowBlock) -> None:
+            scaled = self.dense_rows(block.rows)
+            squares[block.rows] = np.einsum("ij,ij->i", scaled, scaled)
+
+        for_blocks(measure, data.blocks(), "scaling")
+        if scaling.unit_last:
+            inverse = _reciprocal(np.sqrt(squares), squares)
+            self.rows, self.shift_rows = inverse, inverse.copy()
+            squares = squares * inverse**2
+        self.squares = squares
+
+    @property
+    def squared_norm(self) -> float:
+        """Squared Frobenius norm."""
+        return float(self.squares.sum())
+
+    def restricted(self, rows: Array) -> "ScaledSparse":
+        """Some rows, by their positions, scaled as they are here."""
+        part = copy(self)
+        part.shape = (len(rows), self.shape[1])
+        part.X, part.squares = self.X[rows], self.squares[rows]
+        part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
+        return part
+
+    def dense_rows(self, rows: slice | Array) -> Array:
+        """Some scaled rows, dense."""
+        block = self.X[rows].toarray()
+        block *= self.rows[rows, None]
+        block *= self.columns
+        block -= np.outer(self.shift_rows[rows], self.shift)
+        return block
+
+    def __imul__(self, factor: float) -> "ScaledSparse":
+        self.rows *= factor
+        self.shift_rows *= factor
+        self.squares *= factor**2
+        return self
+
+    def _matmat(self, M: Array) -> Array:
+        product = self.rows[:, None] * (self.X @ (self.columns[:, None] * M))
+        product -= self.shift_rows[:, None] * (self.shift @ M)
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        product = self.columns[:, None] * (self.X.T @ (self.rows[:, None] * M))
+        product -= self.shift[:, None] * (self.shift_rows @ M)
+        return product

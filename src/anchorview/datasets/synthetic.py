@@ -1,0 +1,117 @@
+"""Generated multi-view data with known clusters."""
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+
+def make_multiview(
+    n_samples: int = 500,
+    *,
+    n_clusters: int = 5,
+    n_features: Sequence[int] = (20, 30, 40),
+    separation: float = 3.0,
+    noise: float = 1.0,
+    n_noise_views: int = 0,
+    missing: float = 0.0,
+    random_state: int | RandomState | None = None,
+) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
+    """Generate clusters in a latent space and observe them through several views.
+
+    Each sample is a latent point: its cluster's center plus standard normal spread. Each
+    informative view is a random linear map of the latent points plus noise.
+
+    Parameters
+    ----------
+    n_samples : int, default=500
+        Number of samples, in random order; the sizes of any two clusters differ by at most one.
+    n_clusters : int, default=5
+        Number of clusters.
+    n_features : sequence of int, default=(20, 30, 40)
+        Number of features of each informative view.
+    separation : float, default=3.0
+        Distance of the centers from the origin, in orthogonal directions. The spread within a
+        cluster is 1.
+    noise : float, default=1.0
+        Standard deviation of the noise added to each feature. The spread within a cluster
+        contributes about 1.
+    n_noise_views : int, default=0
+        Number of extra views of pure noise, as wide as the last informative view.
+    missing : float, default=0.0
+        Share of the (sample, view) pairs to remove, in [0, 1): that row of that view becomes all
+        NaN. Every sample keeps at least one informative view, so the share removed is the nearest
+        possible, at most ``1 - 1 / n_views``.
+    random_state : int, RandomState or None, default=None
+        Seed; give an int for the same data on every call.
+
+    Returns
+    -------
+    views : dict of str to array of shape (n_samples, n_features)
+        "view_0", "view_1", ..., then "noise_0", "noise_1", ...
+    y : array of shape (n_samples,)
+        The clusters, numbered from 0.
+
+    Examples
+    --------
+    >>> views, y = make_multiview(60, n_clusters=3, n_noise_views=1, random_state=0)
+    >>> {name: view.shape for name, view in views.items()}
+    {'view_0': (60, 20), 'view_1': (60, 30), 'view_2': (60, 40), 'noise_0': (60, 40)}
+    >>> np.bincount(y)
+    array([20, 20, 20])
+    """
+    _check_number("n_samples", n_samples, int, 1, inf)
+    _check_number("n_clusters", n_clusters, int, 1, n_samples + 1)
+    if not isinstance(n_features, Sequence) or not n_features:
+        raise ValueError(
+            f"n_features must list the number of features of each view; got {n_features!r}."
+        )
+    for width in n_features:
+        _check_number("each of n_features", width, int, 1, inf)
+    _check_number("separation", separation, float, 0, inf)
+    _check_number("noise", noise, float, 0, inf)
+    _check_number("n_noise_views", n_noise_views, int, 0, inf)
+    _check_number("missing", missing, float, 0, 1)
+    rng: RandomState = check_random_state(random_state)
+
+    y = rng.permutation(np.arange(n_samples, dtype=np.int64) % n_clusters)
+    latent = separation * np.eye(n_clusters)[y] + rng.standard_normal((n_samples, n_clusters))
+    views = {}
+    for i, width in enumerate(n_features):
+        to_features = rng.standard_normal((n_clusters, width)) / np.sqrt(n_clusters)
+        views[f"view_{i}"] = latent @ to_features + noise * rng.standard_normal((n_samples, width))
+    for i in range(n_noise_views):
+        views[f"noise_{i}"] = rng.standard_normal((n_samples, n_features[-1]))
+
+    available = random_availability(n_samples, len(views), missing, rng, among=len(n_features))
+    for i, view in enumerate(views.values()):
+        view[~available[:, i]] = np.nan
+    return views, y
+
+
+def random_availability(
+    n_samples: int, n_views: int, missing: float, rng: RandomState, among: int
+) -> NDArray[np.bool_]:
+    """Which views each sample has when a share of all entries is removed at random.
+
+    Every sample keeps at least one of the first `among` views, so the share removed is the nearest
+    possible.
+    """
+    removable = np.ones((n_samples, n_views), dtype=bool)
+    removable[np.arange(n_samples), rng.randint(among, size=n_samples)] = False
+    candidates = np.flatnonzero(removable)
+    n_removed = min(round(missing * removable.size), len(candidates))
+    available = np.ones((n_samples, n_views), dtype=bool)
+    available.flat[rng.permutation(candidates)[:n_removed]] = False
+    return available
+
+
+def _check_number(name: str, value: object, kind: type, low: float, below: float) -> None:
+    """Require a number of a kind in the half-open interval [low, below)."""
+    types = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, types) or not low <= value < below:
+        what = "an integer" if kind is int else "a number"
+        raise ValueError(f"{name} must be {what} in [{low}, {below}); got {value!r}.")

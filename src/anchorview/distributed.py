@@ -1,0 +1,13 @@
+"""Views in Dask: arrays and dataframes of any size, worked on where they are."""
+
+from anchorview._utils.optional_imports import optional_import
+
+optional_import("dask.array", "Views in Dask", "dask")
+optional_import("distributed", "Views in Dask", "dask")
+
+# What is missing is said first.
+from anchorview.sources.dask.connection import connected  # noqa: E402
+from anchorview.sources.dask.dask_source import DaskViews  # noqa: E402
+from anchorview.sources.dask.stored_blocks import dask_views  # noqa: E402
+
+__all__ = ["DaskViews", "connected", "dask_views"]

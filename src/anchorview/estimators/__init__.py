@@ -1,0 +1,4 @@
+"""The estimators DALMC and AutoDALMC, their shared base class, and model files.
+
+Imports ``sources``, ``core`` and everything below.
+"""

@@ -1,0 +1,1 @@
+"""AutoDALMC: settings, landmarks, candidates, consensus and the number of clusters."""

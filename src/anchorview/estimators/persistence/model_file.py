@@ -1,0 +1,195 @@
+"""The file format of fitted models: one JSON document and named arrays, under a checksum.
+
+The file is a zip archive of uncompressed members, ``anchorview.json`` first and then one ``.npy``
+an array. The archive's comment, the last 64 bytes of the file, is the SHA-256 of all bytes before
+it, so a change anywhere is noticed. Nothing in the file is ever executed or looked up by name, and
+no size that the file declares is believed before it fits in the file's own size.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.lib import format as npy
+
+from anchorview import __version__
+from anchorview._utils.atomic_files import atomic_write_binary, require_writable
+from anchorview._utils.typing import Array
+
+FORMAT = "anchorview-model"
+FORMAT_VERSION = 2
+"""To be raised by every change that makes files which this version cannot read."""
+
+ONLY_ESTIMATOR = "DALMC"
+"""Of all files of version 1, which do not name theirs."""
+
+DOCUMENT = "anchorview.json"
+DIGEST_SIZE = 64
+NPY_VERSION = (1, 0)
+
+LONGEST_HEADER = 256
+"""Most characters of a ``.npy`` header; those of numbers in two dimensions need about 70."""
+
+DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int32))
+
+
+class ModelFileError(ValueError):
+    """A file that is no usable model; the message says what was found and what to do."""
+
+
+def invalid(path: Path, reason: object) -> ModelFileError:
+    """Error for a file that is whole, but was not made by :func:`write_model_file`."""
+    # What a file says about itself may be long.
+    what = " ".join(str(reason).split()).rstrip(".")[:200]
+    return ModelFileError(f"{path}: is not a valid model ({what}). Save the model again.")
+
+
+def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write a file that appears under its name only once it is complete.
+
+    The same content gives the same bytes.
+    """
+    require_writable(path)
+    identity = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "anchorview_version": __version__,
+    }
+    with atomic_write_binary(path) as (stream,):
+        with ZipFile(stream, "w", ZIP_STORED) as archive:
+            archive.comment = bytes(DIGEST_SIZE)
+            archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
+            for name, array in arrays.items():
+                # The layout is kept, because products with another one may round differently.
+                whole = array if array.flags.forc else array.copy(order="K")
+                with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                    npy.write_array(member, whole, NPY_VERSION, allow_pickle=False)
+        digest = _digest(stream)
+        stream.seek(-DIGEST_SIZE, 2)
+        stream.write(digest)
+
+
+def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Document (without what identifies the format) and arrays of a model file.
+
+    Documents of older versions are brought to the present one.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, or it is not one of this format and version, whole and unchanged.
+    """
+    try:
+        # Opening a pipe would wait for someone to write to it.
+        if path.exists() and not path.is_file():
+            raise _foreign(path)
+        with path.open("rb") as stream:
+            size = _require_unchanged(path, stream)
+            return _parse(path, stream, size)
+    except (ModelFileError, MemoryError):
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
+    except Exception as error:
+        # The checksum proves no good will, and the parsers of zip, JSON and .npy fail on bytes
+        # made up to break them in more ways than they document.
+        raise invalid(path, error) from error
+
+
+def _foreign(path: Path) -> ModelFileError:
+    return ModelFileError(f"{path}: is not an anchorview model. Give a file made by save.")
+
+
+def _digest(stream: BinaryIO) -> bytes:
+    """SHA-256, in hexadecimal, of all bytes but those that hold it."""
+    left = stream.seek(0, 2) - DIGEST_SIZE
+    stream.seek(0)
+    sha = hashlib.sha256()
+    while left > 0 and (chunk := stream.read(min(left, 2**20))):
+        sha.update(chunk)
+        left -= len(chunk)
+    return sha.hexdigest().encode()
+
+
+def _require_unchanged(path: Path, stream: BinaryIO) -> int:
+    """Size of the file, whose checksum is right."""
+    beginning = stream.read(64)
+    if not beginning.startswith(b"PK") or DOCUMENT.encode() not in beginning:
+        raise _foreign(path)
+    digest = _digest(stream)
+    if stream.read() != digest:
+        raise ModelFileError(
+            f"{path}: is damaged (its checksum does not match). Copy or download it again, or save "
+            "the model again."
+        )
+    return stream.tell()
+
+
+def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
+    with ZipFile(stream) as archive:
+        members = {info.filename: info for info in archive.infolist()}
+        if DOCUMENT not in members:
+            raise _foreign(path)
+        _require_stored([members[DOCUMENT]], size)
+        document = json.loads(archive.read(members.pop(DOCUMENT)))
+        version = _known_version(path, document)
+        if version == 1:
+            if "estimator" in document:
+                raise ValueError("'estimator' is unknown to its version")
+            document["estimator"] = ONLY_ESTIMATOR
+        if len(members) + 1 != len(archive.infolist()):
+            raise ValueError("a member is there twice")
+        if not all(name.endswith(".npy") for name in members):
+            raise ValueError("a member is no array")
+        _require_stored(list(members.values()), size)
+        arrays = {
+            name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()
+        }
+    return document, arrays
+
+
+def _known_version(path: Path, document: Any) -> int:
+    """Take what identifies the format out of the document; its version, if it can be read."""
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise _foreign(path)
+    version = document.pop("format_version", None)
+    writer = document.pop("anchorview_version", None)
+    if type(version) is not int or version < 1 or not isinstance(writer, str):
+        raise ValueError("its format has no version")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path}: was written by anchorview {writer[:20]!r} in a newer format "
+            f"({str(version)[:20]}; this is anchorview {__version__}, which reads up to "
+            f"{FORMAT_VERSION}). Upgrade anchorview: pip install --upgrade anchorview."
+        )
+    return version
+
+
+def _require_stored(members: list[ZipInfo], size: int) -> None:
+    """Raise unless the members are uncompressed and fit in the file one beside the other."""
+    for info in members:
+        if info.compress_type != ZIP_STORED or info.compress_size != info.file_size:
+            raise ValueError(f"{info.filename!r} is compressed")
+    if sum(info.file_size for info in members) > size:
+        raise ValueError("its members are larger than the file")
+
+
+def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
+    with archive.open(info) as stream:
+        if npy.read_magic(stream) != NPY_VERSION:
+            raise ValueError(f"{info.filename!r} is not an array of a known kind")
+        shape, _, dtype = npy.read_array_header_1_0(stream, max_header_size=LONGEST_HEADER)
+        if dtype not in DTYPES:
+            raise ValueError(f"{info.filename!r} has the type {dtype}")
+        if min(shape, default=0) < 0:
+            raise ValueError(f"{info.filename!r} has the shape {shape}")
+        if math.prod(shape) * dtype.itemsize != info.file_size - stream.tell():
+            raise ValueError(f"{info.filename!r} has another size than it says")
+        stream.seek(0)
+        return npy.read_array(stream, allow_pickle=False, max_header_size=LONGEST_HEADER)

@@ -1,0 +1,277 @@
+"""A table of results and its three forms: Markdown, CSV and LaTeX."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from anchorview.experiments.output.escaping import latex_escaped, markdown_escaped
+
+Kind = Literal["text", "point", "number", "score"]
+Mark = Literal["best", "second", ""]
+
+WIDEST = 14
+"""Columns of a LaTeX table; one with more goes on below."""
+
+# GitHub drops <u>.
+_MARKDOWN_MARKS = ("**{}**".format, "<ins>{}</ins>".format)
+_LATEX_MARKS = (r"\textbf{{{}}}".format, r"\underline{{{}}}".format)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+        Its header.
+    group : str
+        Header over it and its neighbors of the same group.
+    kind : {"text", "point", "number", "score"}
+        Whether its cells hold words; numbers that rows begin with; numbers that were measured; or
+        scores between 0 and 1, shown in percent.
+    digits : int
+        Digits after the point.
+    """
+
+    name: str
+    group: str = ""
+    kind: Kind = "score"
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes
+    ----------
+    value : float or None
+        The number, not rounded.
+    deviation : float or None
+        Of the runs whose mean the number is.
+    text : str
+        The words of a cell in a column of text.
+    status : str
+        "done"; "absent" (shown empty) or the status of a job that failed (shown as "-").
+    mark : {"best", "second", ""}
+        Its place in its row.
+    like_best : bool
+        Whether it is not significantly different from the best of its row.
+    """
+
+    value: float | None = None
+    deviation: float | None = None
+    text: str = ""
+    status: str = "done"
+    mark: Mark = ""
+    like_best: bool = False
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table of results.
+
+    Attributes
+    ----------
+    name : str
+        Name of its files, without an ending.
+    title : str
+        What it shows, in a few words.
+    caption : str
+        How to read it.
+    columns : tuple of Column
+    rows : tuple of tuple of Cell
+        One cell a column.
+    notes : tuple of str
+        Lines below it, such as the reasons of cells without a number.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def labels(self) -> list[str]:
+        """Headers that tell columns apart without the headers of groups."""
+        count = Counter(column.name for column in self.columns)
+        return [
+            f"{column.group} {column.name}" if count[column.name] > 1 else column.name
+            for column in self.columns
+        ]
+
+    def texts(self) -> list[list[str]]:
+        """Cells as they are shown, without marks of best and second."""
+        return [
+            [cell_text(column, cell) for column, cell in zip(self.columns, row, strict=True)]
+            for row in self.rows
+        ]
+
+    def markdown(self) -> str:
+        """Table with a heading, as GitHub's Markdown."""
+        return "\n".join(_markdown_lines(self)) + "\n"
+
+    def csv(self) -> str:
+        """Numbers as they are: the mean, deviation and status in columns of their own."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(
+            name
+            for column, label in zip(self.columns, self.labels(), strict=True)
+            for name in _csv_names(column, label)
+        )
+        for row in self.rows:
+            writer.writerow(
+                value
+                for column, cell in zip(self.columns, row, strict=True)
+                for value in _csv_values(column, cell)
+            )
+        return stream.getvalue()
+
+    def latex(self) -> str:
+        """Floating table for a document that loads booktabs."""
+        return "\n".join(_latex_lines(self)) + "\n"
+
+
+def cell_text(column: Column, cell: Cell) -> str:
+    """What a cell shows, without its mark.
+
+    Examples
+    --------
+    >>> cell_text(Column("DALMC"), Cell(0.92654, 0.0123, like_best=True))
+    '92.65 ± 1.23 †'
+    >>> cell_text(Column("beta", kind="point"), Cell(1e-4))
+    '0.0001'
+    >>> cell_text(Column("AMGL"), Cell(status="memory"))
+    '-'
+    """
+    if cell.status != "done":
+        return "" if cell.status == "absent" else "-"
+    if column.kind == "text" or cell.value is None:
+        return cell.text
+    text = shown_number(column, cell.value)
+    if cell.deviation is not None:
+        text += f" ± {shown_number(column, cell.deviation)}"
+    return text + " †" if cell.like_best else text
+
+
+def shown_number(column: Column, value: float) -> str:
+    """Show a number as a column does."""
+    if column.kind == "point":
+        return f"{value:.10g}"
+    return f"{100 * value if column.kind == 'score' else value:.{column.digits}f}"
+
+
+def _markdown_lines(table: ResultTable) -> Iterator[str]:
+    yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
+    yield _markdown_row([markdown_escaped(label) for label in table.labels()])
+    yield _markdown_row([":--" if c.kind == "text" else "--:" for c in table.columns])
+    for row, texts in zip(table.rows, table.texts(), strict=True):
+        yield _markdown_row(
+            [
+                _marked(markdown_escaped(text), cell, *_MARKDOWN_MARKS)
+                for cell, text in zip(row, texts, strict=True)
+            ]
+        )
+    if table.notes:
+        yield ""
+        yield from (f"- {markdown_escaped(note)}" for note in table.notes)
+
+
+def _markdown_row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _csv_names(column: Column, label: str) -> list[str]:
+    if column.kind == "score":
+        return [f"{label} mean", f"{label} deviation", f"{label} status"]
+    return [label, f"{label} status"] if column.kind == "number" else [label]
+
+
+def _csv_values(column: Column, cell: Cell) -> list[str]:
+    value, deviation = ("" if x is None else repr(x) for x in (cell.value, cell.deviation))
+    if column.kind == "score":
+        return [value, deviation, cell.status]
+    if column.kind == "number":
+        return [value, cell.status]
+    return [cell_text(column, cell) if column.kind == "text" else value]
+
+
+def _latex_lines(table: ResultTable) -> Iterator[str]:
+    yield from (r"\begin{table*}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}")
+    yield rf"\caption{{{latex_escaped(table.title + '. ' + table.caption)}}}"
+    yield rf"\label{{tab:{table.name}}}"
+    for number, panel in enumerate(_panels(table)):
+        if number:
+            yield r"\par\medskip"
+        yield from _latex_panel(table, panel)
+    yield from (rf"\par\smallskip {latex_escaped(note)}" for note in table.notes)
+    yield r"\end{table*}"
+
+
+def _panels(table: ResultTable) -> list[list[int]]:
+    """Columns of the parts of a table that fit on a page: whole groups, each after the headers."""
+    heads = [i for i, column in enumerate(table.columns) if not column.group]
+    rest = [i for i, column in enumerate(table.columns) if column.group]
+    panels = [heads]
+    for _, group in groupby(rest, key=lambda i: table.columns[i].group):
+        members = list(group)
+        if len(panels[-1]) > len(heads) and len(panels[-1]) + len(members) > WIDEST:
+            panels.append(heads)
+        panels[-1] = panels[-1] + members
+    return panels
+
+
+def _latex_panel(table: ResultTable, panel: Sequence[int]) -> Iterator[str]:
+    columns = [table.columns[i] for i in panel]
+    alignment = "".join("l" if column.kind == "text" else "r" for column in columns)
+    yield rf"\begin{{tabular}}{{{alignment}}}"
+    yield r"\toprule"
+    yield from _latex_groups(columns)
+    yield _latex_row([_latex_header(column.name) for column in columns])
+    yield r"\midrule"
+    for row, texts in zip(table.rows, table.texts(), strict=True):
+        cells = [_marked(latex_escaped(texts[i]), row[i], *_LATEX_MARKS) for i in panel]
+        yield _latex_row(cells)
+    yield from (r"\bottomrule", r"\end{tabular}")
+
+
+def _latex_groups(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the line of the headers of groups, if there are any, and the rules below them."""
+    if not any(column.group for column in columns):
+        return
+    cells, rules, start = [], [], 1
+    for group, members in groupby(column.group for column in columns):
+        width = len(list(members))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_escaped(group)}}}")
+        if group:
+            rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+        start += width
+    yield _latex_row(cells)
+    yield " ".join(rules)
+
+
+def _latex_header(name: str) -> str:
+    """Header with what is in brackets on a line of its own, which saves width."""
+    head, bracket, tail = name.partition(" (")
+    if not bracket:
+        return latex_escaped(name)
+    return rf"\shortstack{{{latex_escaped(head)}\\({latex_escaped(tail)}}}"
+
+
+def _latex_row(cells: list[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _marked(
+    text: str, cell: Cell, bold: Callable[[str], str], underlined: Callable[[str], str]
+) -> str:
+    if cell.mark == "best":
+        return bold(text)
+    return underlined(text) if cell.mark == "second" else text

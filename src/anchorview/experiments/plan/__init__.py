@@ -1,0 +1,1 @@
+"""What is to be run: suites, plan files, grids of settings and jobs."""

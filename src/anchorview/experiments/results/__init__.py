@@ -1,0 +1,1 @@
+"""Results by suite, data set and method: scores, significance, published numbers."""

@@ -1,0 +1,1 @@
+"""Running jobs: data sets, worker processes, limits, and the store of results."""

@@ -1,0 +1,1 @@
+"""Views in Dask: arrays and dataframes of any size, processed where they are. Needs dask."""

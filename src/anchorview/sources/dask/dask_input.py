@@ -1,0 +1,144 @@
+"""The door for views in Dask: checked, with known lengths, as tasks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from anchorview._utils.typing import Array
+from anchorview.sources.dask.chunks import NOTHING, Chunks, array_chunks
+from anchorview.sources.dask.frame_alignment import aligned, lengths_of, partitions
+from anchorview.sources.dask.task_graph import Graph
+from anchorview.views.input_grammar import (
+    aligned_matrices,
+    common_length,
+    describe_view,
+    frame_values,
+)
+from anchorview.views.stored_view import StoredView
+
+
+class Entered(NamedTuple):
+    """Views as blocks of rows; a view that is None has no type, features or blocks."""
+
+    names: tuple[str, ...]
+    named: bool
+    n_samples: int
+    widths: tuple[int, ...]
+    dtypes: "tuple[np.dtype[Any] | None, ...]"
+    chunks: list[Chunks]
+    graph: Graph
+    labels: "np.dtype[Any] | None"
+    """Type of the samples' labels; None if they have none."""
+
+
+def enter(X: Any) -> Entered:
+    """Check views in Dask, and compute their lengths where these are unknown."""
+    several = isinstance(X, list | tuple)
+    views = list(X.values()) if isinstance(X, Mapping) else list(X) if several else [X]
+    labels = [
+        describe_view(p, str(key) if isinstance(X, Mapping) else f"view_{p}")
+        for p, key in enumerate(X if isinstance(X, Mapping) else views)
+    ]
+    views = [_checked(view, label) for view, label in zip(views, labels, strict=True)]
+    frames = [p for p, view in enumerate(views) if _is_frame(view)]
+    graph, chunks = _frame_chunks(views, labels, frames)
+    arrays = [p for p, view in enumerate(views) if isinstance(view, da.Array)]
+    shown = [
+        None if view is None else _shown(view, label, chunks.get(p))
+        for p, (view, label) in enumerate(zip(views, labels, strict=True))
+    ]
+    in_form = dict(zip(X, shown, strict=True)) if isinstance(X, Mapping) else shown
+    names, named, _, _ = aligned_matrices(in_form)
+    n = common_length(shown, names)
+    # Optimized together, views that come from the same blocks read these once.
+    optimized = dict(zip(arrays, dask.optimize(*(views[p] for p in arrays)), strict=True))
+    for p, array in optimized.items():
+        graph.update(array.dask)
+        chunks[p] = array_chunks(array, graph)
+    return Entered(
+        names,
+        named,
+        n,
+        tuple(0 if view is None else view.shape[1] for view in shown),
+        tuple(None if view is None else view.dtype for view in shown),
+        [chunks.get(p, NOTHING) for p in range(len(views))],
+        graph,
+        _label_type([views[p]._meta.index.dtype for p in frames]),
+    )
+
+
+def _label_type(dtypes: Sequence[Any]) -> "np.dtype[Any] | None":
+    """Type of the labels of frames with indices of some types."""
+    if not dtypes:
+        return None
+    whole = all(isinstance(dtype, np.dtype) and dtype.kind in "iu" for dtype in dtypes)
+    common = np.result_type(*dtypes) if whole else np.dtype(object)
+    return common if common.kind in "iu" else np.dtype(object)
+
+
+def _is_frame(view: Any) -> bool:
+    return dask.is_dask_collection(view) and isinstance(getattr(view, "_meta", None), pd.DataFrame)
+
+
+def _checked(view: Any, label: str) -> Any:
+    """Return a view with known lengths, if it is an array; raise if it is of another kind."""
+    if view is None or _is_frame(view):
+        return view
+    if isinstance(view, da.Array):
+        if not (isinstance(view._meta, np.ndarray) or sparse.issparse(view._meta)):
+            raise TypeError(
+                f"{label} has blocks of {type(view._meta).__name__}, not NumPy arrays or "
+                "scipy.sparse matrices. Convert them with map_blocks."
+            )
+        return view if not np.isnan(view.shape).any() else view.copy().compute_chunk_sizes()
+    if dask.is_dask_collection(view):
+        raise TypeError(
+            f"{label} is a {type(view).__name__}. Give a dask array or a dask dataframe with one "
+            "row a sample."
+        )
+    if isinstance(view, StoredView | np.memmap):
+        raise TypeError(
+            f"{label} is on disk, but another view is in Dask. Open it with "
+            "anchorview.distributed.dask_views."
+        )
+    raise TypeError(
+        f"{label} is in memory ({type(view).__name__}), but another view is in Dask. Wrap it with "
+        "dask.array.from_array, or compute the other."
+    )
+
+
+def _frame_chunks(
+    views: Sequence[Any], labels: Sequence[str], frames: Sequence[int]
+) -> tuple[Graph, dict[int, Chunks]]:
+    """Tasks of the dataframes, and the blocks of each."""
+    for p in frames:
+        frame_values(views[p]._meta, labels[p])
+    only_frames = all(view is None or p in frames for p, view in enumerate(views))
+    if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
+        found = aligned([views[p] for p in frames], [labels[p] for p in frames])
+        keys = zip(frames, found.keys, strict=True)
+        return found.graph, {p: Chunks(own, found.lengths) for p, own in keys}
+    graph: Graph = {}
+    chunks = {}
+    for p in frames:
+        tasks, own = partitions(views[p])
+        graph.update(tasks)
+        chunks[p] = Chunks(own, lengths_of(tasks, own))
+    return graph, chunks
+
+
+def _shown(view: Any, label: str, chunks: Chunks | None) -> Array:
+    """Return what a view looks like from outside: an array of its shape and type, of no size."""
+    if chunks is None:
+        shape, dtype = view.shape, view.dtype
+    else:
+        shape = (sum(chunks.lengths), len(view.columns))
+        dtype = frame_values(view._meta, label).dtype
+    if dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
+        dtype = np.dtype(np.float64)
+    return np.broadcast_to(np.zeros((), dtype), shape)

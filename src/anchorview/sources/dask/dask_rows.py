@@ -1,0 +1,73 @@
+"""The embedding and the labels as dask arrays."""
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.memory import memory_budget
+from anchorview._utils.typing import Array
+from anchorview.core.embedded_rows import Result
+from anchorview.sources.dask.execution import computed, has_workers, kept
+from anchorview.sources.dask.part_reader import Labeling, RowWork
+from anchorview.sources.dask.task_graph import PartGraph, add_tree, new_name
+
+SHARE_OF_BUDGET = 0.25
+"""Part of the memory that may be used in which this process keeps the embedding."""
+
+
+MOST_BLOCKS = 1000
+"""Blocks of the embedding; more are put together, as every step of K-means has a task for each and
+the scheduler would be what takes the time."""
+
+
+class DaskResults:
+    """The embedding, and labels made of it.
+
+    Workers keep both. Without workers this process keeps them if they are small; otherwise the
+    samples are embedded again whenever the embedding is needed.
+
+    Parameters
+    ----------
+    embedding : dask array (n, width)
+        All columns in one chunk.
+    """
+
+    def __init__(self, embedding: Any) -> None:
+        if embedding.numblocks[0] > MOST_BLOCKS:
+            embedding = embedding.rechunk({0: -(-embedding.shape[0] // MOST_BLOCKS)})
+        self.shape: tuple[int, int] = embedding.shape
+        room = SHARE_OF_BUDGET * memory_budget(None)
+        self._keeps = has_workers() or embedding.nbytes <= room
+        self.embedding = kept(embedding, "embedding") if self._keeps else embedding
+        self.labels: Any = None
+        keys = [row[0] for row in self.embedding.__dask_keys__()]
+        self._parts = PartGraph(dict(self.embedding.dask), [[key] for key in keys])
+        self._first_rows = list(accumulate(embedding.chunks[0], initial=0))[:-1]
+
+    def reduce(
+        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """``function`` of blocks of rows, merged in their order."""
+        name = new_name("rows")
+        keys = [(name, i) for i in range(len(self._first_rows))]
+        graph = self._parts.mapped(RowWork(function), [(row,) for row in self._first_rows], keys)
+        last = add_tree(graph, keys, merge, name)
+        result: Result = computed(graph, last, name)
+        return result
+
+    def whole(self) -> Array:
+        """All rows, in memory."""
+        return np.asarray(self.embedding.compute())
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows by a function of a block of them."""
+        labels = self.embedding.map_blocks(
+            Labeling(function),
+            name=new_name("labels"),
+            drop_axis=1,
+            dtype=np.int32,
+            meta=np.empty(0, np.int32),
+        )
+        self.labels = kept(labels, "labeling") if self._keeps else labels

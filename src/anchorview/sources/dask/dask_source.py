@@ -1,0 +1,190 @@
+"""Views in Dask as a source of parts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.memory import memory_budget, require_memory
+from anchorview._utils.threads import n_cores
+from anchorview._utils.typing import Array
+from anchorview.core.embedded_rows import Result
+from anchorview.core.row_source import RowSource
+from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
+from anchorview.sources.dask.dask_input import enter
+from anchorview.sources.dask.dask_rows import DaskResults
+from anchorview.sources.dask.execution import computed, layer, reporting
+from anchorview.sources.dask.part_reader import Reader, Work, labels_of
+from anchorview.sources.dask.task_graph import FAN_IN, Graph, PartGraph, add_tree, new_name
+from anchorview.views.container import MultiViewData, concatenate_samples, working_precision
+
+
+class DaskViews(RowSource):
+    """Views that are dask arrays or dask dataframes.
+
+    Work goes to wherever the user's scheduler runs it: threads or processes of this machine, or
+    the workers of an active ``distributed.Client``. Only sums and small matrices come back.
+
+    Parameters
+    ----------
+    X : dict, list or tuple of dask arrays and dask dataframes, or one of them
+        Dataframes with known divisions are aligned by index, as pandas' are, and the union of
+        their samples is taken. With unknown divisions, or beside arrays, rows go together by
+        position, and frames must have the same labels. None stands for a view that no sample has.
+        Unknown lengths are computed at once.
+    budget : float, optional
+        Bytes that this process may use.
+
+    Attributes
+    ----------
+    bounds : list of int
+        First rows of the parts, and the end.
+    sample_ids : dask array (n,) or None
+        Labels of the samples, if there are frames; not computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from anchorview.distributed import DaskViews
+    >>> text = da.ones((1000, 20), chunks=(100, 20))
+    >>> DaskViews({"text": text, "image": da.zeros((1000, 5), chunks=(250, 5))})
+    DaskViews(1000 samples, text: 20 features, image: 5 features)
+    """
+
+    sample_ids: Any = None
+
+    def __init__(self, X: Any, budget: float | None = None) -> None:
+        found = enter(X)
+        self.budget = memory_budget(budget)
+        self.names, self.named, self.n = found.names, found.named, found.n_samples
+        self._widths, self._dtypes = found.widths, found.dtypes
+        row_bytes = [
+            0 if dtype is None else width * dtype.itemsize
+            for width, dtype in zip(found.widths, found.dtypes, strict=True)
+        ]
+        self._row_bytes = sum(row_bytes)
+        most = found.chunks[int(np.argmax(row_bytes))]
+        useful = useful_bytes(sum(found.widths), SMALL_PART)
+        self.bounds = part_bounds(most.lengths, self._row_bytes, useful)
+        blocks = [pieces(own, self.bounds, found.graph) for own in found.chunks]
+        parts = list(zip(*blocks, strict=True))
+        self._parts = PartGraph(found.graph, [list(chain(*part)) for part in parts])
+        self._arguments = [
+            (start, stop, tuple(len(own) for own in part))
+            for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
+        ]
+        if found.labels is not None:
+            self.sample_ids = self._rows(labels_of, None, found.labels, "labels")
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        widths = zip(self.names, self.n_features_per_view, strict=True)
+        parts = ", ".join(f"{name}: {width} features" for name, width in widths)
+        return f"DaskViews({self.n} samples, {parts})"
+
+    @property
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view; 0 for one that is None."""
+        return self._widths
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
+        return working_precision(dtype for dtype in self._dtypes if dtype is not None)
+
+    def memory_needed(self, columns: int | None) -> float:
+        """Bytes that a fit takes in this process: some Gram matrices, as results are elsewhere."""
+        # Without workers, parts are worked on here.
+        needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
+        require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
+        return needed
+
+    def reduce(
+        self,
+        function: Callable[[MultiViewData], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """``function`` of all parts, merged in the order of the samples by a tree of tasks."""
+        name = new_name(stage)
+        keys = [(name, i) for i in range(len(self._arguments))]
+        graph = self._parts.mapped(Work(self._reader, function), self._arguments, keys)
+        last = add_tree(graph, keys, merge, name)
+        with reporting(stage, name, len(keys)):
+            result: Result = computed(graph, last, name)
+        return result
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.names, self.named, self._widths, self._dtypes, self.complete)
+
+    def mapped(
+        self,
+        function: Callable[[MultiViewData], Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+        out: Path | None,
+    ) -> Any:
+        """Rows that a function makes of the samples: a dask array, not computed yet."""
+        _refuse(out)
+        return self._rows(function, width, dtype, stage)
+
+    def _rows(
+        self,
+        function: Callable[[MultiViewData], Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+    ) -> Any:
+        rows = tuple(stop - start for start, stop in pairwise(self.bounds))
+        chunks = (rows,) if width is None else (rows, (width,))
+        name = new_name(stage)
+        keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
+        work = Work(self._reader, function, dtype)
+        graph: Graph = self._parts.mapped(work, self._arguments, keys)
+        return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+    @contextmanager
+    def embedded(
+        self, embed: Callable[[MultiViewData], Array], width: int, out: Path | None
+    ) -> Iterator[DaskResults]:
+        """Embed all samples; the embedding and the labels are dask arrays."""
+        _refuse(out)
+        yield DaskResults(self._rows(embed, width, self.dtype, "embedding"))
+
+    def require_place(self, out: Path) -> None:
+        """Raise: results are dask arrays."""
+        _refuse(out)
+
+    def in_memory(self) -> MultiViewData:
+        """All samples, computed; raises if they do not fit."""
+        require_memory(
+            # Put together, the parts are there twice.
+            2.0 * self.n * self._row_bytes,
+            f"Computing {self!r}",
+            "Use DALMC with solver='compressed', which works on them part by part.",
+        )
+        data = self.reduce(_same, concatenate_samples, "reading")
+        if self.sample_ids is not None:
+            data.sample_ids = pd.Index(self.sample_ids.compute())
+        return data
+
+
+def _same(part: MultiViewData) -> MultiViewData:
+    return part
+
+
+def _refuse(out: Path | None) -> None:
+    if out is not None:
+        raise ValueError(
+            "out= is for views that this process reads; results of views in Dask are dask arrays. "
+            "Store them with their to_zarr, or with dask.array.to_npy_stack."
+        )

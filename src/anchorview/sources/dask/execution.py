@@ -1,0 +1,70 @@
+"""Running graphs by whatever scheduler the user has chosen."""
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask.base import get_scheduler
+from dask.callbacks import Callback
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from distributed import Client, as_completed, futures_of
+
+from anchorview._utils.progress import report_progress
+from anchorview.sources.dask.task_graph import Graph
+
+
+def has_workers() -> bool:
+    """Whether work goes to a cluster, which can keep results on its workers."""
+    return isinstance(getattr(get_scheduler(), "__self__", None), Client)
+
+
+def layer(name: str, graph: Graph) -> HighLevelGraph:
+    """Graph in the form that collections take."""
+    return HighLevelGraph.from_collections(name, graph, dependencies=())
+
+
+def computed(graph: Graph, key: Hashable, name: str) -> Any:
+    """Compute the result of a task of a graph."""
+    (result,) = dask.compute(Delayed(key, layer(name, graph), layer=name), traverse=False)
+    return result
+
+
+def kept(array: Any, stage: str) -> Any:
+    """Compute an array and leave it where the scheduler has it; its errors are raised here."""
+    count = array.numblocks[0]
+    with reporting(stage, array.name, count):
+        array = array.persist()
+        if futures := futures_of(array):
+            for done, future in enumerate(as_completed(futures), 1):
+                if future.status != "finished":
+                    future.result()
+                report_progress(stage, done, count)
+    return array
+
+
+@contextmanager
+def reporting(stage: str, name: str, count: int) -> Iterator[None]:
+    """Report how many of `count` tasks of a name are done.
+
+    Only the schedulers of this process tell; a cluster has its dashboard.
+    """
+    report_progress(stage, 0, count)
+    with _Reports(stage, name, count):
+        yield
+    report_progress(stage, count, count)
+
+
+class _Reports(Callback):
+    """Reports the tasks of a name as they are done."""
+
+    def __init__(self, stage: str, name: str, count: int) -> None:
+        super().__init__()
+        self.stage, self.name, self.count = stage, name, count
+        self.done = 0
+
+    def _posttask(self, key: Any, *_: Any) -> None:
+        if isinstance(key, tuple) and key[0] == self.name:
+            self.done += 1
+            report_progress(self.stage, self.done, self.count)

@@ -1,0 +1,162 @@
+"""What a task does: blocks of all views become a container, and a function is applied to it."""
+
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from anchorview._utils.threads import without_nested_threads
+from anchorview._utils.typing import Array
+from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
+from anchorview.views.input_grammar import describe_view, frame_values
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Makes containers of the blocks of parts.
+
+    Attributes
+    ----------
+    names : tuple of str
+    named : bool
+        Whether these were given by the user.
+    widths : tuple of int
+        Features of each view; 0 for one that is None.
+    dtypes : tuple of numpy.dtype or None
+        None for a view that is None.
+    complete : bool
+        Whether all values are known to be there and finite.
+    """
+
+    names: tuple[str, ...]
+    named: bool
+    widths: tuple[int, ...]
+    dtypes: "tuple[np.dtype[Any] | None, ...]"
+    complete: bool
+
+    def __call__(
+        self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
+    ) -> MultiViewData:
+        """Container of the samples from `start` to `stop`; each view has so many of the blocks."""
+        views: dict[str, Any] = {}
+        used = 0
+        for p, (name, count) in enumerate(zip(self.names, counts, strict=True)):
+            pieces = blocks[used : used + count]
+            used += count
+            views[name] = self._stacked(p, pieces, start, stop) if count else None
+        if self.complete:
+            return container_of_checked_rows(self._plain(views), self.named)
+        ids = self._common_labels(views, start)
+        if ids is None or ids.is_unique:
+            return container_of_rows(views, self.named, None, start)
+        # Partitions may each count their labels from 0; these tell no samples apart.
+        plain = {name: self._values(p, view) for p, (name, view) in enumerate(views.items())}
+        part = container_of_rows(plain, self.named, None, start)
+        part.sample_ids = ids
+        return part
+
+    def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
+        found = sum(piece.shape[0] for piece in pieces)
+        widths = {piece.shape[1:] for piece in pieces}
+        if found != stop - start or widths != {(self.widths[p],)}:
+            shapes = " and ".join(str(piece.shape) for piece in pieces)
+            raise ValueError(
+                f"{describe_view(p, self.names[p])}: rows {start} to {stop - 1} came in blocks of "
+                f"shape {shapes}, but the collection says {stop - start} rows of {self.widths[p]} "
+                "features. Correct the chunks, or call compute_chunk_sizes."
+            )
+        if len(pieces) == 1:
+            return pieces[0]
+        if isinstance(pieces[0], pd.DataFrame):
+            return pd.concat(pieces)
+        if any(sparse.issparse(piece) for piece in pieces):
+            return sparse.vstack(pieces, format="csr")
+        return np.concatenate(pieces)
+
+    def _common_labels(self, views: dict[str, Any], start: int) -> "pd.Index[Any] | None":
+        """Labels of the samples, raising if frames do not have the same."""
+        frames = [(p, v) for p, v in enumerate(views.values()) if isinstance(v, pd.DataFrame)]
+        if not frames:
+            return None
+        first, expected = frames[0][0], frames[0][1].index
+        for p, frame in frames[1:]:
+            differ = np.flatnonzero(np.asarray(frame.index != expected))
+            if len(differ):
+                i = int(differ[0])
+                own, other = (index[[i]].tolist()[0] for index in (frame.index, expected))
+                raise ValueError(
+                    f"{describe_view(p, self.names[p])} has the label {own!r} at row {start + i}, but "
+                    f"{describe_view(first, self.names[first])} has {other!r}. Frames with "
+                    "unknown divisions go together by position: call set_index on all of them, so "
+                    "that divisions are known and they are aligned."
+                )
+        return expected
+
+    def _values(self, p: int, view: Any) -> Any:
+        if isinstance(view, pd.DataFrame):
+            return frame_values(view, describe_view(p, self.names[p]))
+        return view
+
+    def _plain(self, views: dict[str, Any]) -> dict[str, Any]:
+        """Views as matrices of the types that they are said to have."""
+        plain = {}
+        for p, (name, dtype) in enumerate(zip(views, self.dtypes, strict=True)):
+            view = self._values(p, views[name])
+            if sparse.issparse(view):
+                plain[name] = view.tocsr().astype(dtype, copy=False)
+            else:
+                plain[name] = np.asarray(view, dtype)
+        return plain
+
+
+def one_task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on the cores and in the name of one task only."""
+    with without_nested_threads():
+        # In a context of its own, its steps are not taken for those of the whole.
+        return Context().run(function, *arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A function of parts, with what is needed to make these of their blocks."""
+
+    reader: Reader
+    function: Callable[[MultiViewData], Any]
+    dtype: Any = None
+    """Type of the result, if it is an array."""
+
+    def __call__(self, *blocks: Any) -> Any:
+        """Apply the function to the part that the reader makes."""
+        result = one_task(self.function, self.reader(*blocks))
+        return result if self.dtype is None else result.astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class RowWork:
+    """A function of blocks of rows."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, first_row: int, rows: Array) -> Any:
+        """``function(rows, first_row)``."""
+        return one_task(self.function, rows, first_row)
+
+
+@dataclass(frozen=True, eq=False)
+class Labeling:
+    """An assignment, of which each block of rows is one of many."""
+
+    function: Callable[[Array], Array]
+
+    def __call__(self, rows: Array) -> Array:
+        """Labels of some rows."""
+        return one_task(self.function, rows).astype(np.int32, copy=False)
+
+
+def labels_of(part: MultiViewData) -> Array:
+    """Labels of the samples of a part."""
+    return np.asarray(part.sample_ids, dtype=object)

@@ -1,0 +1,142 @@
+"""Files of views as dask arrays whose blocks are read by the workers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from anchorview._utils.typing import Array
+from anchorview.datasets.conversion import with_nan
+from anchorview.sources.dask.chunks import useful_bytes
+from anchorview.sources.disk_source import require_same_ids
+from anchorview.sources.open_source import on_disk
+from anchorview.views.container import rows_per_block, working_precision
+from anchorview.views.input_grammar import availability, common_length, describe_view
+from anchorview.views.stored_view import StoredView
+from anchorview.views.view_file import ViewFile
+
+PART = 64 * 2**20
+"""Bytes of the blocks of all views together, unless the Gram matrix is large beside them."""
+
+
+def dask_views(views: Any, part_rows: int | None = None) -> Any:
+    """Views on disk as dask arrays; workers open the files themselves.
+
+    All workers must see the files under the same paths. ``dask.array.from_array`` of a memory map
+    would send the data through the graph instead.
+
+    Parameters
+    ----------
+    views : ViewFile, or dict, list or tuple of StoredView or numpy.memmap
+        As :func:`anchorview.open_views` or :func:`anchorview.datasets.formats.npy.open_npy` give them, with the
+        same samples in the same order. Samples that a ViewFile says a view lacks become rows of
+        NaN; names of samples do not come along.
+    part_rows : int, default=None
+        Rows of a block, rounded up to what the files allow to be read cheaply. None: so many that
+        the blocks of all views have about 64 MB.
+
+    Returns
+    -------
+    dict or list of dask arrays
+        With the same chunks of rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from anchorview.datasets.formats.npy import open_npy
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "text.npy", np.arange(12.0).reshape(4, 3))
+    ...     views = dask_views({"text": open_npy(Path(folder) / "text.npy")}, part_rows=2)
+    ...     views["text"].chunks, views["text"][3].compute()
+    (((2, 2), (3,)), array([ 9., 10., 11.]))
+    """
+    available = None
+    if isinstance(views, ViewFile):
+        views, available = views.views, views.available
+    if not isinstance(views, Mapping | list | tuple) or not len(views):
+        raise TypeError(
+            "Views on disk must be a ViewFile, or a dict, list or tuple of StoredView or "
+            f"numpy.memmap, at least one; got {views!r}."
+        )
+    by_key = views if isinstance(views, Mapping) else {f"view_{p}": v for p, v in enumerate(views)}
+    names = [str(key) for key in by_key]
+    stored = [
+        _required_on_disk(view, describe_view(p, name))
+        for p, (view, name) in enumerate(zip(by_key.values(), names, strict=True))
+    ]
+    n = common_length(stored, names)
+    rows = _part_rows(stored, part_rows)
+    has = None if available is None else availability(available, n, names)
+    by_name = [view for view in stored if view.ids(slice(0, 1)) is not None]
+    arrays = [
+        _array(_Loader(view, by_name[:1], rows), n, None if has is None else has[:, p])
+        for p, view in enumerate(stored)
+    ]
+    return dict(zip(views, arrays, strict=True)) if isinstance(views, Mapping) else arrays
+
+
+def _required_on_disk(view: Any, label: str) -> StoredView:
+    found = on_disk(view)
+    if isinstance(found, StoredView):
+        return found
+    if isinstance(found, np.memmap):
+        raise ValueError(
+            f"{label} is a memory map whose rows do not follow each other in a file that workers "
+            "can open. Save it with numpy.save and open it with anchorview.datasets.formats.npy.open_npy."
+        )
+    raise TypeError(
+        f"{label} is not on disk ({type(view).__name__}). Wrap it with dask.array.from_array, "
+        "with the chunks of the others."
+    )
+
+
+def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
+    step = max(view.row_step for view in views)
+    if wanted is None:
+        row_bytes = sum(view.shape[1] * view.dtype.itemsize for view in views)
+        width = sum(view.shape[1] for view in views)
+        wanted = max(1, int(useful_bytes(width, PART) // row_bytes))
+        blocks = rows_per_block(width, working_precision(view.dtype for view in views))
+        step = lcm(step, blocks) if lcm(step, blocks) <= wanted else step
+        return max(1, wanted // step) * step
+    if wanted < 1:
+        raise ValueError(f"part_rows={wanted}: a part needs at least one row.")
+    return -(-wanted // step) * step
+
+
+@dataclass(frozen=True)
+class _Loader:
+    """Reads the blocks of a view."""
+
+    view: StoredView
+    first: list[StoredView]
+    """The first view that names its samples, if any."""
+    rows: int
+    """Of a block."""
+
+    def __call__(self, *has: Array, block_id: tuple[int, ...]) -> Array:
+        """Read a block; rows that the sample does not have become NaN."""
+        start = block_id[0] * self.rows
+        part = slice(start, min(start + self.rows, len(self.view)))
+        if self.view not in self.first:
+            require_same_ids([*self.first, self.view], part)
+        block = self.view[part]
+        if has:
+            block = block.astype(with_nan(self.view.dtype), copy=False)
+            block[~has[0][:, 0]] = np.nan
+        return block
+
+
+def _array(loader: _Loader, n: int, has: Array | None) -> Any:
+    view, rows = loader.view, loader.rows
+    chunks = (tuple(min(rows, n - start) for start in range(0, n, rows)), (view.shape[1],))
+    if has is None or has.all():
+        meta = np.empty((0, 0), view.dtype)
+        return da.map_blocks(loader, chunks=chunks, dtype=view.dtype, meta=meta)
+    dtype = with_nan(view.dtype)
+    mask = da.from_array(has[:, None], chunks=(chunks[0], (1,)))
+    return da.map_blocks(loader, mask, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))

@@ -1,0 +1,329 @@
+"""Views on one machine's disks, read part by part while other parts are worked on."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import reduce
+from math import lcm
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.atomic_files import (
+    atomic_write_binary,
+    created_folder,
+    require_writable,
+    require_writable_folder,
+)
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.memory import require_memory
+from anchorview._utils.progress import report_progress
+from anchorview._utils.scratch import scratch
+from anchorview._utils.text import format_bytes
+from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
+from anchorview._utils.typing import Array
+from anchorview.core.embedded_rows import LocalRows, Result
+from anchorview.core.row_source import RowSource
+from anchorview.datasets.formats.npy import open_npy
+from anchorview.views.container import (
+    MultiViewData,
+    container_of_checked_rows,
+    container_of_rows,
+    working_precision,
+)
+from anchorview.views.input_grammar import availability, common_length
+from anchorview.views.stored_view import StoredView
+
+PART = 32 * 2**20
+"""Bytes of a part, if memory allows it: much less than memory, much more than a seek costs."""
+
+PRODUCTS_PER_PART = 4
+"""A part has at least this many times the bytes of the Gram matrix that is made of it, or making
+and adding up these would cost as much as reading."""
+
+COPIES = 4
+"""Read, converted, checked and scaled, a part takes up to so many times its bytes."""
+
+EMBEDDING_NAME, LABELS_NAME = "embedding.npy", "labels.npy"
+
+
+def workers() -> int:
+    """Parts at work at a time: one for each core, and one that is being read meanwhile."""
+    return n_cores() + 1
+
+
+class StreamedViews(RowSource):
+    """Views of which at least one stays on disk.
+
+    Parameters
+    ----------
+    views : mapping of names to StoredView, array, CSR matrix or None
+        With the same number of rows.
+    named : bool
+        Whether the names were given by the user.
+    available : array (n, n_views) of bool, or None
+    sample_ids : pandas.Index or None
+    budget : float
+        Bytes that may be used.
+    """
+
+    def __init__(
+        self,
+        views: Mapping[str, Any],
+        named: bool,
+        available: Array | None,
+        sample_ids: "pd.Index[Any] | None",
+        budget: float,
+    ) -> None:
+        self.views = dict(views)
+        self.names = tuple(views)
+        self.named = named
+        self.n = common_length(list(views.values()), self.names)
+        self.available = None if available is None else availability(available, self.n, self.names)
+        self.sample_ids = sample_ids
+        self.budget = budget
+        self._reserved = 0.0
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view; 0 for one that is None."""
+        return tuple(0 if v is None else int(v.shape[1]) for v in self.views.values())
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
+        return working_precision(v.dtype for v in self.views.values() if v is not None)
+
+    def part(self, rows: slice) -> MultiViewData:
+        """Read some consecutive samples."""
+        return self._part(rows, {n: None if v is None else v[rows] for n, v in self.views.items()})
+
+    def _passing_part(self, rows: slice) -> MultiViewData:
+        """Read some samples into memory that the next part will be read into as well."""
+        views = dict(self.views)
+        for p, (name, view) in enumerate(self.views.items()):
+            if isinstance(view, StoredView):
+                shape = (rows.stop - rows.start, view.shape[1])
+                views[name] = scratch(f"view {p}", shape, view.dtype)
+                view.read_into(views[name], rows.start)
+            elif view is not None:
+                views[name] = view[rows]
+        return self._part(rows, views)
+
+    def _part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
+        if self.complete:
+            return container_of_checked_rows(views, self.named)
+        require_same_ids(self.views.values(), rows)
+        available = None if self.available is None else self.available[rows]
+        return container_of_rows(views, self.named, available, rows.start)
+
+    @property
+    def slices(self) -> list[slice]:
+        """Rows of all parts."""
+        rows = self.part_rows
+        return [slice(start, min(start + rows, self.n)) for start in range(0, self.n, rows)]
+
+    @property
+    def part_rows(self) -> int:
+        """Rows of a part, so many as the budget allows and no more than are useful."""
+        gram = 8 * self.shape[1] ** 2
+        useful = max(PART, PRODUCTS_PER_PART * gram)
+        room = self.budget - self._reserved
+        allowed = (room - self._gram_memory) / (COPIES * workers())
+        step = max(getattr(view, "row_step", 1) for view in self.views.values())
+        least = min(step, self.n) * self._row_bytes
+        if allowed < least:
+            needed = self._gram_memory + COPIES * workers() * least
+            raise MemoryError(
+                f"Reading {self!r} needs {format_bytes(needed)}, as {min(step, self.n)} rows have to "
+                f"be read at a time, but {format_bytes(room)} may be used. Raise memory_limit, or "
+                "store the views in smaller chunks ('anchorview convert')."
+            )
+        rows = int(min(useful, allowed) // self._row_bytes)
+        whole_blocks = lcm(step, self.rows_per_block)
+        step = whole_blocks if whole_blocks <= rows else step
+        return max(1, rows // step) * step
+
+    @property
+    def _row_bytes(self) -> int:
+        views = [view for view in self.views.values() if view is not None]
+        # Small numbers take more once they are worked with.
+        sizes = [max(view.dtype.itemsize, self.dtype.itemsize) for view in views]
+        return sum(view.shape[1] * size for view, size in zip(views, sizes, strict=True))
+
+    def memory_needed(self, columns: int | None) -> float:
+        """Bytes that a fit takes, with so many columns of results in memory (None: in files)."""
+        if columns is not None:
+            self._reserve((self.n, columns), self.dtype)
+        rows = min(self.part_rows, self.n)
+        passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
+        return self._reserved + passing
+
+    def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
+        """Keep memory for a result, and labels of it, that stays in memory; raise if there is none.
+
+        What is reserved before is replaced.
+        """
+        needed = float(np.prod(shape)) * np.dtype(dtype).itemsize + 4.0 * self.n
+        if needed > self.budget:
+            raise MemoryError(
+                f"The result for {self.n} samples needs {format_bytes(needed)}, but "
+                f"{format_bytes(self.budget)} may be used. Write it straight to disk (out=, or "
+                "--results on the command line), or raise memory_limit."
+            )
+        self._reserved = needed
+
+    @property
+    def _gram_memory(self) -> float:
+        """Bytes of Gram matrices: one of each part at work or waiting, the sum, the factor."""
+        return 8.0 * self.shape[1] ** 2 * (2 * workers() + 4)
+
+    def reduce(
+        self,
+        function: Callable[[MultiViewData], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """``function`` of all parts, merged in the order of the samples."""
+        with closing(self._over_parts(function, stage)) as results:
+            return reduce(merge, results)
+
+    def _over_parts(
+        self, function: Callable[[MultiViewData], Result], stage: str
+    ) -> Generator[Result]:
+        def work(rows: slice) -> Result:
+            with without_nested_threads():
+                return function(self._passing_part(rows))
+
+        for rows, result in parallel_map(work, self.slices, workers()):
+            report_progress(stage, rows.stop, self.n)
+            yield result
+
+    def mapped(
+        self,
+        function: Callable[[MultiViewData], Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+        out: Path | None,
+    ) -> Array:
+        """Rows that a function makes of the samples: an array, or a memory map of the file."""
+        shape = (self.n,) if width is None else (self.n, width)
+        if out is None:
+            self._reserve(shape, dtype)
+            return _in_memory(self._over_parts(function, stage), shape, np.dtype(dtype))
+        if out.resolve() in self._files:
+            raise ValueError(f"{out} is one of the views. Give another name.")
+        require_writable(out)
+        with atomic_write_binary(out) as (stream,):
+            _write(stream, self._over_parts(function, stage), shape, np.dtype(dtype))
+        return np.load(out, mmap_mode="r")
+
+    @contextmanager
+    def embedded(
+        self, embed: Callable[[MultiViewData], Array], width: int, out: Path | None
+    ) -> Iterator["LocalResults"]:
+        """Embed all samples, into memory or into files of the folder `out`."""
+        shape = (self.n, width)
+        blocks = self._over_parts(embed, "embedding")
+        if out is None:
+            yield LocalResults(_in_memory(blocks, shape, self.dtype), None)
+            return
+        paths = out / EMBEDDING_NAME, out / LABELS_NAME
+        with created_folder(out), atomic_write_binary(*paths) as (embedding, labels):
+            _write(embedding, blocks, shape, self.dtype)
+            results = LocalResults(open_npy(Path(embedding.name)), labels)
+            yield results
+        results.embedding, results.labels = (np.load(path, mmap_mode="r") for path in paths)
+
+    def require_place(self, out: Path) -> None:
+        """Raise if results cannot be written to a folder, or would lie among the views."""
+        if any(path.parent == out.resolve() for path in self._files):
+            raise ValueError(
+                f"{out} is where the views are: results would replace files there, or be taken "
+                "for views. Give another folder."
+            )
+        require_writable_folder(out)
+        for name in (EMBEDDING_NAME, LABELS_NAME):
+            if out.is_dir():
+                require_writable(out / name)
+
+    @property
+    def _files(self) -> list[Path]:
+        stored = [view for view in self.views.values() if isinstance(view, StoredView)]
+        return [view.path.resolve() for view in stored]
+
+    def in_memory(self) -> MultiViewData:
+        """All samples, read; raises if they do not fit."""
+        stored = [v for v in self.views.values() if isinstance(v, StoredView)]
+        require_memory(
+            float(sum(view.nbytes for view in stored)),
+            f"Reading {self!r}",
+            "Use DALMC with solver='compressed', which reads them part by part.",
+            self.budget,
+        )
+        data = self.part(slice(0, self.n))
+        data.sample_ids = self.sample_ids if data.sample_ids is None else data.sample_ids
+        return data
+
+
+class LocalResults(LocalRows):
+    """The embedding in memory or in a file, and labels that go to memory or a file."""
+
+    def __init__(self, rows: Array | StoredView, labels_file: BinaryIO | None) -> None:
+        super().__init__(rows)
+        self.embedding: Any = rows
+        self.labels: Any = None
+        self._labels_file = labels_file
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows by a function of a block of them."""
+        blocks = self.over_blocks(lambda rows, _: function(rows))
+        shape, dtype = self.shape[:1], np.dtype(np.int32)
+        if self._labels_file is None:
+            self.labels = _in_memory(blocks, shape, dtype)
+        else:
+            _write(self._labels_file, blocks, shape, dtype)
+
+
+def require_same_ids(views: Iterable[Any], rows: slice) -> None:
+    """Raise if files that name their samples do not name the same ones in these rows."""
+    stored = [view for view in views if isinstance(view, StoredView)]
+    by_name = [(view, ids) for view in stored if (ids := view.ids(rows)) is not None]
+    for view, ids in by_name[1:]:
+        first, expected = by_name[0]
+        differ = np.flatnonzero(np.asarray(ids != expected))
+        if len(differ):
+            i = int(differ[0])
+            raise DataFileError(
+                f"row {rows.start + i} is the sample {ids[i]!r} in {view.path} but "
+                f"{expected[i]!r} in {first.path}. Tables that stay on disk need the same "
+                "samples in the same order; 'anchorview convert' brings them to it."
+            )
+
+
+def _in_memory(blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+    whole = np.empty(shape, dtype)
+    start = 0
+    with closing(blocks):
+        for block in blocks:
+            whole[start : start + len(block)] = block
+            start += len(block)
+    return whole
+
+
+def _write(
+    stream: BinaryIO, blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]"
+) -> None:
+    """Write blocks of rows, one after the other, as an ``.npy`` file."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
+    with closing(blocks):
+        for block in blocks:
+            stream.write(np.ascontiguousarray(block, dtype).data)
+    stream.flush()

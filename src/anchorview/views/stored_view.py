@@ -1,0 +1,114 @@
+"""A view that stays on disk: rows are read into memory by slices, when they are needed."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import one_line
+from anchorview._utils.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class StoredView(ABC):
+    """A view that stays on disk: rows are read when they are asked for.
+
+    It holds no open files, so it can be pickled and read from many threads and processes at once.
+
+    Attributes
+    ----------
+    path : Path
+        The file, or the folder of a Zarr store; absolute, as other processes may work elsewhere.
+    shape : tuple of int
+        Samples and features.
+    dtype : numpy.dtype
+        The type of what is read, in the machine's own byte order.
+    row_step : int
+        Rows are read cheaply in multiples of this.
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    dtype: "np.dtype[Any]"
+    row_step: int = field(default=1, kw_only=True)
+    ndim: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path).absolute())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Array:
+        """Read consecutive rows into a C-contiguous array of their own."""
+        start, stop = self._bounds(rows)
+        if start == stop:
+            return np.empty((0, self.shape[1]), self.dtype)
+        block = self._guarded(self._read, start, stop)
+        if block.shape != (stop - start, self.shape[1]):
+            raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
+        return np.ascontiguousarray(block, self.dtype)
+
+    def read_into(self, out: Array, start: int) -> None:
+        """Read as many rows as `out` has, from row `start` on."""
+        out[...] = self[start : start + len(out)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Read everything."""
+        if copy is False:
+            raise ValueError("A view on disk cannot become an array without a copy in memory.")
+        return self[:].astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def ids(self, rows: slice) -> "pd.Index[Any] | None":
+        """Read the ids of consecutive samples; None if the file does not name them."""
+        start, stop = self._bounds(rows)
+        found = self._guarded(self._read_ids, start, stop)
+        if found is not None and len(found) != stop - start:
+            raise self._unreadable(start, stop, f"found only {len(found)} of them")
+        return found
+
+    @abstractmethod
+    def _read(self, start: int, stop: int) -> Array:
+        """Read some rows, at least one; any exception means that they cannot be read."""
+
+    def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
+        return None
+
+    def _bounds(self, rows: slice) -> tuple[int, int]:
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            raise TypeError(
+                f"A view on disk is read by slices of consecutive rows, view[a:b]; got {rows!r}. "
+                "Read the rows into memory first, and index those."
+            )
+        start, stop, _ = rows.indices(self.shape[0])
+        return start, max(start, stop)
+
+    def _guarded(self, read: Any, start: int, stop: int) -> Any:
+        try:
+            return read(start, stop)
+        except (DataFileError, MemoryError):
+            raise
+        # The parsers answer a damaged file with nearly any type of exception.
+        except Exception as error:
+            if not self.path.exists():
+                raise DataFileError(
+                    f"{self.path}: rows {start} to {stop - 1} cannot be read: there is no such "
+                    "file any more. Put it back."
+                ) from error
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise self._unreadable(start, stop, reason) from error
+
+    def _unreadable(self, start: int, stop: int, reason: str) -> DataFileError:
+        return DataFileError(
+            f"{self.path}: rows {start} to {stop - 1} cannot be read ({reason}). The file is "
+            "truncated or damaged: copy or export it again."
+        )

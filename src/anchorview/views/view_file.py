@@ -1,0 +1,50 @@
+"""What a file or folder of views holds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from anchorview.views.stored_view import StoredView
+
+# In quotes: older SciPy's sparse arrays take no type parameters at run time.
+View: TypeAlias = "NDArray[Any] | sparse.csr_array[Any] | pd.DataFrame | StoredView"
+Target: TypeAlias = "NDArray[Any] | pd.Series[Any] | None"
+
+
+@dataclass(frozen=True, eq=False)
+class ViewFile:
+    """What a file or folder of views holds.
+
+    ``MultiViewData(file.views, available=file.available)`` takes it over whole.
+
+    Attributes
+    ----------
+    views : dict of str to array, csr_array, DataFrame or StoredView (n_samples, n_features)
+        The views by name, all with the same samples in the same order. They keep the file's
+        number types, but integers become floats where NaN has to mark a missing sample. Views
+        in memory are DataFrames where the file names samples and the view is dense. Views that
+        were opened, not read, are of :class:`anchorview.views.stored_view.StoredView`, unless the file has
+        them sparse.
+    target : array or Series of shape (n_samples,), or None
+        The labels, int64 or strings; None if the file has none. A Series, with the sample ids as
+        its index, where the file names samples.
+    path : Path
+        Where it was read from.
+    sample_ids : pandas.Index or None
+        The names of the samples; None if the file does not name them.
+    available : array of bool of shape (n_samples, n_views), or None
+        Which views each sample has; None if every sample has every view. What a view holds for a
+        sample that does not have it means nothing. Of views that were opened, not read, it is
+        only what the file says itself: rows of NaN are not looked for.
+    """
+
+    views: dict[str, View]
+    target: Target
+    path: Path
+    sample_ids: "pd.Index[Any] | None" = None
+    available: "NDArray[np.bool_] | None" = None

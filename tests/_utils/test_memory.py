@@ -1,0 +1,162 @@
+"""Limits of memory: how they are written, and that a fit keeps to them."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anchorview import DALMC
+from anchorview._utils.memory import SHARE_OF_FREE, free_memory, memory_budget, require_memory
+from anchorview._utils.text import format_bytes
+from anchorview.datasets.formats.npy import NpyView, open_npy
+
+FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
+FACTORS |= {"KiB": 2**10, "MiB": 2**20, "Gi": 2**30, "tib": 2**40}
+NOT_BYTES = ["", "GB", "0", 0, 0.0, "0MB", "-1GB", -5, "nan", float("nan"), float("inf"), True]
+NOT_BYTES += ["1.5 XB", "1,5GB", "ten MB", "1 2 MB", "1e-3GB", "5MBMB", "5 bytes"]
+
+
+@given(
+    number=st.one_of(st.integers(1, 10**9), st.floats(0.01, 1e6).map(lambda x: round(x, 2))),
+    unit=st.sampled_from(list(FACTORS)),
+    space=st.sampled_from(["", " ", "  "]),
+)
+def test_budgets_with_units(number, unit, space):
+    text = f"{space}{number}{space}{unit}{space}"
+    assert memory_budget(text) == pytest.approx(float(number) * FACTORS[unit], rel=1e-12)
+
+
+@given(st.floats(1, 1e18) | st.integers(1, 10**18))
+def test_budgets_as_numbers(number):
+    assert memory_budget(number) == pytest.approx(float(number), rel=1e-12)
+    assert memory_budget(np.float64(number)) == pytest.approx(float(number), rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", NOT_BYTES)
+def test_what_is_not_a_number_of_bytes_is_refused(limit):
+    with pytest.raises(ValueError, match=r"not a number of bytes; give one such as '1\.5GB'"):
+        memory_budget(limit)
+
+
+def test_without_a_limit_a_share_of_what_is_free_may_be_used():
+    assert memory_budget(None) == pytest.approx(SHARE_OF_FREE * free_memory(), rel=0.2)
+
+
+def test_too_large_a_need_is_stated_with_both_figures(monkeypatch):
+    monkeypatch.setattr("anchorview._utils.memory.free_memory", lambda: 3e6)
+    require_memory(3e6, "It", "Do that.")
+    with pytest.raises(MemoryError, match=r"It needs 4\.0 GB .* 3\.0 MB are free\. Do that\."):
+        require_memory(4e9, "It", "Do that.")
+
+
+def test_bytes_as_people_read_them():
+    assert [format_bytes(n) for n in (2e3, 1.5e6, 2.54e9)] == ["2 kB", "1.5 MB", "2.5 GB"]
+
+
+class CountingView(NpyView):
+    reads = 0
+
+    def _read(self, start, stop):
+        type(self).reads += 1
+        return super()._read(start, stop)
+
+    def read_into(self, out, start):
+        type(self).reads += 1
+        super().read_into(out, start)
+
+
+@pytest.fixture
+def counting_view(tmp_path, monkeypatch):
+    """A view on disk, of 5,000 x 40 float64 values, and the class that counts what is read."""
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.standard_normal((5000, 40)))
+    monkeypatch.setattr(CountingView, "reads", 0)
+    plain = open_npy(tmp_path / "x.npy")
+    return CountingView(
+        plain.path, plain.shape, plain.dtype, plain.offset, plain.stored, plain.fortran
+    )
+
+
+@pytest.mark.parametrize("limit", [1000, "20kB"])
+def test_too_low_a_limit_is_refused_before_a_row_is_read(counting_view, limit):
+    figure = format_bytes(memory_budget(limit))
+    with pytest.raises(MemoryError, match=rf"needs \d+ kB.* but {figure} may be used.*[Rr]aise"):
+        DALMC(3, memory_limit=limit).fit([counting_view])
+    assert CountingView.reads == 0
+
+
+def test_a_limit_that_is_just_enough_does(counting_view):
+    model = DALMC(3, memory_limit="300kB", random_state=0).fit([counting_view])
+    assert CountingView.reads > 40
+    assert model.labels_.shape == (5000,)
+
+
+def test_an_invalid_limit_is_refused_before_a_row_is_read(counting_view):
+    with pytest.raises(ValueError, match="memory_limit"):
+        DALMC(3, memory_limit="much").fit([counting_view])
+    assert CountingView.reads == 0
+
+
+def test_a_result_that_is_too_large_can_go_to_disk(counting_view, tmp_path):
+    # 5,000 x 20 values of the embedding are 800 kB, the labels 20 kB.
+    model = DALMC(20, memory_limit="500kB", random_state=0, n_init=1)
+    with pytest.raises(MemoryError, match=r"needs 820 kB, but 500 kB .*straight to disk"):
+        model.fit([counting_view])
+    model.fit([counting_view], out=tmp_path / "out")
+    assert model.embedding_.nbytes == 800_000
+    with pytest.raises(MemoryError, match="straight to disk"):
+        model.transform([counting_view])
+    assert model.transform([counting_view], out=tmp_path / "e.npy").shape == (5000, 20)
+
+
+FIT = """
+import re, sys
+from pathlib import Path
+import numpy as np
+from anchorview import DALMC
+from anchorview.datasets.formats.npy import open_npy
+
+path, small, out, limit = sys.argv[1:]
+
+def peak():
+    # ru_maxrss would start from the peak of the process that started this one.
+    return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
+
+model = DALMC(3, random_state=0, memory_limit=limit, n_init=2).fit([open_npy(small)])
+before = peak()
+model.fit([open_npy(path)], out=out)
+model.predict([open_npy(path)], out=out + "/predicted.npy")
+print(peak() - before)
+model.transform([np.load(path)])
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_a_fit_keeps_to_its_limit(tmp_path):
+    n, width, limit = 300_000, 128, 60e6
+    block = np.random.default_rng(0).standard_normal((5000, width), dtype=np.float32)
+    block[:, :3] += 8 * np.eye(3, dtype=np.float32)[np.arange(5000) % 3]
+    np.save(tmp_path / "small.npy", block)
+    with (tmp_path / "x.npy").open("wb") as stream:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n, width)}
+        np.lib.format.write_array_header_2_0(stream, header)
+        for _ in range(n // len(block)):
+            stream.write(block.tobytes())
+
+    arguments = [tmp_path / "x.npy", tmp_path / "small.npy", tmp_path / "out", limit]
+    run = subprocess.run(
+        [sys.executable, "-c", FIT, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    in_parts, whole = map(int, run.stdout.split())
+    assert in_parts < limit
+    assert whole > 2.5 * limit

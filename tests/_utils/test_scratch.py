@@ -1,0 +1,108 @@
+"""Memory that is used again: never by two threads, and never by what outlives a part."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview._utils.scratch import scratch
+from anchorview.core.compress import summarize_groups
+from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
+from anchorview.datasets.formats.npy import open_npy
+from anchorview.sources.disk_source import StreamedViews
+
+
+def test_the_same_use_gets_the_same_memory_and_others_their_own():
+    first = scratch("one", (4, 3), np.dtype(np.float64))
+    again = scratch("one", (2, 5), np.dtype(np.float32))
+    other = scratch("other", (4, 3), np.dtype(np.float64))
+    assert np.shares_memory(first, again)
+    assert not np.shares_memory(first, other)
+    assert again.shape == (2, 5)
+    assert again.dtype == np.float32
+
+
+def test_a_larger_array_does_not_reach_into_one_in_use():
+    small = scratch("growing", (3,), np.dtype(np.int64))
+    small[:] = 7
+    scratch("growing", (1000, 3), np.dtype(np.int64))[:] = 8
+    np.testing.assert_array_equal(small, 7)
+
+
+def test_two_threads_never_share_memory():
+    held = [scratch("threads", (100,), np.dtype(np.float64))]
+    both = threading.Barrier(2)
+
+    def take():
+        held.append(scratch("threads", (100,), np.dtype(np.float64)))
+        both.wait(10)
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(held) == 3
+    for i in range(3):
+        assert not any(np.shares_memory(held[i], held[j]) for j in range(i))
+
+
+@pytest.fixture(params=["float64", "float32", "incomplete"])
+def two_parts(request, tmp_path):
+    """A source that is read into the same memory part by part, and its parts read anew."""
+    missing = 0.3 if request.param == "incomplete" else 0
+    views, _ = make_multiview(400, n_clusters=3, n_features=(6, 9), missing=missing, random_state=0)
+    dtype = np.float32 if request.param == "float32" else np.float64
+    stored = {}
+    for name, view in views.items():
+        np.save(tmp_path / f"{name}.npy", view.astype(dtype))
+        stored[name] = open_npy(tmp_path / f"{name}.npy")
+    source = StreamedViews(stored, True, None, None, 1e9)
+    slices = [slice(0, 200), slice(200, 400)]
+    whole = MultiViewData({name: view.astype(dtype) for name, view in views.items()})
+    return [lambda rows=rows: source._passing_part(rows) for rows in slices], [
+        whole[rows] for rows in slices
+    ]
+
+
+def assert_results_last(function, two_parts):
+    """What is made of a part is still right after the next one was read and worked on."""
+    read, parts = two_parts
+    kept = [function(part()) for part in read]
+    for own, part in zip(kept, parts, strict=True):
+        for a, b in zip(own, function(part), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_summaries_do_not_live_in_scratch(scaling, two_parts):
+    scalings = fit_scalings(two_parts[1][0], scaling)
+    assert_results_last(
+        lambda part: [group.matrix for group in summarize_groups(part, scalings)], two_parts
+    )
+
+
+def test_few_rows_of_many_patterns_do_not_live_in_scratch():
+    views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
+    data = MultiViewData(views)
+    assert len(data.groups) > 3
+    for group, summary in zip(
+        data.groups, summarize_groups(data, fit_scalings(data, "none"), 4), strict=True
+    ):
+        expected = np.hstack([data.views[p][group.rows] for p in group.views])
+        np.testing.assert_array_equal(summary.matrix, expected)
+
+
+@pytest.mark.parametrize("scaling", ["zscore", "unit-center"])
+def test_moments_do_not_live_in_scratch(scaling, two_parts):
+    def moments(part):
+        found = view_moments(part, scaling)
+        return [array for p in sorted(found) for array in found[p][1:]]
+
+    assert_results_last(moments, two_parts)
+
+
+def test_embeddings_and_labels_do_not_live_in_scratch(two_parts):
+    model = DALMC(3, random_state=0).fit(two_parts[1][0])
+    assert_results_last(lambda part: [model.transform(part), model.predict(part)], two_parts)

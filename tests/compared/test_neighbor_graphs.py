@@ -1,0 +1,303 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.linalg import eigh, subspace_angles
+from scipy.sparse.csgraph import connected_components
+from sklearn.exceptions import ConvergenceWarning
+
+from anchorview.compared import _neighbor_graphs
+from anchorview.compared._neighbor_graphs import (
+    building_memory,
+    leading_eigenvectors,
+    neighbor_graph,
+    normalized_affinity,
+)
+
+
+def plain_graph(X, K):
+    """The definition, sample by sample."""
+    n = len(X)
+    W = np.zeros((n, n))
+    for i in range(n):
+        e = ((X - X[i]) ** 2).sum(axis=1)
+        e[i] = np.inf
+        nearest = np.argsort(e)[: K + 1]
+        e = e[nearest]
+        for t in range(K):
+            W[i, nearest[t]] = (e[K] - e[t]) / (K * e[K] - e[:K].sum())
+    return (W + W.T) / 2
+
+
+class TestNeighborGraph:
+    @pytest.mark.parametrize("K", [1, 5, 38])
+    def test_definition(self, K):
+        X = np.random.default_rng(0).standard_normal((40, 6))
+        W = neighbor_graph([X], K)
+        np.testing.assert_allclose(W.toarray(), plain_graph(X, K), rtol=1e-10, atol=1e-14)
+
+    def test_tiles_change_nothing(self, monkeypatch):
+        X = np.random.default_rng(0).standard_normal((100, 6))
+        whole = neighbor_graph([X], 5).toarray()
+        monkeypatch.setattr(_neighbor_graphs, "TILE", 1100)
+        np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
+        monkeypatch.setattr(_neighbor_graphs, "TILE", 1)
+        np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
+
+    def test_views_side_by_side_dense_and_sparse(self):
+        rng = np.random.default_rng(0)
+        dense = rng.standard_normal((60, 6))
+        thin = sparse.random_array((60, 20), density=0.3, rng=rng, format="csr")
+        whole = np.hstack([dense, thin.toarray()])
+        expected = plain_graph(whole, 5)
+        for views in ([dense, thin], [sparse.csr_array(whole)], [sparse.csr_matrix(whole)]):
+            W = neighbor_graph(views, 5)
+            np.testing.assert_allclose(W.toarray(), expected, rtol=1e-10, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float16, np.float32])
+    def test_other_types(self, dtype):
+        X = (np.random.default_rng(0).random((50, 8)) * 200).astype(dtype)
+        expected = neighbor_graph([X.astype(np.float64)], 5).toarray()
+        np.testing.assert_array_equal(neighbor_graph([X], 5).toarray(), expected)
+
+    @pytest.mark.parametrize("unit", [1e-200, 1e-9, 1e12, 1e200])
+    def test_unit_does_not_matter(self, unit):
+        X = np.random.default_rng(0).standard_normal((50, 8))
+        expected = neighbor_graph([X], 5).toarray()
+        np.testing.assert_allclose(neighbor_graph([unit * X], 5).toarray(), expected, rtol=1e-9)
+
+    def test_far_from_zero(self):
+        X = np.random.default_rng(0).integers(0, 1000, size=(200, 8)) / 8
+        expected = plain_graph(X, 5)
+        np.testing.assert_allclose(
+            neighbor_graph([X + 2.0**34], 5).toarray(), expected, rtol=1e-9, atol=1e-14
+        )
+
+    def test_distances_in_clusters_far_apart_keep_their_digits(self):
+        X = np.random.default_rng(0).standard_normal((101, 8))
+        X[:40] += 1e4
+        expected = plain_graph(X, 5)
+        np.testing.assert_allclose(
+            neighbor_graph([X], 5).toarray(), expected, rtol=1e-9, atol=1e-11
+        )
+
+    def test_a_few_huge_samples_do_not_blur_the_others(self):
+        X = np.random.default_rng(0).standard_normal((200, 4))
+        X[:5] *= 1e12
+        expected = plain_graph(X, 5)[5:, 5:]
+        np.testing.assert_allclose(
+            neighbor_graph([X], 5).toarray()[5:, 5:], expected, rtol=1e-6, atol=1e-6
+        )
+
+    def test_as_many_duplicates_as_get_a_weight_and_are_not_their_own_neighbors(self):
+        X = np.repeat(np.random.default_rng(0).standard_normal((10, 50)), 5, axis=0)
+        W = neighbor_graph([X], 3).toarray()
+        assert not W.diagonal().any()
+        # Four copies, of which three get a third: only copies are neighbors.
+        block = np.kron(np.eye(10), np.ones((5, 5))) > 0
+        assert not W[~block].any()
+        np.testing.assert_allclose(W.sum(), 50)
+        assert set(np.round(6 * W[block])) <= {0, 1, 2}
+        np.testing.assert_allclose(6 * W, np.round(6 * W), atol=1e-12)
+
+    @pytest.mark.parametrize("copies", [2, 3, 4])
+    def test_row_order_does_not_matter_among_no_more_duplicates_than_neighbors(self, copies):
+        rng = np.random.default_rng(0)
+        X = np.repeat(rng.standard_normal((12, 3)), copies, axis=0)
+        order = rng.permutation(len(X))
+        W = neighbor_graph([X], 4).toarray()
+        moved = neighbor_graph([X[order]], 4).toarray()
+        np.testing.assert_allclose(moved, W[np.ix_(order, order)], atol=1e-12)
+
+    def test_distances_equal_but_for_rounding_share_evenly(self):
+        # Turned corners of a simplex: all are as far from each other.
+        turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))
+        distances = ((turn[:, None] - turn) ** 2).sum(axis=2)[~np.eye(9, dtype=bool)]
+        assert 0 < np.ptp(distances) < 1e-14
+        W = neighbor_graph([turn], 4).toarray()
+        np.testing.assert_allclose(8 * W, np.round(8 * W), atol=1e-9)
+        np.testing.assert_allclose(W.sum(), 9)
+
+    @pytest.mark.parametrize("n", [2, 3, 4, 6])
+    def test_few_samples_have_fewer_neighbors(self, n):
+        X = np.random.default_rng(0).standard_normal((n, 3))
+        W = neighbor_graph([X], 5).toarray()
+        expected = np.array([[0, 1], [1, 0]]) if n == 2 else plain_graph(X, n - 2)
+        np.testing.assert_allclose(W, expected, atol=1e-12)
+
+    @given(st.integers(2, 40), st.integers(1, 8), st.integers(1, 4), st.integers(0, 1000))
+    def test_sums_and_signs_on_grids_full_of_ties(self, n, K, d, seed):
+        X = np.random.default_rng(seed).integers(0, 3, size=(n, d))
+        W = neighbor_graph([X], K)
+        dense = W.toarray()
+        assert (dense >= 0).all()
+        np.testing.assert_array_equal(dense, dense.T)
+        assert not dense.diagonal().any()
+        # Each sample gives 1 in all, of which half is its own.
+        assert W.sum() == pytest.approx(n)
+        assert (dense.sum(axis=1) >= 0.5 - 1e-12).all()
+
+    def test_memory_is_linear_and_as_stated(self):
+        X = np.random.default_rng(0).standard_normal((6000, 10)).astype(np.float32)
+        tracemalloc.start()
+        W = neighbor_graph([X], 15)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert W.nnz <= 2 * 15 * 6000
+        assert used < building_memory([X], 15) < 2 * used
+        assert used < 8 * 6000**2 / 2
+
+
+class TestNormalizedAffinity:
+    def test_definition(self):
+        W = neighbor_graph([np.random.default_rng(0).standard_normal((40, 3))], 4)
+        g = W.toarray().sum(axis=1)
+        laplacian = np.diag(g**-0.5) @ (np.diag(g) - W.toarray()) @ np.diag(g**-0.5)
+        np.testing.assert_allclose(
+            normalized_affinity(W).toarray(), np.eye(40) - laplacian, atol=1e-14
+        )
+
+    def test_vertex_without_neighbors(self):
+        W = sparse.csr_array(np.array([[0, 1.0, 0], [1, 0, 0], [0, 0, 0]]))
+        np.testing.assert_array_equal(normalized_affinity(W).toarray(), W.toarray())
+
+
+def blobs(n, components, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % components
+    return 100 * rng.standard_normal((components, d))[y] + rng.standard_normal((n, d)), y
+
+
+def check_eigenvectors(A, count):
+    F = leading_eigenvectors(A, count)
+    values = np.linalg.eigvalsh(A.toarray())[::-1][:count]
+    np.testing.assert_allclose(F.T @ F, np.eye(count), atol=1e-10)
+    np.testing.assert_allclose(F.T @ (A @ F), np.diag(values), atol=1e-8)
+    # Errors of vectors are the roots of errors of values.
+    assert np.abs(A @ F - F * values).max() < 1e-6
+    return F
+
+
+class TestLeadingEigenvectors:
+    @pytest.mark.parametrize("n", [50, 700])
+    @pytest.mark.parametrize("count", [2, 7, 40])
+    def test_one_component(self, n, count):
+        X = np.random.default_rng(0).standard_normal((n, 5))
+        A = normalized_affinity(neighbor_graph([X], 5))
+        F = check_eigenvectors(A, count)
+        _, vectors = np.linalg.eigh(A.toarray())
+        exact = vectors[:, -count:]
+        np.testing.assert_allclose(F @ F.T, exact @ exact.T, atol=1e-6)
+
+    @pytest.mark.parametrize("components", [3, 8, 60])
+    @pytest.mark.parametrize("count", [3, 8])
+    def test_several_components(self, components, count):
+        """The eigenvalue 1 occurs as often as there are components; all copies must be found."""
+        X, _ = blobs(900, components)
+        A = normalized_affinity(neighbor_graph([X], 5))
+        assert connected_components(A)[0] >= components
+        F = check_eigenvectors(A, count)
+        if components >= count:
+            assert np.trace(F.T @ (A @ F)) == pytest.approx(count, abs=1e-10)
+
+    def test_more_components_than_the_block_has_columns_with_little_gap(self):
+        """Lines of points, whose second eigenvalues are close to the first."""
+        rng = np.random.default_rng(0)
+        along = np.tile(np.linspace(0, 1, 60), 30) + 1e-4 * rng.standard_normal(1800)
+        X = np.column_stack([along, np.repeat(100.0 * np.arange(30), 60)])
+        A = normalized_affinity(neighbor_graph([X], 5))
+        F = leading_eigenvectors(A, 3)
+        assert 3 - np.sum(F * (A @ F)) < 1e-11
+
+    @pytest.mark.parametrize("n", [400, 900])
+    @pytest.mark.parametrize("count", [1, 4, 8])
+    def test_components_of_pairs(self, n, count):
+        """Subset drivers of LAPACK return too few vectors of such a small graph."""
+        X = np.random.default_rng(0).standard_normal((n, 2))
+        X[:6] += 1e4 * np.repeat([1, 2, 3], 2)[:, None]
+        A = normalized_affinity(neighbor_graph([X], 1))
+        assert connected_components(A)[0] > 100
+        assert check_eigenvectors(A, count).shape == (n, count)
+
+    def test_weakly_joined_components(self):
+        X, _ = blobs(900, 5)
+        Z, _ = blobs(900, 3, seed=1)
+        A = normalized_affinity(neighbor_graph([X], 5))
+        B = normalized_affinity(neighbor_graph([Z], 5))
+        for share in (1e-3, 1e-6, 1e-9):
+            check_eigenvectors((1 - share) * A + share * B, 5)
+
+    def test_the_filter_agrees_with_the_full_decomposition(self, monkeypatch):
+        X = np.random.default_rng(0).standard_normal((500, 5))
+        A = normalized_affinity(neighbor_graph([X], 5))
+        full = leading_eigenvectors(A, 6)
+        monkeypatch.setattr(_neighbor_graphs, "DENSE_GRAPH", 10)
+        filtered = leading_eigenvectors(A, 6)
+        assert not np.array_equal(full, filtered)
+        np.testing.assert_allclose(filtered @ filtered.T, full @ full.T, atol=1e-6)
+
+    @pytest.mark.parametrize("narrow", [100, -1])
+    @pytest.mark.parametrize("shape", ["line", "spiral"])
+    def test_chains_of_samples(self, shape, narrow, monkeypatch):
+        """Their leading eigenvalues crowd near 1."""
+        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
+        t = 40 * np.sqrt(np.linspace(0, 1, 2000))
+        X = {
+            "line": np.linspace(0, 1, 2000)[:, None],
+            "spiral": np.column_stack([t * np.cos(t), t * np.sin(t)]),
+        }[shape]
+        X = X[np.random.default_rng(0).permutation(2000)]
+        A = normalized_affinity(neighbor_graph([X], 2))
+        F = leading_eigenvectors(A, 5)
+        values, exact = eigh(A.toarray(), subset_by_index=(1995, 1999))
+        assert 1 - values[0] < 1e-4
+        assert np.linalg.norm(A @ F - F * values[::-1], axis=0).max() < 1.1e-8
+        assert subspace_angles(F, exact).max() < 1e-4
+
+    @pytest.mark.parametrize(("n", "narrow"), [(3000, -1), (20_000, 100)])
+    def test_path(self, n, narrow, monkeypatch):
+        """Eigenvalues are ``cos(pi j / (n - 1))``."""
+        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
+        W = sparse.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1])
+        F = leading_eigenvectors(normalized_affinity(W.tocsr()), 4)
+        exact = np.cos(np.pi * np.outer(np.arange(n), np.arange(4)) / (n - 1))
+        exact[[0, -1]] /= np.sqrt(2)
+        exact /= np.linalg.norm(exact, axis=0)
+        np.testing.assert_allclose(np.abs(np.sum(F * exact, axis=0)), 1, atol=1e-5)
+
+    def test_no_more_than_a_narrow_band_is_factored(self, monkeypatch):
+        monkeypatch.setattr(_neighbor_graphs, "NARROW", 3)
+        monkeypatch.setattr(_neighbor_graphs, "SHIFT", 0.1)
+        V = np.random.default_rng(0).standard_normal((50, 4))
+        mixed = np.random.default_rng(1).permutation(50)
+        for width in (0, 1, 3, 4):
+            offsets = range(-width, width + 1)
+            W = sparse.diags_array([np.ones(50 - abs(o)) for o in offsets], offsets=list(offsets))
+            A = normalized_affinity(W.tocsr()[mixed][:, mixed])
+            inverse = _neighbor_graphs._narrow_inverse(A)
+            assert (inverse is None) == (width > 3)
+            if inverse is not None:
+                expected = np.linalg.solve(1.1 * np.eye(50) - A.toarray(), V)
+                np.testing.assert_allclose(inverse(V), expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("narrow", [100, -1])
+    def test_warns_without_convergence(self, narrow, monkeypatch):
+        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
+        monkeypatch.setattr(_neighbor_graphs, "MAX_FILTERS", 2)
+        A = normalized_affinity(neighbor_graph([np.linspace(0, 1, 2000)[:, None]], 5))
+        match = (
+            r"leading 5 eigenvectors of a graph of 2000 .* residual is (\d\.\de-0\d), not 1.0e-08"
+        )
+        with pytest.warns(ConvergenceWarning, match=match) as caught:
+            F = leading_eigenvectors(A, 5)
+        (warning,) = caught
+        residual = np.linalg.norm(A @ F - F * np.sum(F * (A @ F), axis=0), axis=0).max()
+        assert f"residual is {residual:.1e}" in str(warning.message)
+        np.testing.assert_allclose(F.T @ F, np.eye(5), atol=1e-10)
+
+    def test_all_of_them(self):
+        A = normalized_affinity(neighbor_graph([np.random.default_rng(0).random((6, 2))], 3))
+        check_eigenvectors(A, 6)

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview._utils.linalg import unit_rows
+from anchorview.core.assign import assigned
+
+
+def make_embedding(seed=0, n=300, k=4, noise=0.05):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+    points = np.eye(k)[y] * rng.uniform(0.5, 2, size=(n, 1)) + noise * rng.standard_normal((n, k))
+    return points, y
+
+
+@pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_separated_clusters_are_found_and_predicted(method, normalize):
+    embedding, y = make_embedding()
+    rule, labels = assigned(embedding, 4, method=method, normalize=normalize, n_init=5, seed=0)
+    assert adjusted_rand_score(y, labels) == 1
+    np.testing.assert_array_equal(rule(embedding), labels)
+    assert labels.dtype == np.int32
+
+
+@given(seed=st.integers(0, 50))
+@pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
+def test_order_of_rows_and_rotation_do_not_matter(method, seed):
+    rng = np.random.default_rng(seed)
+    embedding, _ = make_embedding(seed, noise=0.4)
+    rotation, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    order = rng.permutation(len(embedding))
+    options = {"method": method, "normalize": True, "n_init": 1, "seed": 3}
+    _, labels = assigned(embedding, 4, **options)
+    _, moved = assigned((embedding @ rotation)[order], 4, **options)
+    assert adjusted_rand_score(labels[order], moved) == 1
+
+
+def test_cluster_qr_needs_enough_columns():
+    with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 4 anchors for 5"):
+        assigned(make_embedding()[0], 5, method="cluster_qr", normalize=True, n_init=1, seed=0)
+
+
+def test_normalized_rows():
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0]])
+    one_column = np.array([[3.0], [-4.0]])
+    np.testing.assert_array_equal(unit_rows(one_column), one_column)
+
+
+def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
+    embedding, _ = make_embedding(n=3000, k=8, noise=0.5)
+    options = {"method": "kmeans", "normalize": True, "n_init": 8, "seed": 0}
+
+    def inertia():
+        rule, labels = assigned(embedding, 8, **options)
+        return np.sum((unit_rows(embedding) - rule.centroids[labels]) ** 2)
+
+    whole = inertia()
+    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 500)
+    assert inertia() < 1.01 * whole

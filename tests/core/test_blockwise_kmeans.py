@@ -1,0 +1,226 @@
+"""K-means over blocks of rows is K-means."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview._utils.linalg import unit_rows
+from anchorview.core import blockwise_kmeans
+from anchorview.core.assign import assigned, fit_assignment
+from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
+from anchorview.core.embedded_rows import LocalRows
+
+
+class BlockedRows(LocalRows):
+    """Rows that are seen in blocks of a given size; counts the passes."""
+
+    def __init__(self, rows, step):
+        super().__init__(rows)
+        self.step = step
+        self.passes = 0
+
+    def reduce(self, function, merge):
+        self.passes += 1
+        total = function(self.rows[: self.step], 0)
+        for start in range(self.step, len(self.rows), self.step):
+            total = merge(total, function(self.rows[start : start + self.step], start))
+        return total
+
+
+def make_points(n=3000, k=5, noise=0.3, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+    points = 2 * np.eye(k)[y] + noise * rng.standard_normal((n, k))
+    return points.astype(dtype), y
+
+
+def refine_centroids(rows, starts, normalize=False):
+    return blockwise_kmeans.polished(rows, starts, normalize)
+
+
+def inertia(points, centroids):
+    return ((points[:, None] - centroids) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """A few hundred rows are enough for K-means in blocks."""
+    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 500)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_steps_are_those_of_scikit_learn(dtype, normalize):
+    rows, _ = make_points(dtype=dtype)
+    points = unit_rows(rows) if normalize else rows
+    start = points[np.random.default_rng(1).choice(len(rows), 5, replace=False)]
+    expected = KMeans(5, init=start, n_init=1, algorithm="lloyd").fit(points)
+    found = refine_centroids(BlockedRows(rows, 777), [start], normalize)
+    np.testing.assert_allclose(found, expected.cluster_centers_, atol=5e-3)
+    assert inertia(points, found) == pytest.approx(expected.inertia_, rel=1e-4)
+    nearest = ((points[:, None] - found) ** 2).sum(axis=2).argmin(axis=1)
+    assert adjusted_rand_score(nearest, expected.labels_) > 0.999
+
+
+def test_separated_clusters_end_at_their_means():
+    rows, y = make_points(noise=0.1)
+    found = refine_centroids(BlockedRows(rows, 500), [rows[:5]])
+    np.testing.assert_allclose(found, [rows[y == c].mean(axis=0) for c in range(5)], atol=1e-12)
+
+
+@given(seed=st.integers(0, 100), step=st.integers(1, 400), n_sets=st.integers(1, 3))
+@settings(max_examples=25)
+def test_sums_are_those_of_the_nearest_centroids(seed, step, n_sets):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((200, 3))
+    centroids = rng.standard_normal((n_sets, 4, 3))
+    total = BlockedRows(rows, step).reduce(
+        lambda block, first: cluster_sums(block, first, centroids=centroids, normalize=False),
+        ClusterSums.merged,
+    )
+    for s in range(n_sets):
+        distances = ((rows[:, None] - centroids[s]) ** 2).sum(axis=2)
+        member = np.eye(4)[distances.argmin(axis=1)]
+        np.testing.assert_allclose(total.sums[s], member.T @ rows, atol=1e-12)
+        np.testing.assert_array_equal(total.counts[s], member.sum(axis=0))
+        np.testing.assert_allclose(total.squares - total.explained[s], distances.min(axis=1).sum())
+
+
+def test_long_sums_in_single_precision_keep_their_digits():
+    rng = np.random.default_rng(0)
+    rows = (1 + 0.01 * rng.standard_normal((200_000, 2))).astype(np.float32)
+    total = cluster_sums(rows, 0, centroids=np.ones((1, 1, 2)), normalize=False)
+    np.testing.assert_allclose(total.sums[0, 0], rows.sum(axis=0, dtype=np.float64), rtol=1e-6)
+    assert total.counts.tolist() == [[200_000]]
+
+
+def test_inertia_decreases_with_every_step(monkeypatch):
+    rows, _ = make_points(noise=0.8)
+    start = rows[np.random.default_rng(3).choice(len(rows), 5, replace=False)]
+    inertias = []
+    for steps in range(1, 12):
+        monkeypatch.setattr(blockwise_kmeans, "MAX_STEPS", steps)
+        inertias.append(inertia(rows, refine_centroids(BlockedRows(rows, 400), [start])))
+    assert inertias[0] < inertia(rows, start)
+    assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
+    assert inertias[-1] < 0.99 * inertias[0]
+
+
+def test_a_centroid_without_points_stays():
+    rows, _ = make_points(k=3, noise=0.1)
+    far = np.full(3, 50.0)
+    found = refine_centroids(BlockedRows(rows, 500), [np.vstack([rows[:3], far])])
+    np.testing.assert_array_equal(found[3], far)
+    assert inertia(rows, found[:3]) == inertia(rows, found)
+
+
+def test_the_best_of_several_starts_is_kept_wherever_it_is():
+    rows, y = make_points(noise=0.1)
+    # Two centroids in one cluster and none in another: no step mends that.
+    bad = np.vstack([rows[:4], rows[y == 0][1]])
+    good = rows[:5]
+    best = refine_centroids(BlockedRows(rows, 500), [good])
+    assert inertia(rows, best) < 0.5 * inertia(
+        rows, refine_centroids(BlockedRows(rows, 500), [bad])
+    )
+    for starts in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
+        np.testing.assert_allclose(
+            refine_centroids(BlockedRows(rows, 500), starts), best, atol=1e-12
+        )
+
+
+def test_starts_do_not_influence_each_other():
+    rows, _ = make_points(noise=0.6)
+    rng = np.random.default_rng(5)
+    starts = [rows[rng.choice(len(rows), 5, replace=False)] for _ in range(3)]
+    alone = [refine_centroids(BlockedRows(rows, 500), [start]) for start in starts]
+    best = min(alone, key=lambda centroids: inertia(rows, centroids))
+    np.testing.assert_allclose(refine_centroids(BlockedRows(rows, 500), starts), best, atol=1e-12)
+
+
+def test_settled_starts_end_the_passes():
+    rows, _ = make_points(noise=0.1)
+    blocks = BlockedRows(rows, 500)
+    refine_centroids(blocks, [rows[:5]])
+    assert blocks.passes <= 4
+
+
+def test_equal_rows_settle_at_once():
+    blocks = BlockedRows(np.tile([[0.1, 0.2, 0.3]], (1000, 1)), 300)
+    found = refine_centroids(blocks, [np.array([[0.1, 0.2, 0.4], [0.4, 0.5, 0.6]])])
+    np.testing.assert_allclose(found, [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    assert blocks.passes <= 4
+
+
+@pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_blocks_agree_with_memory(few_are_many, method, normalize, dtype):
+    rows, y = make_points(dtype=dtype)
+    options = {"method": method, "normalize": normalize, "n_init": 5, "seed": 2}
+    _, labels = assigned(rows, 5, **options)
+    rules = [fit_assignment(BlockedRows(rows, s), 5, **options) for s in (100, 999, 3000)]
+    for rule in rules:
+        np.testing.assert_array_equal(rule(rows), rules[0](rows))
+        np.testing.assert_allclose(rule.centroids, rules[0].centroids, atol=1e-5)
+    assert adjusted_rand_score(rules[0](rows), labels) >= 0.999
+    assert adjusted_rand_score(rules[0](rows), y) > 0.9
+
+
+@pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
+def test_order_of_rows_and_rotation_do_not_matter_in_double_precision(few_are_many, method):
+    rng = np.random.default_rng(0)
+    rows, _ = make_points(noise=0.7)
+    rotation, _ = np.linalg.qr(rng.standard_normal((5, 5)))
+    order = rng.permutation(len(rows))
+    options = {"method": method, "normalize": True, "n_init": 3, "seed": 1}
+    labels = fit_assignment(BlockedRows(rows, 400), 5, **options)(rows)
+    moved = (rows @ rotation)[order]
+    others = fit_assignment(BlockedRows(moved, 700), 5, **options)(moved)
+    assert adjusted_rand_score(labels[order], others) == 1
+
+
+def test_few_rows_are_clustered_as_in_memory():
+    rows, _ = make_points(noise=0.9)
+    options = {"method": "kmeans", "normalize": True, "n_init": 3, "seed": 4}
+    rule, _ = assigned(rows, 5, **options)
+    blocks = BlockedRows(rows, 400)
+    np.testing.assert_array_equal(fit_assignment(blocks, 5, **options).centroids, rule.centroids)
+    assert blocks.passes == 0
+
+
+def test_rows_apart_are_those_of_pivoted_qr():
+    from anchorview.core.assign import distant_rows
+
+    rows, _ = make_points(noise=0.5)
+    expected = rows[distant_rows(rows, 5)]
+    np.testing.assert_allclose(
+        blockwise_kmeans.distant_rows_in_blocks(BlockedRows(rows, 321), 5), expected
+    )
+
+
+def test_cluster_qr_needs_enough_columns(few_are_many):
+    with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 5 anchors for 6"):
+        fit_assignment(
+            BlockedRows(make_points()[0], 500),
+            6,
+            method="cluster_qr",
+            normalize=True,
+            n_init=1,
+            seed=0,
+        )
+
+
+def test_a_cluster_of_equal_rows_is_found(monkeypatch):
+    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 4000)
+    rng = np.random.default_rng(0)
+    y = rng.integers(8, size=20_000)
+    rows = np.eye(8)[y] + 0.15 * rng.standard_normal((20_000, 8)) * (y > 0)[:, None]
+    for seed in range(4):
+        rule = fit_assignment(
+            BlockedRows(rows, 6000), 8, method="kmeans", normalize=True, n_init=10, seed=seed
+        )
+        assert adjusted_rand_score(rule(rows), y) > 0.99

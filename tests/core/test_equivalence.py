@@ -1,0 +1,153 @@
+"""All ways to solve give the same result: on compressed samples, compressed features, the data."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, MultiViewData
+from anchorview.core.compress import small_problem, summarize_groups
+from anchorview.core.scale import SCALINGS, fit_scalings
+from helpers.problems import problems
+
+ROUTES = ("compressed", "left", "direct")
+
+pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+
+
+def projector(embedding):
+    embedding = embedding.astype(np.float64)
+    return embedding @ embedding.T
+
+
+def assert_same(model, reference, objective, graph):
+    assert model.n_iter_ == reference.n_iter_
+    np.testing.assert_allclose(model.objective_, reference.objective_, rtol=objective)
+    difference = projector(model.embedding_) - projector(reference.embedding_)
+    assert np.abs(difference).max() < graph
+
+
+def assert_same_labels(model, reference):
+    # A row of no length has no direction to be labeled by.
+    lengths = np.linalg.norm(reference.embedding_, axis=1)
+    there = lengths > 1e-8 * lengths.max()
+    assert adjusted_rand_score(model.labels_[there], reference.labels_[there]) == 1
+
+
+settings_to_try = {
+    "scaling": st.sampled_from(SCALINGS),
+    "init": st.sampled_from(["gcca", "random"]),
+    "beta": st.sampled_from([0.001, 0.1, 10]),
+    "unit_norm": st.booleans(),
+}
+
+
+def fit_all(problem, **options):
+    """The same problem solved in all ways."""
+    if not options.get("scaling", "zscore").startswith("zscore"):
+        # Without standardizing, units that differ by 16 digits are beyond double precision.
+        assume("huge units" not in problem.kinds)
+    data = MultiViewData(problem.views, available=problem.available)
+    common = {"max_iter": 8, "tol": 0, "n_init": 3, "random_state": 0}
+    return data, [
+        DALMC(problem.n_clusters, solver=route, **common, **options).fit(data) for route in ROUTES
+    ]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_views=12), **settings_to_try)
+def test_routes_agree(problem, **options):
+    _, models = fit_all(problem, **options)
+    for model in models[:2]:
+        assert_same(model, models[2], objective=1e-8, graph=1e-6)
+        assert_same_labels(model, models[2])
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(max_views=6, incomplete=True), **settings_to_try)
+def test_groups_agree_with_masks(problem, **options):
+    data, models = fit_all(problem, **options)
+    for model in models:
+        steps = np.diff(model.objective_)
+        assert (steps <= 1e-10 * np.abs(model.objective_[1:])).all()
+        orthonormal = model.embedding_.T @ model.embedding_
+        np.testing.assert_allclose(orthonormal, np.eye(len(orthonormal)), atol=1e-8)
+        np.testing.assert_array_equal(model.predict(data), model.labels_)
+    for model in models[:2]:
+        assert_same(model, models[2], objective=1e-8, graph=1e-6)
+        assert_same_labels(model, models[2])
+
+
+@given(problem=problems())
+@settings(max_examples=10)
+def test_nothing_missing_is_the_complete_path(problem):
+    complete = np.ones((problem.views[0].shape[0], len(problem.views)), bool)
+    data = MultiViewData(problem.views, available=complete)
+    model = DALMC(problem.n_clusters, n_init=1, random_state=0).fit(data)
+    reference = DALMC(problem.n_clusters, n_init=1, random_state=0).fit(problem.views)
+    np.testing.assert_array_equal(model.embedding_, reference.embedding_)
+    np.testing.assert_array_equal(model.objective_, reference.objective_)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=problems(dtype=np.float32))
+def test_routes_agree_in_single_precision(problem):
+    _, models = fit_all(problem)
+    for model in models[:2]:
+        assert model.embedding_.dtype == np.float32
+        assert_same(model, models[2], objective=1e-5, graph=1e-3)
+
+
+@pytest.mark.parametrize("name", ["msrcv1", "3sources", "scene15", "orl", "100leaves", "aloi10"])
+def test_routes_agree_on_real_data(name, real_data):
+    views, y = real_data(name)
+    k = len(np.unique(y))
+    routes = ROUTES if sum(v.shape[1] for v in views) < 3000 else ("left", "direct")
+    models = [DALMC(k, solver=route, n_init=1, random_state=0).fit(views) for route in routes]
+    double = models[0].embedding_.dtype == np.float64
+    for model in models[:-1]:
+        assert_same(
+            model, models[-1], objective=1e-8 if double else 1e-5, graph=1e-6 if double else 1e-3
+        )
+
+
+def test_leading_directions_of_large_views_come_out_the_same():
+    # Past DENSE_SPECTRUM the start uses an iterative decomposition.
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal((4, 8))[rng.integers(4, size=900)]
+    views = [latent @ rng.standard_normal((8, d)) + rng.standard_normal((900, d)) for d in (700, 9)]
+    models = [
+        DALMC(4, solver=route, n_init=1, random_state=0).fit(views)
+        for route in ("compressed", "direct")
+    ]
+    assert_same(*models, objective=1e-8, graph=1e-6)
+
+
+@settings(max_examples=25)
+@given(problem=problems(incomplete=True), block_rows=st.integers(1, 50))
+def test_block_size_does_not_matter(problem, block_rows):
+    data = MultiViewData(problem.views, available=problem.available)
+    scalings = fit_scalings(data, "zscore-unit", block_rows)
+    whole = fit_scalings(data, "zscore-unit", len(data))
+    for part, reference in zip(
+        summaries := summarize_groups(data, scalings, block_rows),
+        summarize_groups(data, whole, len(data)),
+        strict=True,
+    ):
+        assert part.views == reference.views
+        np.testing.assert_allclose(part.matrix, reference.matrix, rtol=1e-9, atol=1e-9)
+    problem = small_problem(data, summaries, scalings, unit_norm=True, dtype=data.dtype)
+    norms = [np.linalg.norm(view) for view in problem.views]
+    np.testing.assert_allclose(norms, 1)
+
+
+def test_fit_does_not_depend_on_the_block_size(digits, monkeypatch):
+    views, _ = digits
+    reference = DALMC(10, random_state=0).fit(views)
+    monkeypatch.setattr("anchorview.views.container.CACHED_BLOCK", 2**16)
+    monkeypatch.setattr("anchorview.views.container.LARGEST_BLOCK", 2**16)
+    assert len(list(MultiViewData(views).blocks())) > 50
+    model = DALMC(10, random_state=0).fit(views)
+    assert adjusted_rand_score(model.labels_, reference.labels_) == 1
+    assert_same(model, reference, objective=1e-5, graph=1e-3)

@@ -1,0 +1,578 @@
+"""Views on disk: every format gives the rows that were stored, or says which it cannot give."""
+
+import mmap
+import multiprocessing
+import os
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anchorview._utils.errors import DataFileError, MissingPackageError
+from anchorview.datasets.formats import npy, parquet
+from anchorview.datasets.formats.hdf5 import open_hdf5
+from anchorview.datasets.formats.npy import from_memmap, open_npy
+from anchorview.datasets.formats.parquet import parquet_view
+from anchorview.datasets.formats.zarr import zarr_arrays, zarr_view
+from anchorview.views.stored_view import StoredView
+
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(47, 5)).astype(np.float32)
+N = len(NUMBERS)
+
+
+def npy(folder, array=NUMBERS):
+    np.save(folder / "a.npy", array)
+    return open_npy(folder / "a.npy")
+
+
+def fortran(folder):
+    return npy(folder, np.asfortranarray(NUMBERS))
+
+
+def big_endian(folder):
+    return npy(folder, NUMBERS.astype(">f4"))
+
+
+def big_endian_fortran(folder):
+    return npy(folder, np.asfortranarray(NUMBERS.astype(">f4")))
+
+
+def mapped(folder):
+    NUMBERS.tofile(folder / "a.bin")
+    return from_memmap(np.memmap(folder / "a.bin", np.float32, "r", shape=NUMBERS.shape))
+
+
+def hdf5(folder, **options):
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("group/x", data=NUMBERS, **options)
+    return open_hdf5(folder / "a.h5", "group/x")
+
+
+def chunked_hdf5(folder):
+    return hdf5(folder, chunks=(8, 2), compression="gzip")
+
+
+def transposed_hdf5(folder):
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("x", data=NUMBERS.T.astype(">f4"), chunks=(2, 8))
+    return open_hdf5(folder / "a.h5", "x", in_columns=True)
+
+
+def zarr_store(folder, zarr_format=3):
+    group = zarr.open_group(str(folder / "a.zarr"), mode="w", zarr_format=zarr_format)
+    array = group.create_array("x", shape=NUMBERS.shape, chunks=(8, 5), dtype="f4")
+    array[:] = NUMBERS
+    ((_, node),) = zarr_arrays(folder / "a.zarr")
+    return zarr_view(folder / "a.zarr", node)
+
+
+def zarr_store_2(folder):
+    return zarr_store(folder, zarr_format=2)
+
+
+def parquet(folder, rows=8):
+    frame = pd.DataFrame(NUMBERS, columns=list("abcde"), index=[f"s{i}" for i in range(N)])
+    frame.to_parquet(folder / "a.parquet", row_group_size=rows)
+    return parquet_view(folder / "a.parquet")
+
+
+SAVERS = [
+    *(npy, fortran, big_endian, big_endian_fortran, mapped, hdf5, chunked_hdf5, transposed_hdf5),
+    *(zarr_store, zarr_store_2, parquet),
+]
+
+
+@pytest.fixture(params=SAVERS, ids=lambda save: save.__name__)
+def view(request, tmp_path):
+    return request.param(tmp_path)
+
+
+# What is read.
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(ends=st.tuples(*[st.none() | st.integers(-N - 3, N + 3)] * 2))
+def test_any_slice(view, ends):
+    found = view[slice(*ends)]
+    expected = NUMBERS[slice(*ends)]
+    assert found.dtype == np.float32
+    assert found.flags.c_contiguous
+    assert found.flags.writeable
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_whole(view):
+    assert isinstance(view, StoredView)
+    assert (view.shape, view.dtype, view.ndim, len(view)) == (NUMBERS.shape, np.float32, 2, N)
+    assert view.dtype.isnative
+    assert view.nbytes == NUMBERS.nbytes
+    np.testing.assert_array_equal(np.asarray(view), NUMBERS)
+    assert np.asarray(view, dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="without a copy"):
+        np.array(view, copy=False)
+
+
+@pytest.mark.parametrize("rows", [3, [1, 2], np.arange(2), slice(0, 9, 2), slice(9, 0, -1), ...])
+def test_other_indices_are_refused(view, rows):
+    with pytest.raises(TypeError, match="slices of consecutive rows"):
+        view[rows]
+    with pytest.raises(TypeError, match="slices of consecutive rows"):
+        view.ids(rows)
+
+
+@pytest.mark.parametrize("save", SAVERS, ids=lambda save: save.__name__)
+def test_relative_paths_become_absolute(save, tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to("data")
+    monkeypatch.chdir(tmp_path)
+    view = save(Path("link"))
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(view))[3:9], NUMBERS[3:9])
+    # A memory map knows its file by the name without links.
+    assert view.path.parent == tmp_path / ("data" if save is mapped else "link")
+
+
+def test_pickles_are_small_and_work(view):
+    data = pickle.dumps(view)
+    assert len(data) < 1000
+    np.testing.assert_array_equal(pickle.loads(data)[3:9], NUMBERS[3:9])
+
+
+def test_many_threads_at_once(view):
+    starts = list(range(N)) * 4
+    with ThreadPoolExecutor(8) as pool:
+        blocks = list(pool.map(lambda start: view[start : start + 5], starts))
+    for start, block in zip(starts, blocks, strict=True):
+        np.testing.assert_array_equal(block, NUMBERS[start : start + 5])
+
+
+def _sum(view):
+    return float(view[5:20].sum())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("save", [npy, chunked_hdf5, zarr_store, parquet])
+def test_other_processes_after_it_was_read_here(save, tmp_path):
+    view = save(tmp_path)
+    expected = _sum(view)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_sum, (view,)).get(timeout=20) == expected
+
+
+@pytest.mark.parametrize(
+    ("save", "step"),
+    [(npy, 1), (hdf5, 1), (chunked_hdf5, 8), (transposed_hdf5, 8), (zarr_store, 8), (parquet, 8)],
+)
+def test_row_step(save, step, tmp_path):
+    assert save(tmp_path).row_step == step
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_reading_into_an_array(view, dtype):
+    out = np.zeros((9, 5), dtype)
+    view.read_into(out, 11)
+    np.testing.assert_array_equal(out, NUMBERS[11:20])
+    columns = np.zeros((9, 5), dtype, order="F")
+    view.read_into(columns, 11)
+    np.testing.assert_array_equal(columns, NUMBERS[11:20])
+
+
+def test_reading_into_an_array_what_is_not_there(tmp_path):
+    view = npy(tmp_path)
+    view.path.write_bytes(view.path.read_bytes()[:-10])
+    with pytest.raises(DataFileError, match=r"rows 45 to 46 cannot be read \(found only 1 of"):
+        view.read_into(np.zeros((2, 5), np.float32), 45)
+
+
+def test_transposed_view(tmp_path):
+    view = hdf5(tmp_path, chunks=(8, 2))
+    assert view.T.shape == (5, N)
+    assert view.T.row_step == 2
+    np.testing.assert_array_equal(view.T[1:4], NUMBERS.T[1:4])
+    np.testing.assert_array_equal(view.T.T[1:4], NUMBERS[1:4])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", ">i4", "u8", "f2", ">f8", "g"])
+def test_number_types_of_npy(tmp_path, dtype, order):
+    array = (NUMBERS * 5).astype(dtype, order=order)
+    view = npy(tmp_path, array)
+    assert view.fortran == (order == "F")
+    assert view.dtype == array.dtype.newbyteorder("=")
+    assert view[:].dtype.isnative
+    np.testing.assert_array_equal(view[3:8], array[3:8])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("version", [(2, 0), (3, 0)])
+def test_later_versions_of_npy(tmp_path, version, order):
+    with (tmp_path / "a.npy").open("wb") as stream:
+        np.lib.format.write_array(stream, np.asarray(NUMBERS, order=order), version=version)
+    np.testing.assert_array_equal(open_npy(tmp_path / "a.npy")[2:], NUMBERS[2:])
+
+
+@pytest.mark.parametrize("save", [npy, fortran, big_endian_fortran])
+def test_no_memory_maps_are_used(save, tmp_path, monkeypatch):
+    view = save(tmp_path)
+    monkeypatch.setattr(np, "memmap", None)
+    monkeypatch.setattr(mmap, "mmap", None)
+    np.testing.assert_array_equal(view[5:], NUMBERS[5:])
+
+
+def test_longer_file_is_fine(tmp_path):
+    np.save(tmp_path / "a.npy", NUMBERS)
+    with (tmp_path / "a.npy").open("ab") as stream:
+        stream.write(b"more")
+    np.testing.assert_array_equal(open_npy(tmp_path / "a.npy")[:], NUMBERS)
+
+
+# Memory maps.
+
+
+@pytest.mark.parametrize("offset", [0, 1, 6, mmap.ALLOCATIONGRANULARITY, 3 * 4096 + 20])
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_slices_of_memory_maps(tmp_path, offset, mode):
+    (tmp_path / "a.bin").write_bytes(bytes(offset) + NUMBERS.tobytes() + b"end")
+    whole = np.memmap(tmp_path / "a.bin", np.float32, mode, offset, NUMBERS.shape)
+    for part, rows in ((whole, slice(None)), (whole[7:30], slice(7, 30)), (whole[7:][2:9][1:], 0)):
+        expected = NUMBERS[rows] if rows else NUMBERS[10:16]
+        view = from_memmap(part)
+        assert view.path == tmp_path / "a.bin"
+        np.testing.assert_array_equal(view[:], expected)
+        np.testing.assert_array_equal(view[2:4], expected[2:4])
+
+
+def test_memory_map_of_npy_files(tmp_path):
+    for array in (NUMBERS, np.asfortranarray(NUMBERS), NUMBERS.astype(">f8")):
+        np.save(tmp_path / "a.npy", array)
+        view = from_memmap(np.load(tmp_path / "a.npy", mmap_mode="r"))
+        np.testing.assert_array_equal(view[3:9], NUMBERS[3:9])
+
+
+def test_what_was_written_to_a_map_is_read(tmp_path):
+    whole = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float32, (9, 5))
+    whole[:] = NUMBERS[:9]
+    np.testing.assert_array_equal(from_memmap(whole[2:])[:], NUMBERS[2:9])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(lambda m: m[:, 1:], id="columns"),
+        pytest.param(lambda m: m[::2], id="steps"),
+        pytest.param(lambda m: m[::-1], id="backwards"),
+        pytest.param(lambda m: m[0], id="row"),
+        pytest.param(lambda m: m[:0], id="nothing"),
+        pytest.param(lambda m: m.copy(), id="copy"),
+        pytest.param(lambda m: m + 1, id="result"),
+        pytest.param(lambda m: m.view(np.complex64), id="complex"),
+        pytest.param(lambda m: m.view(np.memmap)[[1, 2]], id="chosen rows"),
+    ],
+)
+def test_maps_that_are_not_rows_of_a_file(tmp_path, part):
+    RNG.normal(size=(6, 4)).tofile(tmp_path / "a.bin")
+    assert from_memmap(part(np.memmap(tmp_path / "a.bin", np.float64, "r", shape=(6, 4)))) is None
+
+
+def test_private_map_keeps_what_is_written_to_it(tmp_path):
+    NUMBERS.tofile(tmp_path / "a.bin")
+    assert from_memmap(np.memmap(tmp_path / "a.bin", np.float32, "c", shape=NUMBERS.shape)) is None
+
+
+def test_map_of_a_file_that_was_replaced(tmp_path):
+    np.save(tmp_path / "a.npy", NUMBERS)
+    whole = np.load(tmp_path / "a.npy", mmap_mode="r")
+    np.save(tmp_path / "b.npy", NUMBERS + 1)
+    os.replace(tmp_path / "b.npy", tmp_path / "a.npy")
+    assert from_memmap(whole) is None
+    (tmp_path / "a.npy").unlink()
+    assert from_memmap(whole) is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_map_of_a_file_that_was_replaced_by_a_similar_one(tmp_path, monkeypatch, listed, order):
+    if listed and not Path("/proc/self/maps").exists():
+        pytest.skip("the system does not list its maps")
+    if not listed:
+        monkeypatch.setattr(npy, "_mapped_file", lambda address: None)
+    np.save(tmp_path / "a.npy", np.asarray(NUMBERS, order=order))
+    whole = np.load(tmp_path / "a.npy", mmap_mode="r")
+    np.testing.assert_array_equal(from_memmap(whole)[:], NUMBERS)
+    changed = np.array(NUMBERS, order=order)
+    changed[20] += 1
+    np.save(tmp_path / "b.npy", changed)
+    os.replace(tmp_path / "b.npy", tmp_path / "a.npy")
+    assert from_memmap(whole) is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs a list of maps")
+def test_map_of_a_file_that_was_replaced_by_an_equal_one(tmp_path):
+    folder = tmp_path / "a folder of two\nlines"
+    folder.mkdir()
+    np.save(folder / "a.npy", NUMBERS)
+    whole = np.load(folder / "a.npy", mmap_mode="r")
+    assert from_memmap(whole) is not None
+    np.save(folder / "b.npy", NUMBERS)
+    os.replace(folder / "b.npy", folder / "a.npy")
+    assert from_memmap(whole) is None
+
+
+@pytest.mark.parametrize("kept", [0, 100])
+def test_map_of_a_file_that_was_cut_short(tmp_path, kept):
+    np.save(tmp_path / "a.npy", NUMBERS)
+    whole = np.load(tmp_path / "a.npy", mmap_mode="r")
+    os.truncate(tmp_path / "a.npy", kept)
+    assert from_memmap(whole) is None
+
+
+# Parquet.
+
+
+def test_parquet_ids_are_those_of_the_rows(tmp_path):
+    view = parquet(tmp_path)
+    for rows in (slice(None), slice(7, 9), slice(16, 24), slice(40, None), slice(3, 3)):
+        assert list(view.ids(rows)) == [f"s{i}" for i in range(N)][rows]
+
+
+@pytest.mark.parametrize(
+    ("frame", "ids"),
+    [
+        (pd.DataFrame({"id": [7, 5], "x": [1.0, 2]}), [7, 5]),
+        (pd.DataFrame({"x": [1.0, 2]}, index=pd.RangeIndex(4, 8, 2, name="id")), [4, 6]),
+        (pd.DataFrame({"x": [1.0, 2]}, index=["007", "NA"]), ["007", "NA"]),
+        (pd.DataFrame({"x": [1.0, 2]}, index=pd.CategoricalIndex(["u", "v"])), ["u", "v"]),
+    ],
+)
+def test_places_of_parquet_ids(tmp_path, frame, ids):
+    frame.to_parquet(tmp_path / "a.parquet")
+    view = parquet_view(tmp_path / "a.parquet")
+    assert view.ids(slice(None)).tolist() == ids
+    assert view.ids(slice(1, 2)).tolist() == ids[1:]
+    np.testing.assert_array_equal(view[:], [[1], [2]])
+
+
+def test_other_files_name_no_samples(tmp_path):
+    assert npy(tmp_path).ids(slice(0, 3)) is None
+
+
+def test_parquet_gaps_are_nan(tmp_path):
+    columns = {
+        "id": ["a", "b", "c"],
+        "i": pd.array([1, None, 3], "Int64"),
+        "b": pd.array([True, False, None], "boolean"),
+        "f": pd.array([0.5, None, 1.5], "Float32"),
+    }
+    pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
+    found = parquet_view(tmp_path / "a.parquet")[:]
+    np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
+
+
+def test_parquet_types_become_one(tmp_path):
+    pd.DataFrame(
+        {"id": [1, 2], "x": np.array([3, 4], np.int16), "y": np.float32([0.5, 1])}
+    ).to_parquet(tmp_path / "a.parquet")
+    view = parquet_view(tmp_path / "a.parquet")
+    assert view.dtype == np.float32
+    np.testing.assert_array_equal(view[:], [[3, 0.5], [4, 1]])
+
+
+def test_row_groups_of_several_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 3 * 5 * 8)
+    view = parquet(tmp_path, rows=20)
+    for start in range(N):
+        for stop in (start + 1, start + 4, start + 25):
+            np.testing.assert_array_equal(view[start:stop], NUMBERS[start:stop])
+    batches = list(view.batches())
+    assert max(map(len, batches)) == 3
+    np.testing.assert_array_equal(np.concatenate(batches), NUMBERS)
+
+
+def test_uneven_row_groups(tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    frame = pd.DataFrame(NUMBERS[:10], columns=list("abcde"), index=[f"s{i}" for i in range(10)])
+    table = pa.Table.from_pandas(frame)
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for start, size in ((0, 2), (2, 5), (7, 3)):
+            writer.write_table(table.slice(start, size))
+    view = parquet_view(tmp_path / "a.parquet")
+    assert view.row_step == 5
+    for start in range(10):
+        np.testing.assert_array_equal(view[start : start + 4], NUMBERS[start : min(10, start + 4)])
+    np.testing.assert_array_equal(np.concatenate(list(view.batches())), NUMBERS[:10])
+
+
+def test_parquet_row_without_id(tmp_path):
+    pd.DataFrame({"id": ["a", None], "x": [1.0, 2]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataFileError, match=r"a\.parquet: row 2 has no sample id"):
+        parquet_view(tmp_path / "a.parquet").ids(slice(1, 2))
+
+
+# What cannot be read.
+
+
+def test_file_that_is_gone(view):
+    if view.path.is_dir():
+        view.path.rename(view.path.with_name("other"))
+    else:
+        view.path.unlink()
+    with pytest.raises(
+        DataFileError, match="rows 3 to 8 cannot be read: there is no such file"
+    ) as e:
+        view[3:9]
+    assert str(view.path) in str(e.value)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_short_npy_file(tmp_path, order):
+    path = tmp_path / "a.npy"
+    np.save(path, np.asarray(NUMBERS, order=order))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    row = N - 1 if order == "C" else N - 3
+    with pytest.raises(DataFileError, match=rf"a\.npy: .*47 x 5 float32.* rows from {row} on are"):
+        open_npy(path)
+
+
+@pytest.mark.parametrize("save", [npy, fortran, hdf5, parquet])
+def test_file_cut_short_after_opening(save, tmp_path):
+    view = save(tmp_path)
+    whole = view.path.read_bytes()
+    view.path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataFileError, match=r"a\.\w+: rows 40 to 46 cannot be read \(.*damaged"):
+        view[40:47]
+
+
+def test_column_that_lacks_rows(tmp_path):
+    view = fortran(tmp_path)
+    view.path.write_bytes(view.path.read_bytes()[:-10])
+    np.testing.assert_array_equal(view[:44], NUMBERS[:44])
+    with pytest.raises(DataFileError, match=r"rows 40 to 46 cannot be read \(found only 4 of"):
+        view[40:]
+
+
+def test_rows_before_the_cut_can_still_be_read(tmp_path):
+    view = npy(tmp_path)
+    view.path.write_bytes(view.path.read_bytes()[:-10])
+    np.testing.assert_array_equal(view[:46], NUMBERS[:46])
+    with pytest.raises(DataFileError, match=r"rows 45 to 46 cannot be read \(found only 1 of"):
+        view[45:]
+
+
+@pytest.mark.parametrize("options", [{"compression": "gzip"}, {"fletcher32": True}])
+def test_damaged_hdf5_chunk(tmp_path, options):
+    view = hdf5(tmp_path, chunks=(8, 5), **options)
+    with h5py.File(view.path) as file:
+        chunk = file["group/x"].id.get_chunk_info(2)
+    with view.path.open("r+b") as stream:
+        stream.seek(chunk.byte_offset + chunk.size // 2)
+        stream.write(b"\xff" * 8)
+    assert chunk.chunk_offset[0] == 16
+    np.testing.assert_array_equal(view[:16], NUMBERS[:16])
+    with pytest.raises(DataFileError, match=r"a\.h5: rows 15 to 17 cannot be read"):
+        view[15:18]
+
+
+def test_damaged_zarr_chunk(tmp_path):
+    view = zarr_store(tmp_path)
+    chunk = view.path / "x" / "c" / "2" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:20])
+    np.testing.assert_array_equal(view[:16], NUMBERS[:16])
+    with pytest.raises(DataFileError, match=r"a\.zarr: rows 16 to 23 cannot be read"):
+        view[16:24]
+
+
+def test_damaged_parquet_page(tmp_path):
+    from pyarrow import parquet as pq
+
+    view = parquet(tmp_path)
+    start = pq.ParquetFile(view.path).metadata.row_group(2).column(0).data_page_offset
+    with view.path.open("r+b") as stream:
+        stream.seek(start)
+        stream.write(b"\xff" * 12)
+    np.testing.assert_array_equal(view[:16], NUMBERS[:16])
+    with pytest.raises(DataFileError, match=r"a\.parquet: rows 16 to 17 cannot be read"):
+        view[16:18]
+
+
+def test_dataset_that_became_smaller(tmp_path):
+    view = hdf5(tmp_path)
+    with h5py.File(view.path, "w") as file:
+        file["group/x"] = NUMBERS[:20]
+    with pytest.raises(DataFileError, match="now has the shape"):
+        view[:5]
+
+
+@pytest.mark.parametrize(
+    "array", [np.ones(3), np.ones((2, 2, 2)), np.ones((2, 2)) * 1j, np.ones((0, 3)), np.array("x")]
+)
+def test_npy_that_is_not_a_view(tmp_path, array):
+    with pytest.raises(DataFileError, match=r"a\.npy: holds .* not a view"):
+        npy(tmp_path, array)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x09\x00v\x00{}", b"hello" * 9])
+def test_npy_without_header(tmp_path, content):
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(DataFileError, match=r"a\.npy: the header of an \.npy file cannot be read"):
+        open_npy(tmp_path / "a.npy")
+
+
+def test_unknown_version_of_npy(tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x04\x01v\x00{}")
+    with pytest.raises(DataFileError, match=r"version 4\.1 of the format is not supported"):
+        open_npy(tmp_path / "a.npy")
+
+
+def test_no_npy_file(tmp_path):
+    with pytest.raises(DataFileError, match=r"a\.npy: no such file"):
+        open_npy(tmp_path / "a.npy")
+
+
+def test_pickles_in_npy_are_never_loaded(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return pytest.fail, ("the pickle was loaded",)
+
+    array = np.empty((1, 1), dtype=object)
+    array[0, 0] = Trap()
+    with pytest.raises(DataFileError, match="not a view"):
+        npy(tmp_path, array)
+
+
+def test_parquet_cut_short(tmp_path):
+    path = parquet(tmp_path).path
+    whole = path.read_bytes()
+    for length in (0, 3, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(DataFileError, match=r"a\.parquet: cannot be read as \.parquet"):
+            parquet_view(path)
+
+
+def test_parquet_column_of_text(tmp_path):
+    pd.DataFrame({"id": [1], "color": ["red"]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataFileError, match="column 'color' is not numeric: it holds 'red'"):
+        parquet_view(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("save", "module", "extra"),
+    [(hdf5, "h5py", "hdf5"), (zarr_store, "zarr", "zarr"), (parquet, "pyarrow.parquet", "parquet")],
+)
+def test_missing_package(save, module, extra, tmp_path, monkeypatch):
+    view = save(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError, match=rf'pip install "anchorview\[{extra}\]"'):
+        view[:3]

@@ -1,0 +1,67 @@
+"""The paper's data sets are told by name and shape, and by nothing less."""
+
+import pytest
+
+from anchorview.datasets import PAPER_SETS, paper_set
+from anchorview.datasets.paper_sets import recognized
+
+
+def test_table_one():
+    shapes = {known.name: known.shape for known in PAPER_SETS}
+    assert shapes == {
+        "AWA": (30475, 50, 6),
+        "Caltech-256": (30607, 257, 4),
+        "Flower17": (1360, 17, 7),
+        "MNIST": (60000, 10, 3),
+        "TinyImageNet": (100000, 200, 4),
+        "VGGFace2": (72283, 200, 4),
+        "YoutubeFace-50": (126054, 50, 4),
+    }
+
+
+@pytest.mark.parametrize("name", ["Caltech-256", "caltech256", "CALTECH_256"])
+def test_spelling_does_not_matter(name):
+    assert paper_set(name).name == "Caltech-256"
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match="'iris' is not a data set of the paper; there are AWA, "):
+        paper_set("iris")
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("AWA_fea", "AWA"),
+        ("awa", "AWA"),
+        ("flower17", "Flower17"),
+        ("Caltech256_fea", "Caltech-256"),
+        ("YoutubeFace50_fea_4Views", "YoutubeFace-50"),
+        ("mnist-3views", "MNIST"),
+    ],
+)
+def test_files_of_the_field_are_recognized(stem, name):
+    assert recognized(stem, paper_set(name).shape) is paper_set(name)
+
+
+def test_similar_names_with_other_shapes_are_other_data_sets():
+    assert recognized("mnist_usps", (5000, 10, 2)) is None
+    assert recognized("AWA_fea", (30475, 50, 5)) is None
+    assert recognized("handwritten", paper_set("MNIST").shape) is None
+
+
+def test_the_very_name_with_another_shape_is_worth_a_warning():
+    expected = r"awa has the name of the paper's AWA but 500 samples, 10 .* 30475 samples, 50 "
+    with pytest.warns(UserWarning, match=expected):
+        assert recognized("awa", (500, 10, 3)) is None
+
+
+@pytest.mark.parametrize("known", PAPER_SETS, ids=lambda known: known.name)
+def test_how_to_get_it_tells_name_place_and_check(known):
+    text = known.obtain
+    stem = known.name.replace("-", "")
+    assert f"For {known.name} (" in text
+    assert f"{stem}.mat" in text
+    assert f"{known.n_samples} samples" in text
+    assert recognized(stem, known.shape) is known
+    assert "http" not in text

@@ -1,0 +1,318 @@
+"""The estimator's contract: what users of scikit-learn and of several views rely on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview.metrics import clustering_accuracy
+from helpers.problems import problems
+
+pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_multiview(400, n_clusters=4, random_state=0)
+
+
+def test_digits_by_default(digits):
+    views, y = digits
+    model = DALMC(n_clusters=10, random_state=0).fit(views)
+    assert clustering_accuracy(y, model.labels_) > 0.9
+    assert model.view_names_in_ == tuple(views)
+    assert model.view_weights_.sum() == pytest.approx(1)
+    assert model.objective_.shape == (model.n_iter_ + 1,)
+    assert (np.diff(model.objective_) <= 1e-10 * np.abs(model.objective_[1:])).all()
+    assert model.embedding_.shape == (2000, 10)
+    embedding = model.embedding_.astype(np.float64)
+    np.testing.assert_allclose(embedding.T @ embedding, np.eye(10), atol=1e-4)
+
+
+@settings(max_examples=40)
+@given(problem=problems())
+def test_predict_and_transform_reproduce_the_fit(problem):
+    model = DALMC(problem.n_clusters, n_init=2, random_state=0)
+    labels = model.fit_predict(problem.views)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_array_equal(model.predict(problem.views), labels)
+    np.testing.assert_array_equal(model.transform(problem.views), model.embedding_)
+    orthonormal = model.embedding_.T @ model.embedding_
+    np.testing.assert_allclose(orthonormal, np.eye(len(orthonormal)), atol=1e-8)
+    for A in model.anchors_:
+        A = A if A.shape[0] >= A.shape[1] else A.T
+        np.testing.assert_allclose(A.T @ A, np.eye(A.shape[1]), atol=1e-8)
+    np.testing.assert_array_equal(clone(model).fit_predict(problem.views), labels)
+
+
+@settings(max_examples=40)
+@given(problem=problems(), seed=st.integers(0, 100))
+def test_order_of_rows_views_and_columns_does_not_matter(problem, seed):
+    rng = np.random.default_rng(seed)
+    model = DALMC(problem.n_clusters, n_init=2, random_state=0).fit(problem.views)
+    rows = rng.permutation(len(model.labels_))
+    views = rng.permutation(len(problem.views))
+    shuffled = []
+    for p in views:
+        columns = rng.permutation(problem.views[p].shape[1])
+        shuffled.append(problem.views[p][rows][:, columns])
+    moved = clone(model).fit(shuffled)
+    assert adjusted_rand_score(moved.labels_, model.labels_[rows]) == 1
+    np.testing.assert_allclose(moved.view_weights_, model.view_weights_[views], rtol=1e-6)
+
+
+def test_same_seed_same_labels_and_no_seed_works(made):
+    views, y = made
+    first = DALMC(4, init="random", random_state=5).fit(views)
+    second = DALMC(4, init="random", random_state=np.random.RandomState(5)).fit(views)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    assert clustering_accuracy(y, DALMC(4).fit(views).labels_) > 0.9
+
+
+def test_new_samples_land_in_the_clusters_of_their_kind(made):
+    views, y = made
+    train = {name: view[:300] for name, view in views.items()}
+    test = {name: view[300:] for name, view in views.items()}
+    model = DALMC(4, random_state=0).fit(train)
+    assert clustering_accuracy(y[300:], model.predict(test)) > 0.95
+
+
+def test_views_are_matched_by_name_else_by_position(made):
+    views, _ = made
+    model = DALMC(4, random_state=0).fit(views)
+    turned = dict(reversed(views.items()))
+    np.testing.assert_array_equal(model.predict(turned), model.labels_)
+    np.testing.assert_array_equal(model.predict(list(views.values())), model.labels_)
+    with pytest.raises(ValueError, match=r"View 'other' is unknown: DALMC was fitted on"):
+        model.predict({"other" if name == "view_0" else name: v for name, v in views.items()})
+    other_order = DALMC(4, random_state=0).fit(turned)
+    np.testing.assert_array_equal(other_order.predict(views), other_order.labels_)
+    assert len(model.predict({"view_0": views["view_0"]})) == 400
+    with pytest.raises(ValueError, match=r"Got 2 view.* Pass None"):
+        model.predict([views["view_0"], views["view_1"]])
+    with pytest.raises(ValueError, match="view 1 has 19 features, but DALMC is expecting 30"):
+        model.predict([views["view_0"], views["view_1"][:, :19], views["view_2"]])
+    with pytest.raises(NotFittedError):
+        DALMC(4).predict(views)
+
+
+def test_containers_give_the_same_labels(made):
+    views, _ = made
+    arrays = list(views.values())
+    reference = DALMC(4, random_state=0).fit(arrays).labels_
+    for form in (
+        views,
+        MultiViewData(views),
+        [pd.DataFrame(v) for v in arrays],
+        [sparse.csr_matrix(arrays[0]), *arrays[1:]],
+        [np.asfortranarray(v) for v in arrays],
+    ):
+        labels = DALMC(4, random_state=0).fit(form).labels_
+        assert adjusted_rand_score(labels, reference) == 1
+
+
+def test_integer_and_half_precision_views(made):
+    views, y = made
+    pixels = [np.clip(20 * v + 128, 0, 255).astype(np.uint8) for v in views.values()]
+    model = DALMC(4, random_state=0).fit([pixels[0], pixels[1].astype(np.float16)])
+    assert model.embedding_.dtype == np.float32
+    assert clustering_accuracy(y, model.labels_) > 0.9
+
+
+def test_a_noise_view_gets_little_weight_or_does_no_harm():
+    views, y = make_multiview(500, n_clusters=4, n_noise_views=1, random_state=0)
+    model = DALMC(4, random_state=0).fit(views)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_narrow_noise_view_does_not_take_over(width, seed):
+    # A basis with as many columns as the view has rank explains all of it, and would weigh most.
+    views, y = make_multiview(600, n_clusters=3, separation=4, random_state=seed)
+    noise = np.random.default_rng(seed).standard_normal((600, width))
+    model = DALMC(3, random_state=0).fit([*views.values(), noise])
+    assert model.view_weights_[-1] < 0.6
+    assert clustering_accuracy(y, model.labels_) > 0.9
+
+
+def test_anchors_are_capped_by_the_independent_directions():
+    narrow = np.random.default_rng(0).standard_normal((300, 3))
+    views = [narrow, 2 * narrow + 1]
+    for solver in ("compressed", "left", "direct"):
+        model = DALMC(4, scaling="zscore", solver=solver, random_state=0).fit(views)
+        np.testing.assert_allclose(model.embedding_.T @ model.embedding_, [[1]], atol=1e-8)
+        with pytest.raises(ValueError, match=r"n_anchors=2 .* 1 independent"):
+            DALMC(4, n_anchors=2, scaling="zscore", solver=solver).fit(views)
+
+
+def test_refits_forget_and_failed_state_is_told():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    model = DALMC(2, random_state=0).fit(X)
+    model.fit([X.to_numpy(), X.to_numpy()[:, :2]])
+    assert not hasattr(model, "feature_names_in_")
+    model.set_params(variant="box-graph").fit(X)
+    with pytest.raises(AttributeError, match="ablation"):
+        model.projections_  # noqa: B018
+    assert not hasattr(model.set_params(variant="dalmc"), "predict")
+    with pytest.raises(NotFittedError):
+        DALMC(2).projections_  # noqa: B018
+
+
+def test_views_that_vanish_or_overflow_are_named():
+    rng = np.random.default_rng(0)
+    good, parallel = rng.standard_normal((200, 5)), rng.uniform(1, 2, (200, 1))
+    huge = good * np.array([1, 1, 1e200, 1, 1])
+    for solver in ("compressed", "direct"):
+        with pytest.raises(ValueError, match="view 1 is zero after scaling"):
+            DALMC(2, scaling="unit-center", solver=solver).fit([good, parallel])
+        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
+            DALMC(2, solver=solver).fit([good, huge])
+        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
+            DALMC(2, scaling="none", unit_norm=False, solver=solver).fit([good, huge])
+
+
+def test_scikit_learn_can_split_search_and_pipe(made):
+    views, y = made
+    data = MultiViewData(views)
+    search = GridSearchCV(
+        DALMC(4, n_init=2, random_state=0),
+        {"beta": [0.01, 1]},
+        scoring=lambda model, X, y: clustering_accuracy(y, model.predict(X)),
+        cv=3,
+    ).fit(data, y)
+    assert search.best_score_ > 0.9
+    piped = make_pipeline(StandardScaler(), DALMC(4, random_state=0))
+    assert len(piped.fit_predict(views["view_0"])) == 400
+    frame = DALMC(4, random_state=0).set_output(transform="pandas").fit_transform(views)
+    assert list(frame.columns) == [f"dalmc{i}" for i in range(4)]
+
+
+def test_cluster_qr_has_no_randomness(made):
+    views, y = made
+    models = [DALMC(4, assignment="cluster_qr", random_state=s).fit(views) for s in (0, 1)]
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    np.testing.assert_array_equal(models[0].predict(views), models[0].labels_)
+    assert clustering_accuracy(y, models[0].labels_) > 0.9
+
+
+@pytest.mark.parametrize("variant", ["sampled-anchors", "box-graph"])
+def test_ablations_cluster_but_do_not_predict(made, variant):
+    views, y = made
+    model = DALMC(4, variant=variant, random_state=0).fit(views)
+    assert clustering_accuracy(y, model.labels_) > 0.6
+    assert model.plan_.route == "direct"
+    assert not hasattr(model, "predict")
+    with pytest.raises(AttributeError, match="has no attribute 'transform'") as error:
+        model.transform(views)
+    assert "cannot embed new samples" in str(error.value.__cause__)
+    with pytest.raises(ValueError, match="use solver='direct'"):
+        DALMC(4, variant=variant, solver="compressed").fit(views)
+
+
+def test_raw_data_can_be_used_without_norms(made):
+    views, _ = made
+    model = DALMC(4, scaling="none", unit_norm=False, random_state=0).fit(views)
+    assert [scaling.norm for scaling in model.scalings_] == [1.0] * 3
+    # On unscaled data the fit term is of the size of the data.
+    assert model.objective_[-1] > 1
+
+
+def test_components_are_capped_at_half_the_rank(digits):
+    views, _ = digits
+    model = DALMC(10, random_state=0).fit(views)
+    assert model.n_components_ == [20, 20, 20, 20, 20, 3]
+    model = DALMC(10, n_components=[20, 10, 20, 10, 20, 5], random_state=0).fit(views)
+    assert model.n_components_ == [20, 10, 20, 10, 20, 5]
+
+
+def test_verbose_says_which_solver_and_why(made, capsys):
+    DALMC(4, verbose=1, random_state=0).fit(made[0])
+    said = capsys.readouterr().out
+    assert "solver 'compressed' of compressed: " in said
+    assert "iterations" in said
+    DALMC(4, random_state=0).fit(made[0])
+    assert capsys.readouterr().out == ""
+
+
+BAD_SETTINGS = {
+    "one cluster": ({"n_clusters": 1}, "n_clusters"),
+    "more clusters than samples": (
+        {"n_clusters": 401},
+        "n_samples=400 should be >= n_clusters=401",
+    ),
+    "negative beta": ({"beta": -0.1}, "beta"),
+    "unknown scaling": ({"scaling": "minmax"}, "scaling"),
+    "no iterations": ({"max_iter": 0}, "max_iter"),
+    "components past every view": ({"n_components": 41}, "n_components=41 .* at most 40"),
+    "components past one view": ({"n_components": [5, 31, 5]}, "n_components=31 for view 1"),
+    "components that are not whole": ({"n_components": [2.9, 3.1, 2.0]}, "whole numbers"),
+    "components for other views": ({"n_components": [5, 5]}, "2 entries for 3 views"),
+    "anchors past the data": ({"n_anchors": 91}, "n_anchors=91 .* at most 90"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SETTINGS)
+def test_bad_settings_are_refused_before_work_starts(case, made, monkeypatch):
+    parameters, message = BAD_SETTINGS[case]
+    monkeypatch.setattr("anchorview.estimators.dalmc.fit_scalings", None)
+    with pytest.raises(ValueError, match=message):
+        DALMC(**{"n_clusters": 4} | parameters).fit(made[0])
+
+
+def test_sizes_past_the_rank_are_refused(made):
+    rng = np.random.default_rng(0)
+    low_rank = rng.standard_normal((400, 3)) @ rng.standard_normal((3, 10))
+    with pytest.raises(ValueError, match="n_components=4 for view 1 is larger than its rank 3"):
+        DALMC(4, n_components=[5, 4]).fit([made[0]["view_0"], low_rank])
+    with pytest.raises(ValueError, match=r"n_anchors=30 .* add up to 12"):
+        DALMC(4, n_anchors=30, n_components=[8, 4]).fit([made[0]["view_0"], made[0]["view_1"]])
+
+
+def test_constant_views_are_refused(made):
+    views = dict(made[0], flat=np.full((400, 3), 7.0))
+    with pytest.raises(ValueError, match=r"view 3 \('flat'\) is constant"):
+        DALMC(4).fit(views)
+
+
+def test_memory_is_stated_before_it_runs_out(made, monkeypatch):
+    class Nothing:
+        available = 1000
+
+    monkeypatch.setattr("anchorview._utils.memory.psutil.virtual_memory", Nothing)
+    with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
+        DALMC(4).fit(made[0])
+
+
+def test_no_square_matrix_over_samples():
+    import tracemalloc
+
+    views, _ = make_multiview(20_000, n_clusters=3, n_features=(5, 6), random_state=0)
+    tracemalloc.start()
+    DALMC(3, n_init=1, random_state=0).fit(views)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6  # n x n would be 3.2 GB
+
+
+def test_the_cost_model_follows_the_shape():
+    rng = np.random.default_rng(0)
+
+    def route(*shapes):
+        views = [rng.standard_normal(shape) for shape in shapes]
+        return DALMC(2, n_init=1, random_state=0).fit(views).plan_.route
+
+    assert route((2000, 20), (2000, 30)) == "compressed"
+    assert route((40, 900), (40, 700)) == "left"
+    wide = sparse.random_array((800, 4000), density=0.002, rng=rng, format="csr")
+    model = DALMC(2, n_init=1, random_state=0).fit([wide, rng.standard_normal((800, 30))])
+    assert model.plan_.route in ("left", "direct")

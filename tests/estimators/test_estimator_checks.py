@@ -1,0 +1,94 @@
+"""scikit-learn's own checks, on one view and on the columns halved into two views."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview.estimators.methods import METHODS, method_class
+
+ONE_CLUSTER = "the check sets n_clusters=1, which is not a clustering; covered below with 2"
+EXPECTED_FAILURES = {
+    "check_dont_overwrite_parameters": ONE_CLUSTER,
+    "check_methods_subset_invariance": ONE_CLUSTER,
+    "check_fit2d_1sample": ONE_CLUSTER,
+    "check_fit2d_1feature": ONE_CLUSTER,
+    "check_fit2d_predict1d": ONE_CLUSTER,
+}
+
+
+class InTwoViews(DALMC):
+    """DALMC on a 2-D array whose columns are halved into two views."""
+
+    def _validate(self, X, **options):
+        data = super()._validate(X, **options)
+        (whole,) = data.views
+        half = whole.shape[1] // 2
+        return MultiViewData([whole[:, :half], whole[:, half:]]) if half > 1 else data
+
+
+CLASSES = [method_class(name) for name in METHODS]
+PREDICTING = [DALMC, AutoDALMC]
+
+
+def quick(cls):
+    """Estimator for the checks, which fit many times; AutoDALMC with one setting of a family."""
+    return cls(n_clusters=3, **({"max_candidates": 4} if cls is AutoDALMC else {}))
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    # The compared methods have a contract of their own for several views.
+    [*map(quick, CLASSES), InTwoViews(n_clusters=3)],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_fit_sets_no_public_attribute_without_underscore(cls):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = cls(2)
+    before = dict(vars(model))
+    model.fit(X)
+    added = set(vars(model)) - set(before)
+    assert all(name.startswith("_") or name.endswith("_") for name in added)
+    assert {name: vars(model)[name] for name in before} == before
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_one_sample_one_feature_and_flat_input(cls):
+    with pytest.raises(ValueError, match="n_samples=1 "):
+        cls(2).fit(np.ones((1, 10)))
+    one_feature = np.repeat([0.0, 5.0], 10)[:, None] + np.linspace(0, 1, 20)[:, None]
+    assert len(set(cls(2, random_state=0).fit(one_feature).labels_)) == 2
+    with pytest.raises(ValueError, match="Reshape your data"):
+        cls(2).fit(np.zeros(3))
+
+
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_predicting_one_by_one_gives_the_same(cls):
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    model = cls(2, random_state=0).fit(X)
+    one_by_one = np.concatenate([model.predict(row[None]) for row in X])
+    np.testing.assert_array_equal(one_by_one, model.labels_)
+    rows = np.vstack([model.transform(row[None]) for row in X])
+    np.testing.assert_allclose(rows, model.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_predicting_flat_input(cls):
+    model = cls(2).fit(np.random.default_rng(0).standard_normal((20, 3)))
+    with pytest.raises(ValueError, match="Reshape your data"):
+        model.predict(np.zeros(3))
+
+
+@pytest.mark.parametrize("cls", PREDICTING)
+def test_feature_names_of_one_frame_are_checked(cls):
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
+    model = cls(2, random_state=0).fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c"]])

@@ -1,0 +1,16 @@
+"""Made data that several test modules share."""
+
+from anchorview import MultiViewData, make_multiview
+
+
+def clustered_views(n=150, k=3, widths=(12, 9, 7), *, separation=4.0, seed=0, **options):
+    """Views (a dict) with known clusters, and their classes."""
+    return make_multiview(
+        n, n_clusters=k, n_features=widths, separation=separation, random_state=seed, **options
+    )
+
+
+def clustered_data(*args, **options):
+    """The same as a container."""
+    views, y = clustered_views(*args, **options)
+    return MultiViewData(views), y

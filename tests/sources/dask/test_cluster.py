@@ -1,0 +1,206 @@
+"""Fits on real worker processes, which may die."""
+
+import os
+import pickle
+import signal
+from logging import CRITICAL
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.progress import listen_to_progress
+from anchorview.core.scale import SCALINGS
+from anchorview.datasets.formats.npy import open_npy
+from anchorview.distributed import DaskViews, dask_views
+from anchorview.sources.dask import execution
+from helpers.dask_problems import K, deadly, distance, generated, make_views, stored, with_missing
+
+# One cluster for all: in one process of pytest.
+pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
+
+N, CHUNK = 3000, 400
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # Workers that are killed fill the log, as they should.
+    with (
+        LocalCluster(n_workers=2, silence_logs=CRITICAL, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client(cluster):
+    """Client of two workers, those that an earlier test killed included."""
+    cluster.wait_for_workers(2, timeout=30)
+    return cluster
+
+
+def fit(X, **options):
+    return DALMC(K, random_state=0, **options).fit(X)
+
+
+def assert_same(model, reference, tolerance):
+    assert isinstance(model.labels_, da.Array) and isinstance(model.embedding_, da.Array)
+    assert model.labels_.dtype == np.int32
+    assert model.embedding_.dtype == reference.embedding_.dtype
+    assert distance(model.embedding_.compute(), reference.embedding_) <= tolerance
+    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) >= 0.999
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-6), (np.float32, 1e-3)])
+def test_memory_disk_and_workers_agree(client, tmp_path, dtype, tolerance, missing):
+    views = make_views(N, dtype)
+    views = with_missing(views, CHUNK) if missing else views
+    reference = fit(views)
+    maps = stored(tmp_path, views)
+    on_disk = fit(maps)
+    assert distance(on_disk.embedding_, reference.embedding_) <= tolerance
+    assert adjusted_rand_score(on_disk.labels_, reference.labels_) >= 0.999
+    model = fit(dask_views(maps, CHUNK))
+    assert_same(model, reference, tolerance)
+    np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=tolerance)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_every_scaling_agrees(client, tmp_path, scaling):
+    views = with_missing(make_views(700), 200)
+    reference = fit(views, scaling=scaling)
+    maps = stored(tmp_path, views)
+    assert_same(fit(dask_views(maps, 200), scaling=scaling), reference, 1e-6)
+
+
+@pytest.mark.parametrize("assignment", ["kmeans", "cluster_qr"])
+def test_many_samples_agree(client, tmp_path, assignment):
+    """So many that the embedding stays on the workers, and Lloyd steps go there."""
+    views = make_views(41_000)
+    reference = fit(views, assignment=assignment)
+    maps = stored(tmp_path, views)
+    model = fit(dask_views(maps, 5000), assignment=assignment)
+    assert_same(model, reference, 1e-6)
+    in_memory = model.predict(views)
+    assert (in_memory == model.labels_.compute()).all()
+
+
+def test_nothing_of_the_samples_size_comes_to_the_client(client, monkeypatch):
+    sizes = []
+    compute = dask.compute
+
+    def recorded(*args, **options):
+        results = compute(*args, **options)
+        sizes.append(len(pickle.dumps(results)))
+        return results
+
+    monkeypatch.setattr(execution.dask, "compute", recorded)
+    model = fit(generated(300_000, 30_000))
+    assert len(sizes) > 4
+    assert max(sizes) < model.embedding_.nbytes / 5
+    # All but the sample that K-means starts from is as small as the views are wide.
+    assert sorted(sizes)[-2] < 100_000
+
+
+def test_raw_data_stay_where_they_are_read(client, tmp_path):
+    views = dask_views(stored(tmp_path, make_views(40_000)), 2000)
+    raw = sum(view.nbytes for view in views.values())
+    before = sum(client.run(_received).values())
+    DaskViews(views).reduce(_size, _sum, "counting")
+    assert sum(client.run(_received).values()) - before < raw / 50
+
+
+def _received(dask_worker):
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def _size(part):
+    return len(part)
+
+
+def _sum(a, b):
+    return a + b
+
+
+@pytest.mark.parametrize(("n", "read"), [(N, 2), (41_000, 3)])
+def test_worker_that_dies_reading(client, tmp_path, n, read):
+    """The second read of a block is for the Gram matrix, the third for the embedding."""
+    chunk = n // 8 + 1
+    maps = stored(tmp_path, make_views(n))
+    undisturbed = fit(dask_views(maps, chunk))
+    views = dask_views(maps, chunk)
+    views["b"] = deadly(maps["b"], chunk, 5, read, tmp_path)
+    model = fit(views)
+    assert (tmp_path / "killed").exists()
+    assert (tmp_path / f"block-5-read-{read + 1}").exists()
+    assert (model.labels_.compute() == undisturbed.labels_.compute()).all()
+
+
+def test_worker_that_dies_assigning(client, tmp_path):
+    """What it kept of the embedding is made again."""
+    views = dask_views(stored(tmp_path, make_views(41_000)), 5000)
+    undisturbed = fit(views).labels_.compute()
+    killed = []
+
+    def kill(stage, done, total):
+        if (stage, done) == ("assigning", 1) and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    with listen_to_progress(kill):
+        labels = fit(views).labels_.compute()
+    assert killed
+    assert (labels == undisturbed).all()
+
+
+def test_persisted_views(client):
+    lazy = generated(N, CHUNK)
+    reference = fit({name: view.compute() for name, view in lazy.items()})
+    views = {name: view.persist() for name, view in lazy.items()}
+    model = fit(views)
+    assert_same(model, reference, 1e-6)
+    labels = model.predict(views)
+    # The result holds what it needs of them.
+    del views
+    assert (labels.compute() == model.labels_.compute()).all()
+
+
+def test_errors_are_those_of_memory(client, tmp_path):
+    views = make_views(N)
+    views["b"][1234, 3] = np.nan
+    maps = stored(tmp_path, views)
+    with pytest.raises(ValueError, match=r"view 1 \('b'\) contains NaN at row 1234, column 3"):
+        fit(dask_views(maps, CHUNK))
+    model = fit(dask_views(stored(tmp_path / "good", make_views(N)), CHUNK))
+    with pytest.raises(ValueError, match="contains NaN at row 1234"):
+        model.predict(dask_views(maps, CHUNK)).compute()
+
+
+def test_file_that_is_cut_off(client, tmp_path):
+    maps = stored(tmp_path, make_views(N))
+    views = dask_views({name: open_npy(tmp_path / f"{name}.npy") for name in maps}, CHUNK)
+    os.truncate(tmp_path / "b.npy", (tmp_path / "b.npy").stat().st_size // 2)
+    with pytest.raises(DataFileError, match=r"b\.npy: rows \d+ to \d+ cannot be read"):
+        fit(views)
+
+
+def test_failure_of_the_embedding_is_raised_by_fit(client, tmp_path):
+    maps = stored(tmp_path, make_views(N))
+    views = dask_views(maps, CHUNK)
+
+    def damage(stage, done, total):
+        if stage == "embedding":
+            (tmp_path / "c.npy").unlink(missing_ok=True)
+
+    with (
+        listen_to_progress(damage),
+        pytest.raises(DataFileError, match=r"c\.npy.*no such file any more"),
+    ):
+        fit(views)

@@ -1,0 +1,515 @@
+"""Views in Dask by the schedulers of one machine: what is taken, how it is cut, what it gives."""
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask._task_spec import DataNode
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, AutoDALMC
+from anchorview._utils.errors import DataFileError, MissingPackageError
+from anchorview._utils.progress import listen_to_progress
+from anchorview.datasets import ViewFile
+from anchorview.datasets.formats.npy import open_npy
+from anchorview.distributed import DaskViews, dask_views
+from anchorview.sources.dask.chunks import part_bounds
+from anchorview.sources.disk_source import StreamedViews
+from helpers.dask_problems import K, distance, in_dask, make_views, stored, with_missing
+
+N, CHUNK = 1500, 400
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(small_parts):
+    pass
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_views(N)
+
+
+@pytest.fixture(scope="module")
+def reference(views):
+    return fit(views)
+
+
+def fit(X, **options):
+    return DALMC(K, random_state=0, **options).fit(X)
+
+
+def assert_same(model, reference):
+    assert isinstance(model.labels_, da.Array) and isinstance(model.embedding_, da.Array)
+    assert distance(model.embedding_.compute(), reference.embedding_) <= 1e-6
+    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) >= 0.999
+
+
+def frames(views, labels=None):
+    return {name: pd.DataFrame(view, index=labels) for name, view in views.items()}
+
+
+# Schedulers and chunks
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Without a pool given, each computation would start processes of its own."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes", "synchronous"])
+def test_schedulers_agree(views, reference, scheduler, request):
+    pool = request.getfixturevalue("processes") if scheduler == "processes" else None
+    with dask.config.set(scheduler=scheduler, pool=pool):
+        model = fit(in_dask(views, CHUNK))
+        assert_same(model, reference)
+        broken = {name: view.copy() for name, view in views.items()}
+        broken["a"][1234, 2] = np.nan
+        with pytest.raises(ValueError) as raised:
+            model.predict(in_dask(broken, CHUNK)).compute()
+    assert type(raised.value) is ValueError
+    assert str(raised.value).startswith("view 0 ('a') contains NaN at row 1234, column 2: Input")
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_unaligned_chunks(views, missing):
+    views = with_missing(views, CHUNK) if missing else views
+    chunks = {"a": (350, 5), "b": ((700, 0, 100, 700), 7), "c": (1500, 2)}
+    X = {name: da.from_array(view, chunks=chunks[name]) for name, view in views.items()}
+    assert DaskViews(X).bounds == [0, 350, 700, 1050, 1400, 1500]
+    assert_same(fit(X), fit(views))
+
+
+def test_each_part_is_one_task(views, tmp_path):
+    source = DaskViews(dask_views(stored(tmp_path, views), CHUNK))
+    graph = source.mapped(len, None, np.int32, "counting", None).dask
+    assert len(graph) == 4 + 1  # the function itself
+    # So it is with views made of the same blocks, and with blocks that are not from one layer.
+    whole = dask_views(stored(tmp_path, views), CHUNK)["a"]
+    blocks = [dask.delayed(np.ones)((300, 3)) for _ in range(5)]
+    delayed = da.concatenate([da.from_delayed(block, (300, 3), float) for block in blocks])
+    for X in (
+        [whole[:, :4], whole[:, 4:] - 1, whole.sum(axis=1, keepdims=True)],
+        [delayed, da.ones((1500, 4), chunks=(300, 2))],
+        [delayed, da.ones((1500, 4), chunks=(150, 4)).rechunk((300, 4))],
+        {name: dd.from_pandas(frame, npartitions=3) for name, frame in frames(views).items()},
+    ):
+        source = DaskViews(X)
+        assert not source._parts.kept
+        graph = source.mapped(len, None, np.int32, "counting", None).dask
+        assert len(graph) == len(source.bounds) - 1 + 1
+        assert len(graph) > 3
+
+
+def test_pieces_of_a_chunk_are_cut_where_it_is():
+    a, b = da.ones((600, 9), chunks=(200, 9)), da.ones((600, 3), chunks=(300, 3))
+    kept = DaskViews([a, b])._parts.kept
+    # Two chunks of b; of each 200 rows for one part, and 100 for the part in the middle.
+    assert len(kept) == 2 + 4
+
+
+def test_small_chunks_are_put_together(monkeypatch):
+    assert part_bounds([10] * 10, 8, 240) == [0, 30, 60, 90, 100]
+    assert part_bounds([100, 100], 8, 240) == [0, 100, 200]
+    assert part_bounds([0, 5, 0], 8, 240) == [0, 5]
+    monkeypatch.undo()
+    X = {"a": da.ones((1000, 4), chunks=(10, 4)), "b": da.zeros((1000, 4), chunks=(30, 4))}
+    assert DaskViews(X).bounds == [0, 1000]
+
+
+def test_unknown_chunks_are_computed(views, reference):
+    X = in_dask(views, CHUNK)
+    X["b"] = X["b"][da.ones(N, chunks=CHUNK) > 0]
+    assert np.isnan(X["b"].shape[0])
+    assert_same(fit(X), reference)
+    assert np.isnan(X["b"].shape[0])
+
+
+def test_sparse_blocks():
+    rng = np.random.default_rng(0)
+    views = make_views(N)
+    views["b"][rng.random(views["b"].shape) < 0.7] = 0
+    X = in_dask(views, CHUNK)
+    X["b"] = X["b"].map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+    X["a"] = X["a"].rechunk((300, -1))
+    assert_same(fit(X, scaling="unit"), fit(views, scaling="unit"))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.float16, np.int64, np.longdouble, object])
+def test_number_types(dtype):
+    views = {
+        name: np.abs(20 * v).astype(np.uint8).astype(dtype) for name, v in make_views(N).items()
+    }
+    model = fit(in_dask(views, CHUNK))
+    single = np.dtype(dtype).name in ("int16", "uint8", "float16")
+    assert model.embedding_.dtype == (np.float32 if single else np.float64)
+    reference = fit({name: view.astype(np.float64) for name, view in views.items()})
+    assert distance(model.embedding_.compute(), reference.embedding_) < 1e-3
+
+
+def test_embedding_too_large_to_keep_is_made_again(reference, views, monkeypatch):
+    monkeypatch.setattr("anchorview.sources.dask.dask_rows.SHARE_OF_BUDGET", 0)
+    model = fit(in_dask(views, CHUNK))
+    assert sum(map(_is_a_call, dict(model.embedding_.dask).values())) == 4
+    assert_same(model, reference)
+
+
+def _is_a_call(node):
+    return not isinstance(node, DataNode)
+
+
+def test_progress(views):
+    seen = []
+    with listen_to_progress(lambda *report: seen.append(report)):
+        fit(in_dask(views, CHUNK))
+    for stage in ("scaling", "compressing", "embedding", "labeling"):
+        assert [done for name, done, _ in seen if name == stage] == [0, 1, 2, 3, 4, 4]
+
+
+# Results
+
+
+def test_new_samples(views, reference):
+    model = fit(in_dask(views, CHUNK))
+    new = with_missing(make_views(N, seed=1), CHUNK)
+    labels, embedding = model.predict(in_dask(new, 333)), model.transform(in_dask(new, 333))
+    assert labels.dtype == np.int32 and labels.shape == (N,)
+    assert embedding.shape == (N, K) and embedding.dtype == np.float64
+    assert (labels.compute() == model.predict(new)).all()
+    np.testing.assert_allclose(embedding.compute(), model.transform(new), atol=1e-12)
+    assert (model.labels_.compute() == model.predict(views)).all()
+
+
+def test_view_left_out(views, reference):
+    X = in_dask(views, CHUNK)
+    expected = reference.predict({"a": views["a"], "c": views["c"]})
+    assert (reference.predict({"c": X["c"], "a": X["a"]}).compute() == expected).all()
+    by_position = fit(list(views.values()))
+    labels = by_position.predict([X["a"], None, X["c"]]).compute()
+    assert (labels == by_position.predict([views["a"], None, views["c"]])).all()
+    with pytest.raises(ValueError, match="'b'\\) is missing for all samples"):
+        fit({**X, "b": None})
+
+
+def test_single_view(views):
+    model = fit(da.from_array(views["a"], chunks=CHUNK))
+    assert_same(model, fit(views["a"]))
+
+
+def test_few_samples_are_taken_into_memory():
+    views = {name: view[:20] for name, view in make_views(N).items()}
+    views["b"][3] = np.nan
+    X = in_dask(views, 7)
+    assert (fit(X).labels_ == fit(views).labels_).all()
+    tables = {
+        name: dd.from_pandas(frame, npartitions=3)
+        for name, frame in frames(views, [f"s{i:02}" for i in range(20)]).items()
+    }
+    model = fit(tables)
+    assert list(model.labels_series.index) == [f"s{i:02}" for i in range(20)]
+    assert (model.labels_ == fit(views).labels_).all()
+
+
+def test_out_is_refused(views, reference, tmp_path):
+    X = in_dask(views, CHUNK)
+    for work in (reference.predict, reference.transform):
+        with pytest.raises(ValueError, match="results of views in Dask are dask arrays"):
+            work(X, out=tmp_path / "x.npy")
+    with pytest.raises(ValueError, match="results of views in Dask are dask arrays"):
+        DALMC(K).fit(X, out=tmp_path)
+
+
+# Dataframes
+
+
+def test_frames_are_aligned_by_index():
+    rng = np.random.default_rng(0)
+    labels = np.array([f"s{i:04}" for i in range(N)])
+    own = {name: np.sort(rng.choice(N, int(0.8 * N), replace=False)) for name in "abc"}
+    # A range of labels that one frame has nothing of.
+    own["c"] = own["c"][own["c"] < 1000]
+    views = make_views(N)
+    tables = {
+        name: pd.DataFrame(views[name][rows], index=labels[rows]) for name, rows in own.items()
+    }
+    X = {
+        name: dd.from_pandas(table, npartitions=parts)
+        for (name, table), parts in zip(tables.items(), (3, 5, 2), strict=True)
+    }
+    in_pandas, model = fit(tables), fit(X)
+    ids = pd.Index(model.sample_ids_.compute())
+    assert len(ids) == len(in_pandas.sample_ids_) and set(ids) == set(in_pandas.sample_ids_)
+    order = ids.get_indexer(in_pandas.sample_ids_)
+    assert distance(model.embedding_.compute()[order], in_pandas.embedding_) <= 1e-6
+    assert adjusted_rand_score(model.labels_.compute()[order], in_pandas.labels_) >= 0.999
+    assert (model.predict(X).compute() == model.labels_.compute()).all()
+
+
+def test_small_integers_of_frames_stay_in_single_precision():
+    views = {name: (9 * view).astype(np.int16) for name, view in make_views(N).items()}
+    tables = frames(views)
+    tables["b"] = tables["b"].drop(index=range(100, 300))
+    model = fit({name: dd.from_pandas(table, npartitions=4) for name, table in tables.items()})
+    assert model.embedding_.dtype == np.float32
+    assert model.embedding_.compute().dtype == np.float32
+
+
+def test_frames_with_unknown_divisions_go_by_position(views, reference):
+    tables = frames(views)
+    # Each partition counts from 0, as those of many files do.
+    X = {
+        name: dd.from_delayed(
+            [dask.delayed(table[i : i + step].reset_index(drop=True)) for i in range(0, N, step)]
+        )
+        for (name, table), step in zip(tables.items(), (500, 500, 500), strict=True)
+    }
+    assert not X["a"].known_divisions
+    assert_same(fit(X), reference)
+    X["a"] = da.from_array(views["a"], chunks=CHUNK)
+    assert_same(fit(X), reference)
+
+
+# It is dask that writes tables in this way.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+@pytest.mark.parametrize("columns", [None, 2, 1])
+@pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
+@pytest.mark.parametrize("known", [False, True])
+def test_partitions_that_dask_puts_together(views, tmp_path, known, filesystem, columns):
+    X, tables = {}, {}
+    for name, frame in frames(views).items():
+        frame.columns = [f"c{j}" for j in range(frame.shape[1])]
+        dd.from_pandas(frame, npartitions=3).to_parquet(tmp_path / name)
+        read = dd.read_parquet(tmp_path / name, calculate_divisions=known, filesystem=filesystem)
+        assert (read.known_divisions, read.npartitions) == (known, 3)
+        # The fewer columns are read, the more partitions become one.
+        X[name], tables[name] = read[list(read.columns[:columns])], frame.iloc[:, :columns]
+    # Arrow lists files in any order, so frames without divisions need not go together.
+    several = [["a", "b"], ["c", "b", "a"]] if known or filesystem == "fsspec" else []
+    for chosen in (["a"], *several):
+        data = DaskViews({name: X[name] for name in chosen}).in_memory()
+        assert sorted(data.sample_ids) == list(range(N))
+        for name, view in zip(data.names, data.views, strict=True):
+            np.testing.assert_array_equal(view, tables[name].loc[data.sample_ids])
+    if columns is None:
+        model, reference = fit(X["a"]), fit(tables["a"])
+        ids = model.sample_ids_.compute()
+        labels = pd.Series(reference.labels_, index=reference.sample_ids_)
+        assert adjusted_rand_score(model.labels_.compute(), labels.loc[ids]) >= 0.999
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (("int64", "int64"), "int64"),
+        (("int32", "int64"), "int64"),
+        (("uint64", "int64"), "object"),
+        (("float64", "int64"), "object"),
+        (("str", "str"), "object"),
+    ],
+)
+def test_type_of_labels(views, kinds, expected):
+    tables = [
+        pd.DataFrame(view[:20]).set_axis(pd.Index(range(20)).astype(kind)).sort_index()
+        for view, kind in zip(views.values(), kinds, strict=False)
+    ]
+    X = [dd.from_pandas(table, npartitions=2) for table in tables]
+    source = DaskViews(X)
+    assert source.sample_ids.dtype == expected
+    assert source.sample_ids.compute().dtype == expected
+    labels = fit(X).labels_series
+    assert (labels.index.dtype.kind == "i") == (expected == "int64")
+    assert labels.index.tolist() == tables[0].index.tolist()
+
+
+def test_labels_at_the_same_position_must_be_equal(views):
+    tables = frames(views)
+    tables["b"] = tables["b"].rename(index={777: 9999})
+    X = {
+        name: dd.from_pandas(table, npartitions=3, sort=False).clear_divisions()
+        for name, table in tables.items()
+    }
+    with pytest.raises(
+        ValueError, match=r"'b'\) has the label 9999 at row 777, but .* has 777\..*set"
+    ):
+        fit(X)
+
+
+def test_frames_that_cannot_be_aligned(views):
+    tables = frames(views)
+
+    def parted(**changed):
+        both = {"a": tables["a"], "b": tables["b"], **changed}
+        return {name: dd.from_pandas(table, npartitions=2) for name, table in both.items()}
+
+    far = tables["b"].set_axis(np.arange(N) + 5000)
+    with pytest.raises(ValueError, match=r"'a'\) shares no sample.* like 0, .*'b'\) like 5000"):
+        DaskViews(parted(b=far))
+    words = tables["b"].set_axis([f"s{i:04}" for i in range(N)])
+    with pytest.raises(ValueError, match=r"labels cannot be compared.* like 0, .*bring the labels"):
+        DaskViews(parted(b=words))
+    twice = tables["b"].set_axis([5, *range(1, N)]).sort_index()
+    with pytest.raises(ValueError, match=r"'b'\) has the index label 5 more than once"):
+        DaskViews(parted(b=twice))
+    with pytest.raises(ValueError, match="column 'x' is not numeric"):
+        DaskViews(parted(b=tables["b"].assign(x="red")))
+
+
+# What is refused
+
+
+def test_mixture_with_memory(views, tmp_path):
+    X = in_dask(views, CHUNK)
+    with pytest.raises(TypeError, match=r"view 1 \('b'\) is in memory.*dask\.array\.from_array"):
+        fit({**X, "b": views["b"]})
+    with pytest.raises(TypeError, match=r"view 1 is on disk.*dask_views"):
+        fit([X["a"], stored(tmp_path, views)["b"]])
+    with pytest.raises(TypeError, match="view 1 is a Delayed"):
+        DaskViews([X["a"], dask.delayed(1)])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (da.ones((N + 1, 3), chunks=100), r"'a'\) has 1500 samples, but view 1 \('b'\) has 1501"),
+        (da.ones(N, chunks=100), r"'b'\) has 1 dimension\(s\)"),
+        (da.ones((N, 0), chunks=100), r"'b'\) is empty: 0 feature"),
+        (da.ones((0, 4)), r"'b'\) is empty: Found array with 0 sample"),
+        (da.ones((N, 3), chunks=100, dtype=complex), r"'b'\) is complex"),
+        (da.full((N, 3), "x", chunks=100), r"'b'\) is not numeric"),
+    ],
+)
+def test_views_of_wrong_form(views, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        fit({**in_dask(views, CHUNK), "b": wrong})
+
+
+def test_blocks_of_another_kind(views):
+    X = in_dask(views, CHUNK)
+    X["b"] = X["b"].map_blocks(np.ma.masked_invalid, meta=np.ma.empty((0, 0)))
+    with pytest.raises(ValueError, match="masked array"):
+        fit(X)
+    # Blocks that are not what the array says.
+    X["b"] = da.map_blocks(lambda block: block[1:], X["a"], meta=np.empty((0, 0)))
+    with pytest.raises(
+        ValueError, match=r"'b'\): rows \d+ to \d+ came in blocks of shape \(\d+, 12\)"
+    ):
+        fit(X)
+
+
+def test_wrong_widths_at_predict(views, reference):
+    X = in_dask(views, CHUNK)
+    with pytest.raises(ValueError, match="has 11 features, but DALMC is expecting 12"):
+        reference.predict({**X, "a": X["a"][:, 1:]})
+    with pytest.raises(ValueError, match="View 'z' is unknown"):
+        reference.predict({"z": X["a"]})
+
+
+# Files
+
+
+def test_files_become_arrays(tmp_path):
+    views = make_views(N, np.float32)
+    maps = stored(tmp_path, views)
+    arrays = dask_views([open_npy(tmp_path / f"{name}.npy") for name in views], part_rows=640)
+    assert [array.chunks[0] for array in arrays] == [(640, 640, 220)] * 3
+    for array, view in zip(arrays, views.values(), strict=True):
+        assert array.dtype == np.float32
+        np.testing.assert_array_equal(array.compute(), view)
+    assert dask_views(maps)["a"].numblocks == (1, 1)
+
+
+def test_availability_of_files(tmp_path):
+    views = {name: (9 * view).astype(np.int16) for name, view in make_views(N).items()}
+    maps = stored(tmp_path, views)
+    opened = {name: open_npy(tmp_path / f"{name}.npy") for name in maps}
+    has = np.ones((N, 3), bool)
+    has[::3, 1] = has[1::5, 2] = False
+    file = ViewFile(opened, None, tmp_path, None, has)
+    arrays = dask_views(file, 400)
+    assert [array.dtype.name for array in arrays.values()] == ["int16", "float32", "float32"]
+    assert not DaskViews(arrays)._parts.kept
+    model, streamed = fit(arrays), fit(StreamedViews(opened, True, has, None, 1e9))
+    assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
+    assert (model.labels_.compute() == streamed.labels_).mean() > 0.999
+
+
+def test_tables_with_other_samples(tmp_path):
+    for name, first in (("a", 0), ("b", 1)):
+        frame = pd.DataFrame(make_views(50)["a"], index=[f"s{i + first}" for i in range(50)])
+        frame.columns = frame.columns.astype(str)
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    from anchorview.datasets.formats.parquet import parquet_view
+
+    arrays = dask_views([parquet_view(tmp_path / f"{name}.parquet") for name in "ab"])
+    with pytest.raises(DataFileError, match=r"row 0 is the sample 's1' in .*'s0' in"):
+        arrays[1].compute()
+
+
+def test_what_is_not_on_disk(views, tmp_path):
+    with pytest.raises(TypeError, match="view 0 is not on disk"):
+        dask_views([views["a"]])
+    with pytest.raises(TypeError, match="must be a ViewFile"):
+        dask_views(views["a"])
+    with pytest.raises(ValueError, match="part_rows=0"):
+        dask_views(stored(tmp_path, views), part_rows=0)
+    every_other = stored(tmp_path, views)["a"][::2]
+    with pytest.raises(ValueError, match="view 0 is a memory map whose rows do not follow"):
+        dask_views([every_other])
+
+
+def test_without_dask(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("anchorview.distributed")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    with pytest.raises(MissingPackageError, match=r'need dask: pip install "anchorview\[dask\]"'):
+        import anchorview.distributed  # noqa: F401
+
+
+# What the estimator does alike wherever the views are
+
+
+def test_a_place_for_results_is_refused_before_a_block_is_read(views, tmp_path):
+    def unreadable(block):
+        raise AssertionError("read")
+
+    X = [da.from_array(views["a"], chunks=(400, -1)).map_blocks(unreadable, dtype=np.float64)]
+    out = tmp_path / "results"
+    with pytest.raises(ValueError, match="results of views in Dask are dask arrays"):
+        DALMC(K).fit(X, out=out)
+    assert not out.exists()
+
+
+def test_limit_that_is_none_is_refused(views):
+    with pytest.raises(ValueError, match="memory_limit='much'"):
+        fit(in_dask(views, 400), memory_limit="much")
+
+
+def test_names_of_features_are_learned_and_checked(views):
+    frame = pd.DataFrame(views["a"]).add_prefix("f")
+    X = dd.from_pandas(frame, npartitions=3)
+    model = fit(X)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[X.columns[::-1]])
+
+
+def test_other_estimators_take_views_in_dask_into_memory(views, monkeypatch):
+    few = {name: view[:200] for name, view in views.items()}
+    settings = {"max_candidates": 2, "random_state": 0}
+    expected = AutoDALMC(K, **settings).fit(few).labels_
+    arrays = in_dask(few, 50)
+    tables = {name: dd.from_pandas(table, npartitions=2) for name, table in frames(few).items()}
+    for X in (arrays, tables):
+        assert (AutoDALMC(K, **settings).fit(X).labels_ == expected).all()
+    monkeypatch.setattr("anchorview._utils.memory.free_memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match="Use DALMC"):
+        AutoDALMC(K, **settings).fit(arrays)

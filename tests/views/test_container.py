@@ -1,0 +1,272 @@
+"""The door: every accepted form of input, and an error that names the place for every bad one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from anchorview import DALMC, MultiViewData
+
+
+def pair(n=6):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 3)), rng.standard_normal((n, 4))
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        list,
+        tuple,
+        lambda views: {"a": views[0], "b": views[1]},
+        lambda views: [views[0].tolist(), views[1].tolist()],
+        lambda views: [pd.DataFrame(v) for v in views],
+        lambda views: [sparse.csc_matrix(views[0]), sparse.dok_array(views[1])],
+        lambda views: MultiViewData(list(views)),
+        lambda views: [views[0].astype(object), np.asfortranarray(views[1])],
+    ],
+)
+def test_forms_of_several_views(wrap):
+    views = pair()
+    data = MultiViewData(wrap(views))
+    assert data.shape == (6, 7)
+    for original, kept in zip(views, data.views, strict=True):
+        kept = kept.toarray() if sparse.issparse(kept) else kept
+        np.testing.assert_array_equal(kept, original)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, np.ndarray.tolist, pd.DataFrame, sparse.dok_array, sparse.coo_matrix]
+)
+def test_forms_of_one_view(form):
+    assert MultiViewData(form(pair()[0])).n_features_per_view == (3,)
+
+
+def test_views_are_not_copied_or_converted(tmp_path):
+    stored = np.memmap(tmp_path / "x.bin", dtype=np.float16, mode="w+", shape=(5, 2))
+    stored[:] = np.arange(10).reshape(5, 2)
+    pixels = np.arange(15, dtype=np.uint8).reshape(5, 3)
+    data = MultiViewData([pixels, stored])
+    assert np.shares_memory(data.views[0], pixels)
+    assert np.shares_memory(data.views[1], stored)
+    assert data.dtype == np.float32
+    assert MultiViewData([pixels, pair(5)[0]]).dtype == np.float64
+
+
+def test_names():
+    a, b = pair()
+    assert MultiViewData([a, b]).names == ("view_0", "view_1")
+    assert MultiViewData({"text": a, 7: b}).names == ("text", "7")
+    with pytest.raises(ValueError, match="same name"):
+        MultiViewData({"7": a, 7: b})
+
+
+@given(st.permutations(range(6)))
+def test_frames_are_aligned_by_index(order):
+    a, b = pair()
+    index = list("abcdef")
+    first = pd.DataFrame(a, index=index)
+    second = pd.DataFrame(b, index=index).iloc[list(order)]
+    data = MultiViewData({"x": first, "y": second})
+    np.testing.assert_array_equal(data.views[1], b)
+    assert list(data.sample_ids) == index
+
+
+def test_nullable_and_boolean_columns_are_numbers():
+    frame = pd.DataFrame({"i": pd.array([1, 2, 3], dtype="Int64"), "b": [True, False, True]})
+    np.testing.assert_array_equal(MultiViewData(frame).views[0], [[1, 1], [2, 0], [3, 1]])
+
+
+def test_rows_can_be_taken_as_scikit_learn_does():
+    a, b = pair(20)
+    ids = [f"s{i}" for i in range(20)]
+    data = MultiViewData({"a": pd.DataFrame(a, index=ids), "b": sparse.csr_array(b)})
+    np.testing.assert_array_equal(data[3:5].views[0], a[3:5])
+    np.testing.assert_array_equal(data[[4, 1], ...].views[0], a[[4, 1]])
+    np.testing.assert_array_equal(data[np.arange(20) > 17, :].views[1].toarray(), b[18:])
+    assert list(data[[2, 0]].sample_ids) == ["s2", "s0"]
+    assert len(data[5]) == 1
+    train, test = train_test_split(data, random_state=0)
+    assert (len(train), len(test)) == (15, 5)
+    with pytest.raises(IndexError, match="by samples only"):
+        data[0, 1]
+
+
+def spoiled(value, row, column):
+    view = pair()[1].copy()
+    view[row, column] = value
+    return view
+
+
+a, b = pair()
+BAD = {
+    "no views": ([], "no views"),
+    "no views in a dict": ({}, "no views"),
+    "not views": (42, "list, tuple or dict of 2-D arrays.* got int"),
+    "one-dimensional": ([a, b[:, 0]], r"view 1 has 1 dimension"),
+    "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has 3 dimension"),
+    "different lengths": ({"x": a, "y": b[:4]}, r"view 0 \('x'\) has 6 .* view 1 \('y'\) has 4"),
+    "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
+    "no features": ([a, b[:, :0]], r"view 1 is empty.* 0 feature"),
+    "NaN": ({"x": a, "y": spoiled(np.nan, 2, 3)}, r"view 1 \('y'\) .*NaN at row 2, column 3"),
+    "infinity": ([a, spoiled(-np.inf, 5, 0)], r"view 1 .*infinity at row 5, column 0"),
+    "NaN in sparse": (
+        [a, sparse.csr_array(spoiled(np.nan, 4, 1))],
+        r"view 1 .*NaN at row 4, column 1",
+    ),
+    "NaN in a frame": (
+        [pd.DataFrame(spoiled(np.nan, 1, 1), index=list("abcdef"))],
+        r"NaN at row 1 \(sample 'b'\), column 1",
+    ),
+    "NaN in part of a row": (
+        [a, np.vstack([b[:5], [[np.nan, 1, np.nan, 1]]])],
+        r"view 1 .*NaN at row 5, column 0.* NaN in the whole row",
+    ),
+    "a sample without any view": (
+        {
+            "x": pd.DataFrame(a, list("abcdef")).drop("c").reindex(list("abcdef")),
+            "y": pd.DataFrame(b, list("abcdef")).drop("c"),
+        },
+        r"Sample 2 \('c'\) has no view",
+    ),
+    "no shared sample": (
+        {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=[str(i) for i in range(6)])},
+        r"view 0 \('x'\) shares no sample .* like 0, .* like '0'",
+    ),
+    "masked array": ([a, np.ma.masked_less(b, 0)], "view 1 is a masked array"),
+    "only absent views": ([None, None], "all are None"),
+    "text column": (
+        [pd.DataFrame({"u": range(6), "name": list("abcdef")})],
+        r"view 0(: column 'name' is not numeric|: row 0, column 1 is 'a')",
+    ),
+    "category column": (
+        [pd.DataFrame({"u": pd.Categorical(list("abcabc"))})],
+        "column 'u' is not numeric",
+    ),
+    "date column": (
+        [pd.DataFrame({"d": pd.date_range("2020-01-01", periods=6)})],
+        "column 'd' is not numeric",
+    ),
+    "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
+    "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: row 0, column 1 is 'x'"),
+    "complex": ([a, b + 1j], "view 1 is complex"),
+    "duplicate labels": (
+        {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
+        r"view 1 \('y'\) has the index label 'b' more than once",
+    ),
+    "frames out of order beside arrays": (
+        [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],
+        "view 2 and view 1 have different index labels or another order",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_views_are_refused_at_the_door(case, monkeypatch):
+    views, message = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        MultiViewData(views)
+    # fit raises the same before any pass over the data starts.
+    monkeypatch.setattr("anchorview.estimators.dalmc.fit_scalings", None)
+    with pytest.raises((ValueError, TypeError), match=message):
+        DALMC(2).fit(views)
+
+
+def test_large_finite_values_whose_sum_overflows_are_accepted():
+    view = np.full((4, 3), 1e308)
+    assert MultiViewData(view).shape == (4, 3)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("last", [0.5, 2.0])
+def test_constant_views(make, last):
+    view = np.full((1000, 2), 0.5)
+    view[-1, 1] = last
+    data = MultiViewData({"x": np.eye(1000, 3), "y": make(view)})
+    if last == 0.5:
+        with pytest.raises(ValueError, match=r"view 1 \('y'\) is constant"):
+            data.require_fittable()
+    else:
+        data.require_fittable()
+
+
+@given(n=st.integers(1, 300), block_rows=st.one_of(st.none(), st.integers(1, 400)))
+def test_blocks_cover_all_rows_once(n, block_rows):
+    rows = [range(n)[block.rows] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
+    assert [i for block in rows for i in block] == list(range(n))
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 60), block_rows=st.integers(1, 20))
+def test_blocks_of_incomplete_data_have_the_same_views_available(seed, n, block_rows):
+    rng = np.random.default_rng(seed)
+    available = rng.random((n, 3)) < 0.6
+    available[:, 1] |= ~available.any(axis=1)
+    data = MultiViewData([np.ones((n, 2))] * 3, available=available)
+    seen = []
+    for block in data.blocks(block_rows):
+        rows = np.arange(n)[block.rows]
+        assert len(rows) == block.size <= block_rows
+        assert (np.flatnonzero(available[rows[0]]) == block.views).all()
+        assert (available[rows] == available[rows[0]]).all()
+        seen.extend(rows)
+    assert sorted(seen) == list(range(n))
+
+
+def test_frames_with_different_samples_are_brought_to_the_union():
+    a, b = pair()
+    x = pd.DataFrame(a[:4], index=list("abcd"))
+    y = pd.DataFrame(b[:4], index=list("dcef"))
+    data = MultiViewData({"x": x, "y": y})
+    assert list(data.sample_ids) == list("abcdef")
+    expected = [[1, 0], [1, 0], [1, 1], [1, 1], [0, 1], [0, 1]]
+    np.testing.assert_array_equal(data.available, np.array(expected, bool))
+    np.testing.assert_array_equal(data.views[1][3], b[0])
+    integers = MultiViewData([x, pd.DataFrame({"u": [1, 2]}, index=list("ae"))])
+    assert integers.available.sum() == 6
+
+
+def test_rows_of_nan_and_masks_say_what_is_missing():
+    a, b = (view.copy() for view in pair())
+    b[[1, 4]] = np.nan
+    data = MultiViewData([a, b])
+    assert list(np.flatnonzero(~data.available[:, 1])) == [1, 4]
+    assert data.available[:, 0].all()
+    assert MultiViewData([a, a]).available is None
+    assert data[[0, 2, 3]].available is None
+    assert len(data[[0, 1]].groups) == 2
+    mask = np.ones((6, 2), bool)
+    mask[0, 0] = False
+    a[0, 1] = np.inf  # not looked at, since the mask says that it is not there
+    data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
+    assert [group.views for group in data.groups] == [(0, 1), (1,)]
+    assert "view_0: 3 features of 5 samples" in repr(data)
+
+
+def test_what_a_sparse_row_holds_that_is_not_there_does_not_matter():
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((60, 5))
+    holds_nan = rng.standard_normal((60, 6))
+    holds_nan[:20, 1] = np.nan
+    available = np.ones((60, 2), bool)
+    available[:20, 1] = False
+    data = MultiViewData([dense, sparse.csr_array(holds_nan)], available=available)
+    models = [DALMC(2, solver=s, random_state=0).fit(data) for s in ("compressed", "direct")]
+    np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
+
+
+def test_no_rows_and_wider_floats():
+    assert len(MultiViewData(pair())[[]]) == 0
+    assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
+    with pytest.raises(ValueError, match="says itself what is available"):
+        MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))
+
+
+def test_an_absent_view_is_none():
+    a, _ = pair()
+    data = MultiViewData([a, None])
+    assert not data.available[:, 1].any()
+    with pytest.raises(ValueError, match="view 1 is missing for all samples"):
+        data.require_fittable()

@@ -1,0 +1,485 @@
+"""MuData and AnnData objects and files: views out of them, results into them."""
+
+import subprocess
+import sys
+import warnings
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview.datasets import DataFileError, read_views
+from anchorview.mudata import write_results
+from anchorview.views.mudata_views import is_mudata, views_from_mudata
+
+# They announce changes to come, and use what pandas has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
+
+RNA = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], dtype=np.float32)
+PROTEIN = sparse.csr_matrix(np.array([[0, 1.5], [2.5, 0]]))
+IDS = ["0012", "NA", "c", "d"]
+AVAILABLE = np.array([[1, 0], [1, 0], [1, 1], [0, 1]], dtype=bool)
+
+
+def modality(X, ids, features="g"):
+    names = [f"{features}{i}" for i in range(X.shape[1])]
+    obs, var = pd.DataFrame(index=ids), pd.DataFrame(index=names)
+    return anndata.AnnData(X, obs=obs, var=var)
+
+
+def example():
+    """Two modalities with one sample in common, its rows in different places."""
+    return mudata.MuData(
+        {"rna": modality(RNA, IDS[:3]), "protein": modality(PROTEIN, IDS[2:], "p")}
+    )
+
+
+@pytest.fixture
+def saveable():
+    """Have pandas hold texts as objects: not every anndata can save its own strings."""
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*infer_string")
+        before = pd.get_option("future.infer_string")
+        pd.set_option("future.infer_string", False)
+    yield
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*infer_string")
+        pd.set_option("future.infer_string", before)
+
+
+@pytest.fixture
+def fitted():
+    views, _ = make_multiview(40, n_clusters=3, random_state=0)
+    data = mudata.MuData(
+        {name: modality(view, [f"s{i}" for i in range(40)], name) for name, view in views.items()}
+    )
+    return data, DALMC(n_clusters=3, random_state=0).fit(views)
+
+
+# What is recognized.
+
+
+class Derived(anndata.AnnData):
+    pass
+
+
+class MuData:
+    """Only its name is right."""
+
+
+def test_objects_are_told_by_their_class():
+    assert is_mudata(example())
+    assert is_mudata(example()["rna"])
+    assert is_mudata(Derived(RNA))
+    for other in (pd.DataFrame(RNA), RNA, {}, None, MuData(), anndata.AnnData, [example()]):
+        assert not is_mudata(other)
+
+
+def test_neither_package_is_imported():
+    code = (
+        "import sys, anchorview.mudata; sys.exit(not {'mudata', 'anndata'}.isdisjoint(sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("other", [RNA, pd.DataFrame(RNA), None])
+def test_other_objects_are_refused(other):
+    with pytest.raises(TypeError, match="MuData or AnnData object is needed"):
+        views_from_mudata(other)
+    with pytest.raises(TypeError, match="MuData or AnnData object is needed"):
+        write_results(other, None)
+
+
+# Views.
+
+
+def test_samples_are_those_of_the_whole_object():
+    views, available = views_from_mudata(example())
+    assert list(views) == ["rna", "protein"]
+    np.testing.assert_array_equal(available, AVAILABLE)
+    assert list(views["rna"].index) == IDS
+    assert list(views["rna"].columns) == ["g0", "g1", "g2"]
+    assert (views["rna"].dtypes == np.float32).all()
+    np.testing.assert_array_equal(views["rna"], [*RNA, [np.nan] * 3])
+    assert isinstance(views["protein"], sparse.csr_array)
+    np.testing.assert_array_equal(views["protein"].toarray(), [[0, 0], [0, 0], [0, 1.5], [2.5, 0]])
+
+
+def test_multiview_data_takes_it_over():
+    data = MultiViewData(example())
+    assert data.names == ("rna", "protein")
+    assert list(data.sample_ids) == IDS
+    np.testing.assert_array_equal(data.available, AVAILABLE)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_modalities_in_another_order(form):
+    data = mudata.MuData(
+        {"a": modality(form(RNA), ["x", "y", "z"]), "b": modality(form(RNA), ["z", "x", "y"], "b")}
+    )
+    views, available = views_from_mudata(data)
+    assert available.all()
+    for name, order in (("a", ["x", "y", "z"]), ("b", ["z", "x", "y"])):
+        view = views[name] if form is np.asarray else views[name].toarray()
+        expected = pd.DataFrame(RNA, index=order).loc[data.obs_names]
+        np.testing.assert_array_equal(view, expected)
+
+
+def test_complete_modalities_are_not_copied():
+    data = mudata.MuData({"a": modality(RNA, IDS[:3]), "b": modality(PROTEIN[[0, 1, 1]], IDS[:3])})
+    views, _ = views_from_mudata(data)
+    assert np.shares_memory(views["a"].to_numpy(), data["a"].X)
+    assert np.shares_memory(views["b"].data, data["b"].X.data)
+
+
+def test_integers_become_floats_only_if_samples_are_missing():
+    counts = modality(RNA.astype(np.uint8), IDS[:3])
+    alone, _ = views_from_mudata(mudata.MuData({"rna": counts}))
+    assert (alone["rna"].dtypes == np.uint8).all()
+    beside, _ = views_from_mudata(mudata.MuData({"rna": counts, "b": modality(RNA, IDS[1:])}))
+    assert (beside["rna"].dtypes == np.float16).all()
+    np.testing.assert_array_equal(beside["rna"][:3], RNA)
+
+
+def test_part_of_an_object():
+    part = example()[["d", "0012"]]
+    views, available = views_from_mudata(part)
+    np.testing.assert_array_equal(available, AVAILABLE[[3, 0]])
+    np.testing.assert_array_equal(views["rna"], [[np.nan] * 3, RNA[0]])
+    np.testing.assert_array_equal(views["protein"].toarray(), [[2.5, 0], [0, 0]])
+
+
+def test_anndata_is_one_view():
+    views, available = views_from_mudata(modality(RNA, IDS[:3]))
+    assert list(views) == ["view_0"]
+    assert list(views["view_0"].index) == IDS[:3]
+    assert available.shape == (3, 1)
+    assert available.all()
+
+
+# What is taken of a modality.
+
+
+def rich():
+    data = example()
+    data["rna"].layers["log"] = np.log(RNA)
+    data["protein"].layers["log"] = PROTEIN * 2
+    data["rna"].obsm["X_pca"] = RNA[:, :2] + 10
+    data["protein"].obsm["X_pca"] = pd.DataFrame({"one": [1.0, 2.0]}, index=IDS[2:])
+    data["rna"].var["highly_variable"] = [True, False, True]
+    data["rna"].var["none"] = False
+    data["rna"].var["text"] = ["a", "b", "c"]
+    return data
+
+
+def test_layer_of_all():
+    views, _ = views_from_mudata(rich(), layer="log")
+    np.testing.assert_array_equal(views["rna"][:3], np.log(RNA))
+    np.testing.assert_array_equal(views["protein"].toarray()[2:], 2 * PROTEIN.toarray())
+
+
+def test_layer_of_one():
+    views, _ = views_from_mudata(rich(), layer={"rna": "log", "protein": None})
+    np.testing.assert_array_equal(views["rna"][:3], np.log(RNA))
+    np.testing.assert_array_equal(views["protein"].toarray()[2:], PROTEIN.toarray())
+
+
+def test_representation_of_all():
+    views, available = views_from_mudata(rich(), use_rep="X_pca")
+    assert list(views["rna"].columns) == ["X_pca_0", "X_pca_1"]
+    np.testing.assert_array_equal(views["rna"][:3], RNA[:, :2] + 10)
+    assert list(views["protein"].columns) == ["one"]
+    np.testing.assert_array_equal(views["protein"]["one"], [np.nan, np.nan, 1, 2])
+    np.testing.assert_array_equal(available, AVAILABLE)
+
+
+def test_representation_of_one_beside_a_layer_of_another():
+    views, _ = views_from_mudata(rich(), use_rep={"rna": "X_pca"}, layer={"protein": "log"})
+    assert views["rna"].shape == (4, 2)
+    assert views["protein"].max() == 5
+
+
+@pytest.mark.parametrize("use_var", ["highly_variable", {"rna": "highly_variable"}])
+def test_selected_features(use_var):
+    views, _ = views_from_mudata(rich(), use_var=use_var)
+    assert list(views["rna"].columns) == ["g0", "g2"]
+    np.testing.assert_array_equal(views["rna"][:3], RNA[:, [0, 2]])
+    assert views["protein"].shape == (4, 2)
+
+
+def test_selected_features_of_a_layer_and_of_no_representation():
+    views, _ = views_from_mudata(rich(), layer="log", use_var="highly_variable")
+    np.testing.assert_array_equal(views["rna"][:3], np.log(RNA)[:, [0, 2]])
+    views, _ = views_from_mudata(rich(), use_rep="X_pca", use_var="highly_variable")
+    assert views["rna"].shape == (4, 2)
+
+
+def test_options_of_anndata():
+    views, _ = views_from_mudata(rich()["rna"], layer={"view_0": "log"}, use_var="highly_variable")
+    np.testing.assert_array_equal(views["view_0"], np.log(RNA)[:, [0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layer": "raw"}, "Modality 'rna' has no layer 'raw'; there is log"),
+        ({"use_rep": {"protein": "umap"}}, "Modality 'protein' has no 'umap' in obsm; .* X_pca"),
+        ({"use_var": {"protein": "hv"}}, "Modality 'protein' has no column 'hv' in var"),
+        ({"use_var": "none"}, "column 'none' of var must be True or False for each"),
+        ({"use_var": "text"}, "column 'text' of var must be True or False for each"),
+        ({"layer": {"atac": "log"}}, "layer names 'atac', but the modalities are rna, protein"),
+        ({"use_rep": "X_pca", "layer": "log"}, "both a layer and a use_rep"),
+        ({"use_rep": "X_pca", "use_var": {"rna": "none"}}, "both a use_rep and a use_var"),
+    ],
+)
+def test_what_is_not_there(options, message):
+    with pytest.raises(ValueError, match=message):
+        views_from_mudata(rich(), **options)
+
+
+# Objects that are no set of views.
+
+
+def test_modality_without_numbers():
+    data = mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))})
+    with pytest.raises(ValueError, match=r"Modality 'rna' has no X\. Give a layer or a use_rep"):
+        views_from_mudata(data)
+
+
+def test_modality_without_features():
+    data = mudata.MuData({"rna": modality(np.ones((4, 0)), IDS)})
+    with pytest.raises(ValueError, match=r"Modality 'rna': X has shape \(4, 0\)"):
+        views_from_mudata(data)
+
+
+def test_representation_of_text():
+    data = modality(RNA, IDS[:3])
+    data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
+    with pytest.raises(ValueError, match=r"names has shape .* at least one column of numbers"):
+        views_from_mudata(data, use_rep="names")
+
+
+def test_changed_modality():
+    data = example()
+    data.mod["rna"] = data["rna"][["c", "NA"]].copy()
+    with pytest.raises(ValueError, match=r"samples of modality 'rna' .* Call mdata.update\(\)"):
+        views_from_mudata(data)
+    data.update()
+    _, available = views_from_mudata(data)
+    assert available.sum() == 4
+
+
+def test_renamed_samples():
+    data = example()
+    data["rna"].obs_names = ["x", "y", "z"]
+    with pytest.raises(ValueError, match=r"Call mdata.update\(\)"):
+        views_from_mudata(data)
+
+
+@pytest.mark.filterwarnings("ignore:Observation names are not unique")
+def test_repeated_samples():
+    with pytest.raises(ValueError, match=r"sample 'a' .* Call obs_names_make_unique\(\)"):
+        views_from_mudata(modality(RNA, ["a", "b", "a"]))
+
+
+def test_shared_features():
+    data = mudata.MuData({"a": modality(RNA, list("abc")), "b": modality(RNA, list("def"))}, axis=1)
+    with pytest.raises(ValueError, match="share features, not samples"):
+        views_from_mudata(data)
+
+
+def test_no_modalities():
+    with pytest.raises(ValueError, match="no modalities"):
+        views_from_mudata(mudata.MuData({}))
+
+
+def test_nested_objects():
+    with pytest.raises(ValueError, match="Modality 'inner' is itself a MuData object"):
+        views_from_mudata(mudata.MuData({"inner": example()}))
+
+
+# Results.
+
+
+def test_results_are_written(fitted):
+    data, model = fitted
+    write_results(data, model)
+    clusters = data.obs["anchorview"]
+    assert list(clusters.cat.categories) == ["0", "1", "2"]
+    np.testing.assert_array_equal(clusters.astype(int), model.labels_)
+    np.testing.assert_array_equal(data.obsm["X_anchorview"], model.embedding_)
+    found = data.uns["anchorview"]
+    assert found["view_names"] == ["view_0", "view_1", "view_2"]
+    np.testing.assert_array_equal(found["view_weights"], model.view_weights_)
+    assert found["params"]["n_clusters"] == 3
+    assert found["params"].keys() == model.get_params().keys()
+
+
+def test_results_are_replaced(fitted):
+    data, model = fitted
+    write_results(data, model, "k")
+    write_results(data, model, "k")
+    assert list(data.obs.columns) == ["k"]
+
+
+class Model(BaseEstimator):
+    """As much of a fitted estimator as is looked at."""
+
+    def __init__(self, labels, **params):
+        self.labels_, self.params = labels, params
+        self.embedding_ = np.ones((len(labels), 2), dtype=np.float32)
+        self.view_names_in_, self.view_weights_ = ("a", "é/b"), (0.25, 0.75)
+
+    def fit(self):
+        return self
+
+    def get_params(self, deep=True):
+        return self.params
+
+
+PARAMS = {
+    "none": (None, "None"),
+    "flag": (True, True),
+    "number": (np.float64(0.5), 0.5),
+    "text": ("auto", "auto"),
+    "numbers": ((3, 1), [3, 1]),
+    "array": (np.array([0.5, 1.5]), [0.5, 1.5]),
+    "gaps": ([3, None], ["3", "None"]),
+    "nothing": ((), []),
+    "nested": (([1], [2, 3]), "[[1], [2, 3]]"),
+    "dict": ({"a/b": np.int64(1), "c": None}, '{"a/b": 1, "c": "None"}'),
+    "generator": (np.random.RandomState(0), "RandomState(MT19937)"),
+}
+
+
+@pytest.mark.usefixtures("saveable")
+@pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
+def test_results_survive_a_file(tmp_path, kind):
+    model = Model(np.array([10, 9, 10, -1]), **{name: given for name, (given, _) in PARAMS.items()})
+    data = example() if kind == "h5mu" else modality(np.ones((4, 2)), IDS)
+    write_results(data, model, "found")
+    path = tmp_path / f"data.{kind}"
+    data.write(path)
+    again = mudata.read_h5mu(path) if kind == "h5mu" else anndata.read_h5ad(path)
+    assert list(again.obs_names) == IDS
+    assert list(again.obs["found"]) == ["10", "9", "10", "-1"]
+    assert list(again.obs["found"].cat.categories) == ["-1", "9", "10"]
+    np.testing.assert_array_equal(again.obsm["X_found"], model.embedding_)
+    found = again.uns["found"]
+    assert list(found["view_names"]) == ["a", "é/b"]
+    np.testing.assert_array_equal(found["view_weights"], [0.25, 0.75])
+    assert found["params"].keys() == PARAMS.keys()
+    for name, (_, expected) in PARAMS.items():
+        np.testing.assert_array_equal(found["params"][name], expected)
+
+
+def test_results_of_a_model_that_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        write_results(example(), DALMC(n_clusters=2))
+
+
+def test_results_of_other_samples(fitted):
+    _, model = fitted
+    with pytest.raises(ValueError, match="fitted on 40 samples, but there are 4 here"):
+        write_results(example(), model)
+
+
+@pytest.mark.parametrize("part", [lambda data: data[:4], lambda data: data["view_0"][:4]])
+def test_results_into_a_part(fitted, part):
+    data, _ = fitted
+    with pytest.raises(ValueError, match=r"Write into a copy"):
+        write_results(part(data), Model(np.arange(4)))
+    assert data.obs.empty
+
+
+@pytest.mark.parametrize("key", ["", "a/b"])
+def test_keys_that_files_cannot_have(key):
+    with pytest.raises(ValueError, match="key must be a name without slashes"):
+        write_results(example(), Model(np.arange(4)), key)
+
+
+# Files.
+
+
+def error_of(path):
+    with pytest.raises(DataFileError) as caught:
+        read_views(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.usefixtures("saveable")
+class TestFiles:
+    def save(self, folder, data=None):
+        (example() if data is None else data).write(folder / "data.h5mu")
+        return folder / "data.h5mu"
+
+    def test_views_come_back(self, tmp_path):
+        file = read_views(self.save(tmp_path))
+        assert list(file.views) == ["rna", "protein"]
+        assert list(file.sample_ids) == IDS
+        assert file.target is None
+        np.testing.assert_array_equal(file.available, AVAILABLE)
+        np.testing.assert_array_equal(file.views["rna"][:3], RNA)
+        assert file.views["protein"].format == "csr"
+        data = MultiViewData(file.views, available=file.available)
+        assert list(data.sample_ids) == IDS
+        np.testing.assert_array_equal(data.available, AVAILABLE)
+
+    def test_object_that_stays_on_disk(self, tmp_path):
+        data = mudata.read_h5mu(self.save(tmp_path), backed=True)
+        views, available = views_from_mudata(data)
+        data.file.close()
+        np.testing.assert_array_equal(available, AVAILABLE)
+        np.testing.assert_array_equal(views["rna"][:3], RNA)
+        np.testing.assert_array_equal(views["protein"].toarray()[2:], PROTEIN.toarray())
+
+    def test_zero_rows_count_only_if_asked(self, tmp_path):
+        X = RNA.copy()
+        X[1] = 0
+        path = self.save(tmp_path, mudata.MuData({"a": modality(X, list("abc"))}))
+        assert read_views(path).available is None
+        found = read_views(path, zero_rows_missing=True).available
+        np.testing.assert_array_equal(found, [[True], [False], [True]])
+
+    def test_column_of_labels(self, tmp_path):
+        data = example()
+        data.obs["other"] = 0.5
+        data.obs["Label"] = pd.Categorical(["u", "v", "u", "w"])
+        target = read_views(self.save(tmp_path, data)).target
+        assert target.tolist() == ["u", "v", "u", "w"]
+        assert list(target.index) == IDS
+
+    def test_sample_without_label(self, tmp_path):
+        data = example()
+        data.obs["y"] = [1, 2, np.nan, 1]
+        assert "the column 'y' of obs has no class for the sample 'c'" in error_of(
+            self.save(tmp_path, data)
+        )
+
+    def test_modality_without_numbers(self, tmp_path):
+        data = mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))})
+        assert "Modality 'rna' has no X" in error_of(self.save(tmp_path, data))
+
+    def test_truncated_file(self, tmp_path):
+        path = self.save(tmp_path)
+        whole = path.read_bytes()
+        for length in np.linspace(0, len(whole) - 1, 8).astype(int):
+            path.write_bytes(whole[:length])
+            assert "cannot be read as .h5mu" in error_of(path)
+
+    def test_without_mudata(self, tmp_path, monkeypatch):
+        path = self.save(tmp_path)
+        monkeypatch.setitem(sys.modules, "mudata", None)
+        assert 'pip install "anchorview[mudata]"' in error_of(path)
+        with pytest.raises(ImportError):
+            read_views(path)
