@@ -3,7 +3,7 @@
 from anchorview import MultiViewData, make_multiview
 
 
-def clustered_views(n=150, k=3, widths=(12, 9, 7), *, separation=4.0, seed=0, **options):
+def clustered_views(n=150, k=3, widths=(12, 9, 7), *, separation=3.0, seed=0, **options):
     """Views (a dict) with known clusters, and their classes."""
     return make_multiview(
         n, n_clusters=k, n_features=widths, separation=separation, random_state=seed, **options
