@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
-from anchorview.cli.summaries import DOUBTFUL as DOUBTFUL
+from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE as DOUBTFUL
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 

@@ -13,6 +13,9 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 
+DOUBTFUL_CONFIDENCE = 0.5
+"""Samples with a lower `confidence_` are reported as doubtful: most partitions disagree."""
+
 BLOCK = 2**18
 """Most entries of what is computed for a block of samples at a time."""
 
