@@ -15,7 +15,7 @@ from anchorview.compared._anchor_graph import (
     start_members,
 )
 from anchorview.compared._simplex import simplex_rows
-from anchorview.core.scale import standardized_views
+from anchorview.compared._view_scaling import standardized_views
 
 SHAPES = {
     "m = d": ((9, 7, 6), 4, 4),

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.compared._cluster_sums import cluster_sums
-from anchorview.core.scale import standardized_views
+from anchorview.compared._view_scaling import standardized_views
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

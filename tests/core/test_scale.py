@@ -10,8 +10,6 @@ from anchorview import MultiViewData
 from anchorview.core.scale import (
     SCALINGS,
     fit_scalings,
-    ranged_views,
-    row_standardized_views,
     scaled_block,
     scaled_views,
 )
@@ -162,46 +160,6 @@ def test_rows_without_the_view_count_nowhere(views, method):
         assert not dense[~has].any()
 
 
-def test_rows_are_standardized_as_defined(views):
-    equal = np.repeat(np.array([[0.1], [7.0], [0.0]]), 20, axis=0) * np.ones(4)
-    equal[0, 1] = 3
-    few = [np.arange(60.0)[:, None], np.arange(120.0).reshape(60, 2) ** 2]
-    found = row_standardized_views(MultiViewData([*views, equal, *few]))
-    for X, rows in zip([views[0], views[1].toarray()], found, strict=False):
-        spread = X.std(axis=1, ddof=1, keepdims=True)
-        middle = X.mean(axis=1, keepdims=True)
-        expected = np.divide(X - middle, spread, out=np.zeros_like(X), where=spread > 0)
-        np.testing.assert_allclose(rows, expected, atol=1e-12)
-    assert found[2][0] @ found[2][0] == pytest.approx(3)
-    assert (found[2][1:] == 0).all()
-    for X, columns in zip(few, found[3:], strict=True):
-        np.testing.assert_allclose(columns, (X - X.mean(axis=0)) / X.std(axis=0, ddof=1))
-
-
-def test_columns_are_only_measured_where_rows_have_too_few_features(views, monkeypatch):
-    passes = []
-
-    def spied(data, method):
-        passes.append(method)
-        return fit_scalings(data, method)
-
-    monkeypatch.setattr(scaling, "fit_scalings", spied)
-    row_standardized_views(MultiViewData(views))
-    row_standardized_views(MultiViewData([*views, np.arange(120.0).reshape(60, 2)]))
-    assert passes == ["none", "zscore"]
-
-
-@pytest.mark.parametrize("n_features", [2, 5])
-def test_rows_of_zeros_only_and_overflow_name_the_view(n_features):
-    X = np.random.default_rng(0).random((30, n_features))
-    zero = MultiViewData({"a": np.eye(30), "b": 1 + 1e-14 * X})
-    with pytest.raises(ValueError, match=r"view 1 \('b'\) is zero after scaling"):
-        row_standardized_views(zero)
-    huge = MultiViewData({"a": np.eye(30), "b": 1e200 * X})
-    with pytest.raises(ValueError, match=r"view 1 \('b'\) overflows"), np.errstate(over="ignore"):
-        row_standardized_views(huge)
-
-
 @pytest.mark.parametrize("method", SCALINGS)
 def test_some_rows_of_a_scaled_sparse_view(views, method):
     data = MultiViewData(views[1])
@@ -218,44 +176,3 @@ def test_some_rows_of_a_scaled_sparse_view(views, method):
     assert part.squared_norm == pytest.approx(9 * np.sum(dense[rows] ** 2))
     assert whole.squared_norm == norm
     np.testing.assert_array_equal(whole @ np.eye(whole.shape[1]), dense)
-
-
-def test_ranged_columns_go_from_0_to_1_and_constant_ones_are_0(views):
-    dense, thin = views
-    ranged, ranged_thin = ranged_views(MultiViewData(views))
-    varying = np.delete(np.arange(7), 2)
-    lowest = dense[:, varying].min(axis=0)
-    spread = np.ptp(dense[:, varying], axis=0)
-    np.testing.assert_allclose(ranged[:, varying], (dense[:, varying] - lowest) / spread, atol=1e-9)
-    assert not ranged[:, 2].any()
-    # A sparse view is not shifted and stays sparse; differences of its rows are the same.
-    negative = sparse.csr_array(thin.toarray() - 0.3 * (np.arange(60)[:, None] == 5))
-    (ranged_negative,) = ranged_views(MultiViewData(negative))
-    for before, after in ((thin, ranged_thin), (negative, ranged_negative)):
-        assert sparse.issparse(after)
-        whole = before.toarray()
-        np.testing.assert_allclose(after.toarray(), whole / np.ptp(whole, axis=0), atol=1e-12)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_view_without_a_range_is_refused_by_name(form):
-    noise = np.random.default_rng(0).random((30, 4))
-    near = 1 + 1e-14 * noise
-    assert np.ptp(near, axis=0).all()
-    data = MultiViewData({"a": np.eye(30), "near": form(near)})
-    with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling. Leave this"):
-        ranged_views(data)
-    near[:, 2] = 1 + 1e-10 * noise[:, 2]
-    _, ranged = ranged_views(MultiViewData({"a": np.eye(30), "near": form(near)}))
-    whole = ranged.toarray() if sparse.issparse(ranged) else ranged
-    np.testing.assert_allclose(np.ptp(whole, axis=0), [0, 0, 1, 0], atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16, np.float32])
-def test_ranged_small_types(dtype):
-    X = np.random.default_rng(0).integers(0, 2, size=(50, 6)) * 127
-    X = (X - (0 if dtype in (bool, np.uint8) else 60)).astype(dtype)
-    X[:, 1] = X[0, 1]
-    (ranged,) = ranged_views(MultiViewData(X))
-    assert ranged.dtype == np.float32
-    np.testing.assert_allclose(ranged, np.not_equal(X, X.min(axis=0)), atol=1e-6)

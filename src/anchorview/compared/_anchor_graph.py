@@ -30,9 +30,9 @@ from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import Clustering, ComparedMethod
 from anchorview.compared._simplex import simplex_rows
+from anchorview.compared._view_scaling import standardized_views
 from anchorview.core.assign import assigned
 from anchorview.core.cost_model import block_memory
-from anchorview.core.scale import standardized_views
 from anchorview.views.container import MultiViewData
 
 LEAST_RESIDUAL = 1e-6

@@ -15,12 +15,8 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._cluster_sums import cluster_sums
 from anchorview.compared._empty_clusters import without_empties
-from anchorview.core.scale import (
-    fit_scalings,
-    row_standardized_views,
-    scaled_views,
-    standardized_views,
-)
+from anchorview.compared._view_scaling import row_standardized_views, standardized_views
+from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.views.container import MultiViewData
 
 Scaling = Literal["rows", "features", "none"]

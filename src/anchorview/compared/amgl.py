@@ -18,7 +18,7 @@ from anchorview.compared._neighbor_graphs import (
     neighbor_graph,
     normalized_affinity,
 )
-from anchorview.core.scale import column_ranges
+from anchorview.compared._view_scaling import column_ranges
 from anchorview.views.container import MultiViewData
 
 LEAST_TRACE = 1e-8

@@ -12,7 +12,7 @@ from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraph, AnchorGraphMethod
 from anchorview.compared._base import Clustering
 from anchorview.compared._empty_clusters import without_empties
-from anchorview.core.scale import standardized_views
+from anchorview.compared._view_scaling import standardized_views
 from anchorview.views.container import MultiViewData
 
 

@@ -22,7 +22,7 @@ from anchorview.compared._neighbor_graphs import (
     neighbor_graph,
     normalized_affinity,
 )
-from anchorview.core.scale import ranged_views
+from anchorview.compared._view_scaling import min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)
@@ -265,7 +265,7 @@ class UOMVSC(ComparedMethod):
 
     def _affinities(self, data: MultiViewData) -> tuple[list[Matrix], list[Matrix]]:
         """A and B of every view, and last of all views side by side."""
-        views = ranged_views(data)
+        views = min_max_scaled_views(data)
         sets = [*([view] for view in views), views]
         pairs = []
         for views_together in sets:

@@ -26,7 +26,8 @@ from anchorview._utils.linalg import squared_norm
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.container import MultiViewData, RowBlock, ViewsSchema, dense_rows
+from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.schema import ViewsSchema
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
@@ -261,80 +262,6 @@ def scaled_views(
     for X, scaling in zip(matrices, normed, strict=True):
         X *= 1 / scaling.norm
     return tuple(matrices), normed
-
-
-def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Every view with columns of mean 0 and sample deviation 1 (divisor n - 1); constant ones 0."""
-    matrices, _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=False)
-    for X in matrices:
-        X *= np.sqrt(1 - 1 / len(data))
-    return matrices
-
-
-def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
-    """Every view with rows of mean 0 and sample deviation 1 over their features, made dense.
-
-    A row whose features are all equal becomes zeros. A view with one or two features, of which at
-    most a sign would be left, has its columns standardized instead.
-    """
-    few = min(data.n_features_per_view) <= 2
-    columns = fit_scalings(data, "zscore" if few else "none")
-    matrices: list[Array] = []
-    for p, (view, scaling) in enumerate(zip(data.views, columns, strict=True)):
-        n, d = view.shape
-        out = np.empty((n, d), dtype=data.dtype)
-        for block in data.blocks():
-            rows = dense_rows(view, block.rows).astype(np.float64)
-            if d <= 2:
-                out[block.rows] = scaling.apply(rows, rows) * np.sqrt(1 - 1 / n)
-                continue
-            mean = rows.mean(axis=1, keepdims=True)
-            rows -= mean
-            spread = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
-            if not np.isfinite(spread).all():
-                raise ValueError(overflow_message(data, p))
-            spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
-            out[block.rows] = rows / spread
-        matrices.append(out)
-    with_unit_norms(data, columns, [squared_norm(X) for X in matrices])
-    return tuple(matrices)
-
-
-def ranged_views(data: MultiViewData) -> tuple[Matrix, ...]:
-    """Every view with columns from 0 to 1, constant ones 0.
-
-    A sparse view stays sparse: its columns get a range of 1 but are not shifted, which no distance
-    between samples sees.
-    """
-    matrices: list[Matrix] = []
-    for p, view in enumerate(data.views):
-        low, spread = column_ranges(data, p)
-        if sparse.issparse(view):
-            X = view.astype(data.dtype)
-            X.data /= spread[X.indices].astype(data.dtype)
-            matrices.append(X)
-        else:
-            scaling = ViewScaling(center=low, deviation=spread)
-            matrices.append(_scaled_dense(data, p, scaling, data.dtype))
-    return tuple(matrices)
-
-
-def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
-    """Least values of a view's columns and how far they range; infinitely far for a constant one.
-
-    A view without a column that varies by more than rounding is refused.
-    """
-    view = data.views[p]
-    low, high = (
-        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()
-        for part in (view.min(axis=0), view.max(axis=0))
-    )
-    spread = high - low
-    constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
-    spread[constant] = np.inf
-    if constant.all():
-        raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
-    return low, spread
 
 
 def with_unit_norms(

@@ -1,0 +1,105 @@
+"""Scalings of whole views that only the baselines use."""
+
+import numpy as np
+from scipy import sparse
+
+from anchorview._utils.linalg import squared_norm
+from anchorview._utils.threads import for_blocks
+from anchorview._utils.typing import Array, Matrix
+from anchorview.core.scale import (
+    CONSTANT_COLUMN,
+    ViewScaling,
+    fit_scalings,
+    overflow_message,
+    scaled_views,
+    with_unit_norms,
+)
+from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+
+
+def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Views whose columns have mean 0 and standard deviation 1 (divisor n - 1).
+
+    Constant columns become zero.
+    """
+    matrices, _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=False)
+    for X in matrices:
+        X *= np.sqrt(1 - 1 / len(data))
+    return matrices
+
+
+def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
+    """Dense views whose rows have mean 0 and standard deviation 1 (divisor d - 1).
+
+    A constant row becomes zero. Row standardization would leave at most a sign of a view with one
+    or two features, so the columns of such a view are standardized instead.
+    """
+    few = min(data.n_features_per_view) <= 2
+    columns = fit_scalings(data, "zscore" if few else "none")
+    matrices: list[Array] = []
+    for p, (view, scaling) in enumerate(zip(data.views, columns, strict=True)):
+        n, d = view.shape
+        out = np.empty((n, d), dtype=data.dtype)
+        for block in data.blocks():
+            rows = dense_rows(view, block.rows).astype(np.float64)
+            if d <= 2:
+                out[block.rows] = scaling.apply(rows, rows) * np.sqrt(1 - 1 / n)
+                continue
+            mean = rows.mean(axis=1, keepdims=True)
+            rows -= mean
+            deviation = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
+            if not np.isfinite(deviation).all():
+                raise ValueError(overflow_message(data, p))
+            deviation[deviation <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+            out[block.rows] = rows / deviation
+        matrices.append(out)
+    # Raises if nothing but zeros is left of a view.
+    with_unit_norms(data, columns, [squared_norm(X) for X in matrices])
+    return tuple(matrices)
+
+
+def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
+    """Views whose columns range from 0 to 1; constant columns become zero.
+
+    The columns of a sparse view are scaled but not shifted, so that it stays sparse; distances
+    between samples are the same.
+    """
+    matrices: list[Matrix] = []
+    for p, view in enumerate(data.views):
+        low, spread = column_ranges(data, p)
+        if sparse.issparse(view):
+            X = view.astype(data.dtype)
+            X.data /= spread[X.indices].astype(data.dtype)
+            matrices.append(X)
+        else:
+            matrices.append(_scaled(data, p, ViewScaling(center=low, deviation=spread)))
+    return tuple(matrices)
+
+
+def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
+    """Minimum and range of each column of a view; the range of a constant column is infinite.
+
+    Raises if no column varies by more than rounding.
+    """
+    view = data.views[p]
+    low, high = (
+        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()
+        for part in (view.min(axis=0), view.max(axis=0))
+    )
+    spread = high - low
+    constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
+    spread[constant] = np.inf
+    if constant.all():
+        raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
+    return low, spread
+
+
+def _scaled(data: MultiViewData, p: int, scaling: ViewScaling) -> Array:
+    view = data.views[p]
+    out = np.empty(view.shape, dtype=data.dtype)
+
+    def work(block: RowBlock) -> None:
+        scaling.apply(view[block.rows], out[block.rows])
+
+    for_blocks(work, data.blocks(), "scaling")
+    return out
