@@ -1,27 +1,159 @@
-"""All clustering methods of the package by the names that the command line and experiments use."""
+"""The registry of clustering methods: one entry per method, from which everything else follows.
 
+The command line, the experiments, their tables, figures and grids take what they need to know about
+a method from its entry. Importing this module imports no estimator.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-_HOMES = {
-    "auto": ("anchorview.estimators.auto.auto_dalmc", "AutoDALMC"),
-    "dalmc": ("anchorview.estimators.dalmc", "DALMC"),
-    "amgl": ("anchorview.compared.amgl", "AMGL"),
-    "awmvc": ("anchorview.compared.awmvc", "AWMVC"),
-    "bmvc": ("anchorview.compared.bmvc", "BMVC"),
-    "fpmvs-cag": ("anchorview.compared.fpmvscag", "FPMVSCAG"),
-    "omsc": ("anchorview.compared.omsc", "OMSC"),
-    "opmc": ("anchorview.compared.opmc", "OPMC"),
-    "smvsc": ("anchorview.compared.smvsc", "SMVSC"),
-    "uomvsc": ("anchorview.compared.uomvsc", "UOMVSC"),
-}
+SettingValue = bool | int | float | str | None | tuple["SettingValue", ...]
+"""Value of an estimator's parameter that JSON can hold."""
 
-METHODS = tuple(_HOMES)
-"""Names of the methods."""
+GridValues = tuple[SettingValue, ...] | Callable[[int], tuple[SettingValue, ...]]
+"""Values of a parameter to try, or a function that returns them for a number of clusters."""
+
+BETAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+"""Alignment weights of DALMC that the paper searches."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """What the package knows about a clustering method.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line and in plans of experiments.
+    class_path : str
+        Module and name of the estimator class, relative to the package.
+    display_name : str
+        Name in tables and figures, as in the paper.
+    color : str
+        Color in figures.
+    grid : mapping of str to values, or None
+        Parameters that the oracle searches, in all combinations: those that the method's paper
+        searches, as far as known; thinned out to six at most, but for DALMC and OMSC. None for a
+        method that selects its parameters itself.
+    n_clusters_by_default : tuple of str
+        Parameters whose default None means the number of clusters.
+    deterministic_inits : tuple of str
+        Values of `init` with which labels that are not from K-means are independent of the seed.
+    accepts_missing_views : bool
+    runs_per_fit : int
+        Number of runs of an experiment that a single fit stands for.
+    """
+
+    name: str
+    class_path: str
+    display_name: str
+    color: str
+    grid: Mapping[str, GridValues] | None
+    n_clusters_by_default: tuple[str, ...] = ()
+    deterministic_inits: tuple[str, ...] = ()
+    accepts_missing_views: bool = False
+    runs_per_fit: int = 1
+
+    @property
+    def module(self) -> str:
+        """Module of the estimator class."""
+        return f"anchorview.{self.class_path.rpartition('.')[0]}"
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it is one of the methods that the paper compares DALMC with."""
+        return self.class_path.startswith("compared.")
+
+
+def _multiples(n_clusters: int) -> tuple[int, ...]:
+    return n_clusters, 2 * n_clusters, 3 * n_clusters
+
+
+REGISTRY = (
+    Method("amgl", "compared.amgl.AMGL", "AMGL", "#4C86B8", {"n_neighbors": (5, 10, 15)}),
+    # With six or seven views, larger lambda_ are close to n_views ** -r.
+    Method(
+        "bmvc",
+        "compared.bmvc.BMVC",
+        "BMVC",
+        "#8F7A00",
+        {"code_length": (64, 128, 256), "lambda_": (1e-6, 1e-5)},
+    ),
+    Method(
+        "smvsc",
+        "compared.smvsc.SMVSC",
+        "SMVSC",
+        "#009E73",
+        {"n_anchors": _multiples},
+        n_clusters_by_default=("n_anchors",),
+    ),
+    Method(
+        "opmc",
+        "compared.opmc.OPMC",
+        "OPMC",
+        "#AA4499",
+        {"scaling": ("rows", "features", "none")},
+        n_clusters_by_default=("n_components",),
+    ),
+    Method("uomvsc", "compared.uomvsc.UOMVSC", "UOMVSC", "#A0526E", {"lambda_": (0.0, 0.5, 1.0)}),
+    Method("fpmvs-cag", "compared.fpmvscag.FPMVSCAG", "FPMVS-CAG", "#2A9D9D", {}),
+    Method(
+        "omsc",
+        "compared.omsc.OMSC",
+        "OMSC",
+        "#7A6FBE",
+        {"n_anchors": _multiples, "lambda_": (1.0, 0.1, 0.01, 0.001)},
+        n_clusters_by_default=("n_anchors",),
+        deterministic_inits=("identity",),
+    ),
+    Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
+    Method(
+        "dalmc",
+        "estimators.dalmc.DALMC",
+        "DALMC",
+        "#D55E00",
+        {"beta": BETAS, "n_anchors": _multiples},
+        n_clusters_by_default=("n_anchors",),
+        deterministic_inits=("gcca", "identity"),
+        accepts_missing_views=True,
+    ),
+    # A fit is a consensus of dozens of partitions.
+    Method(
+        "auto",
+        "estimators.auto.auto_dalmc.AutoDALMC",
+        "DALMC (auto)",
+        "#0072B2",
+        grid=None,
+        accepts_missing_views=True,
+        runs_per_fit=4,
+    ),
+)
+"""All methods, in the order of the columns of the paper's tables."""
+
+METHODS = tuple(
+    method.name for method in sorted(REGISTRY, key=lambda method: (method.is_compared, method.name))
+)
+"""Names of all methods: the package's own, then the compared ones."""
+
+
+def find_method(name: str) -> Method:
+    """Return the registry entry of a method.
+
+    Examples
+    --------
+    >>> find_method("fpmvs-cag").display_name
+    'FPMVS-CAG'
+    """
+    for method in REGISTRY:
+        if method.name == name:
+            return method
+    raise ValueError(f"Unknown method {name!r}; choose from {', '.join(METHODS)}.")
 
 
 def method_class(name: str) -> Any:
-    """Estimator class of a method, imported when asked for.
+    """Import and return the estimator class of a method.
 
     Examples
     --------
@@ -31,7 +163,5 @@ def method_class(name: str) -> Any:
     >>> len(METHODS)
     10
     """
-    if name not in _HOMES:
-        raise ValueError(f"Method {name!r} is unknown; there are {', '.join(METHODS)}.")
-    module, cls = _HOMES[name]
-    return getattr(import_module(module), cls)
+    method = find_method(name)
+    return getattr(import_module(method.module), method.class_path.rpartition(".")[2])

@@ -1,1 +1,5 @@
-"""Experiments: many fits, each a job in its own process, and what came out of them."""
+"""Experiments: many fits, each a job in its own process, and their evaluation.
+
+Each package may import those before it: ``plan`` (what to run), ``run`` (how), ``results`` (what
+came out), ``output`` (tables, figures and pages).
+"""

@@ -1,1 +1,4 @@
-"""What is to be run: suites, plan files, grids of settings and jobs."""
+"""What to run: plans and their files, data sets, suites, grids of settings, and jobs.
+
+Imports ``datasets``, ``estimators`` and what they import; nothing else of ``experiments``.
+"""

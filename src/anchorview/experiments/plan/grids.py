@@ -1,40 +1,23 @@
-"""Settings that the oracle tries for each method, and one spelling for equal settings."""
+"""Combinations of settings that the oracle searches, each in one canonical form."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
-from anchorview.estimators.methods import method_class
-
-Settings = dict[str, Any]
-
-BETAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-"""Weights of the alignment in DALMC that the paper tries."""
-
-VALUES_OF_NONE = {
-    ("dalmc", "n_anchors"),
-    ("omsc", "n_anchors"),
-    ("opmc", "n_components"),
-    ("smvsc", "n_anchors"),
-}
-"""Settings of methods whose default, None, means the number of clusters."""
+from anchorview.estimators.methods import SettingValue, find_method, method_class
 
 
-def oracle_grid(method: str, n_clusters: int, n_samples: int) -> list[Settings]:
-    """Settings from which the oracle takes the best by the true labels.
+def oracle_grid(method: str, n_clusters: int, n_samples: int) -> list[dict[str, SettingValue]]:
+    """Settings from which the oracle selects the best by the true classes.
 
-    They are what a method's paper says it searches, as far as that is known: all of it for DALMC
-    (18 settings) and OMSC (12), thinned out to six at most for the others. FPMVS-CAG has nothing to
-    set. The best of more is higher by chance alone: keep that in mind between columns.
+    The maximum over a larger grid is higher by chance alone: methods with grids of different sizes
+    are not compared on equal terms.
 
     Parameters
     ----------
     method : str
-        One of :data:`anchorview.estimators.methods.METHODS` but ``"auto"``, which chooses by itself.
-    n_clusters : int
-        Number of classes of the data set.
-    n_samples : int
-        Number of samples of the data set.
+        A method with a grid in the registry :mod:`anchorview.estimators.methods`.
+    n_clusters, n_samples : int
+        Number of classes and of samples of the data set.
 
     Examples
     --------
@@ -43,85 +26,62 @@ def oracle_grid(method: str, n_clusters: int, n_samples: int) -> list[Settings]:
     >>> len(oracle_grid("dalmc", 5, 1000))
     18
     """
-    anchors = tuple(times * n_clusters for times in (1, 2, 3))
-    grids: dict[str, dict[str, tuple[Any, ...]]] = {
-        "dalmc": {"beta": BETAS, "n_anchors": anchors},
-        "amgl": {"n_neighbors": (5, 10, 15)},
-        "awmvc": {"n_dimensions": (1, 3, 5)},
-        # Larger lambda_ are not far below n_views ** -r of six or seven views.
-        "bmvc": {"code_length": (64, 128, 256), "lambda_": (1e-6, 1e-5)},
-        "fpmvs-cag": {},
-        "omsc": {"n_anchors": anchors, "lambda_": (1.0, 0.1, 0.01, 0.001)},
-        "opmc": {"scaling": ("rows", "features", "none")},
-        "smvsc": {"n_anchors": anchors},
-        "uomvsc": {"lambda_": (0.0, 0.5, 1.0)},
-    }
-    if method not in grids:
-        raise ValueError(f"The oracle has no grid for {method!r}; it has {', '.join(grids)}.")
-    return crossed(method, n_clusters, n_samples, grids[method])
+    grid = find_method(method).grid
+    if grid is None:
+        raise ValueError(
+            f"{method!r} selects its settings itself; there is no grid for the oracle."
+        )
+    values = {name: each(n_clusters) if callable(each) else each for name, each in grid.items()}
+    return setting_combinations(method, n_clusters, n_samples, values)
 
 
-def crossed(
-    method: str, n_clusters: int, n_samples: int, values: Mapping[str, Sequence[Any]]
-) -> list[Settings]:
-    """All combinations of some values of some settings, each once.
-
-    Parameters
-    ----------
-    method, n_clusters, n_samples
-        As for :func:`shared`.
-    values : mapping of str to sequence
-        Values of each setting.
-    """
-    found: list[Settings] = []
-    for chosen in product(*values.values()):
-        settings = shared(method, n_clusters, n_samples, dict(zip(values, chosen, strict=True)))
+def setting_combinations(
+    method: str, n_clusters: int, n_samples: int, values: Mapping[str, Sequence[SettingValue]]
+) -> list[dict[str, SettingValue]]:
+    """All combinations of the values of settings, in canonical form and without duplicates."""
+    combinations = (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+    found: list[dict[str, SettingValue]] = []
+    for combination in combinations:
+        settings = canonical_settings(method, n_clusters, n_samples, combination)
         if settings not in found:
             found.append(settings)
     return found
 
 
-def shared(method: str, n_clusters: int, n_samples: int, settings: Mapping[str, Any]) -> Settings:
-    """Settings without those that say what the method does anyway.
+def canonical_settings(
+    method: str, n_clusters: int, n_samples: int, settings: Mapping[str, SettingValue]
+) -> dict[str, SettingValue]:
+    """Settings without those that equal the method's default on the data set.
 
-    Equal jobs are run once, so equal settings must look equal.
-
-    Parameters
-    ----------
-    method : str
-        One of :data:`anchorview.estimators.methods.METHODS`.
-    n_clusters, n_samples : int
-        Numbers of classes and samples of the data set.
-    settings : mapping
-        Values of settings by their names.
+    Settings with the same effect must be equal, so that their job runs only once.
 
     Examples
     --------
-    >>> shared("dalmc", 5, 1000, {"beta": 0.1, "n_anchors": 5, "tol": 1})
+    >>> canonical_settings("dalmc", 5, 1000, {"beta": 0.1, "n_anchors": 5, "tol": 1})
     {'tol': 1.0}
-    >>> shared("bmvc", 5, 1500, {"code_length": 256})  # Codes of 100 anchors have 100 bits.
+    >>> canonical_settings("bmvc", 5, 1500, {"code_length": 256})  # 100 anchors: 100 bits at most.
     {}
     """
     defaults = method_class(method)().get_params()
     if method == "bmvc" and "code_length" in settings:
         settings = {**settings, "code_length": _code_length(n_clusters, n_samples, settings)}
-    kept: Settings = {}
+    kept: dict[str, SettingValue] = {}
     for name, value in settings.items():
         default = defaults[name]
-        if (method, name) in VALUES_OF_NONE and value == n_clusters:
+        if name in find_method(method).n_clusters_by_default and value == n_clusters:
             continue
         if type(default) is float and type(value) is int:
             value = float(value)
-        # True == 1 in Python, but not to an estimator.
+        # In Python True == 1, but estimators tell them apart.
         if value != default or isinstance(value, bool) != isinstance(default, bool):
             kept[name] = value
     return kept
 
 
-def _code_length(n_clusters: int, n_samples: int, settings: Mapping[str, Any]) -> int:
-    """Bits of BMVC's codes, of which there are no more than anchors; the default if it is equal."""
+def _code_length(n_clusters: int, n_samples: int, settings: Mapping[str, SettingValue]) -> int:
+    """Bits of BMVC's codes, at most one per anchor; the default if that has the same effect."""
     model = method_class("bmvc")(n_clusters, **settings)
-    most = model._anchor_count(range(n_samples))  # It asks for nothing but their number.
-    usual = int(type(model)().code_length)
-    bits = min(model.code_length, most)
-    return usual if bits == min(usual, most) else bits
+    n_anchors = model._anchor_count(range(n_samples))  # It uses only the number of samples.
+    default = int(type(model)().code_length)
+    bits = min(model.code_length, n_anchors)
+    return default if bits == min(default, n_anchors) else bits

@@ -1,4 +1,4 @@
-"""What an experiment is made of: jobs, and what came out of each."""
+"""Jobs, the units of work of experiments, and their results."""
 
 import json
 from collections.abc import Mapping
@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Literal, Self
 
-from anchorview.estimators.methods import METHODS
+from anchorview.estimators.methods import SettingValue, find_method
 
 METRICS = ("ACC", "NMI", "F1", "Purity", "ARI")
-"""Scores of a run, by the names of :func:`anchorview.metrics.clustering_scores`."""
+"""Scores of a run, as named by :func:`anchorview.metrics.clustering_scores`."""
 
 Status = Literal["done", "memory", "time", "failed"]
-"""How a job ended; all but "done" are shown as "-"."""
+"""How a job ended; tables show "-" for all but "done"."""
 
-OWN_SETTINGS = ("n_clusters", "random_state")
-"""Settings of an estimator that the data set and the job's seed give."""
+RESERVED_SETTINGS = ("n_clusters", "random_state")
+"""Parameters of an estimator that are set from the data set and from the job's seed."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One method in one setting on one data set: the work of one process.
+    """One method with one choice of settings on one data set; runs in one process.
 
     Attributes
     ----------
@@ -29,18 +29,18 @@ class Job:
     method : str
         One of :data:`anchorview.estimators.methods.METHODS`.
     settings : tuple of (str, value)
-        Settings of the estimator beyond `n_clusters` and `random_state`, sorted by name; values
-        that JSON can hold, with tuples for lists. :meth:`of` makes them from a mapping.
+        Parameters of the estimator other than `n_clusters` and `random_state`, sorted by name;
+        JSON values, with tuples for lists. :meth:`of` takes a mapping instead.
     missing : float
-        Share of the (sample, view) entries to remove at random first; every sample keeps one view.
+        Fraction of the (sample, view) entries to remove at random; every sample keeps a view.
     impute : bool
-        Whether missing entries are then filled with the means of the features.
+        Whether to replace missing entries by feature means.
     runs : int
-        Number of runs that are scored.
+        Number of runs to score.
     seed : int
-        Seed of the fit and of the removal; run r has the seed ``seed + r``.
+        Seed of the fit and of the removal of entries; run r uses ``seed + r``.
     alone : bool
-        Whether no other job may run beside it, so that its times count.
+        Whether to run without other jobs at the same time, to measure its time.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Job:
 
     data: str
     method: str
-    settings: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, SettingValue], ...] = ()
     missing: float = 0.0
     impute: bool = False
     runs: int = 20
@@ -61,94 +61,84 @@ class Job:
     alone: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ValueError(f"Method {self.method!r} is unknown; there are {', '.join(METHODS)}.")
+        find_method(self.method)
         if not 0 <= self.missing < 1:
-            raise ValueError(f"missing must be a share in [0, 1); got {self.missing!r}.")
-        for name, least in (("runs", 1), ("seed", 0)):
+            raise ValueError(f"missing must be a fraction in [0, 1); got {self.missing!r}.")
+        for name, minimum in (("runs", 1), ("seed", 0)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be an integer from {least} on; got {value!r}.")
+            if type(value) is not int or value < minimum:
+                raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
         names = [name for name, _ in self.settings]
         if names != sorted(set(names)):
             raise ValueError(
-                f"settings must be sorted by name, each once; got {names}. Use Job.of."
+                f"settings must be sorted by name without duplicates; got {names}. Use Job.of."
             )
-        for name in OWN_SETTINGS:
+        for name in RESERVED_SETTINGS:
             if name in names:
                 raise ValueError(
-                    f"{name} is not a setting of a job: the data set has the number of clusters, "
-                    "and the seed is the job's. Leave it out."
+                    f"{name} cannot be a setting of a job: it is set from the data set and from "
+                    "the job's seed. Leave it out."
                 )
 
     @classmethod
     def of(
-        cls, data: str, method: str, settings: Mapping[str, Any] | None = None, **rest: Any
+        cls, data: str, method: str, settings: Mapping[str, Any] | None = None, **others: Any
     ) -> Self:
-        """Make a job from a mapping of settings, in any order.
-
-        Parameters
-        ----------
-        data, method : str
-        settings : mapping of str to JSON value, optional
-        **rest
-            The other attributes.
-        """
+        """Make a job from a mapping of settings in any order, with lists or tuples."""
         pairs = sorted((settings or {}).items())
         for name, value in pairs:
-            if not _is_plain(value):
+            if not _is_json_value(value):
                 raise ValueError(
                     f"Setting {name}={value!r} of {method} is of type {type(value).__name__}; give "
-                    "a number, text, true or false, None, or a list of these."
+                    "a number, string, Boolean, None, or a list of these."
                 )
-        return cls(data, method, tuple((name, _hashable(value)) for name, value in pairs), **rest)
+        return cls(data, method, tuple((name, _hashable(value)) for name, value in pairs), **others)
 
     def key(self, digest: str) -> str:
-        """Name of the job's result in a store, the same on every machine.
+        """Key of the job's result in a store, the same on every machine.
 
         Parameters
         ----------
         digest : str
-            Digest of the contents of the data set: other contents make another key.
+            Digest of the data set, so that a data set with other contents has another key.
         """
-        return sha256(canonical({"job": self.to_json(), "data": digest}).encode()).hexdigest()
+        return sha256(canonical_json({"job": self.to_json(), "data": digest}).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Mapping that JSON can hold, and :meth:`from_json` reads."""
-        # A share of 0 and of 0.0 is one job.
+        """Mapping for JSON, the inverse of :meth:`from_json`."""
+        # missing=0 and missing=0.0 must have the same key.
         return asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Job of what :meth:`to_json` gave, also after JSON has made tuples lists."""
+        """Job from the mapping of :meth:`to_json`."""
         return cls.of(**content)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of a job.
+    """Result of a job.
 
     Attributes
     ----------
     status : {"done", "memory", "time", "failed"}
     reason : str
-        Why it is not done, in one line.
+        Why the job is not done, in one line.
     scores : mapping of str to tuple of float
-        For each of :data:`METRICS` one value a run.
+        For each of :data:`METRICS`, the value of every run.
     own : mapping of str to float
-        Scores of the labels that the estimator itself returns, with its own number of restarts.
+        Scores of the estimator's `labels_`, fitted with its own number of restarts.
     fit_seconds : float or None
-        Time of one whole fit as a user calls it; of a job that is alone the median of three.
+        Time of a complete fit; the median of three for a job that runs alone.
     seconds : float
-        Time of the whole job.
+        Time of the job.
     peak_bytes : int or None
-        Most resident memory of the process.
+        Maximum resident memory of the process.
     n_iter : int or None
-        Iterations of the fit.
+        Number of iterations of the fit.
     objective : tuple of float
-        The objective at each of them.
+        Objective at each iteration.
     view_weights : tuple of float
-        How much each view counts.
     """
 
     status: Status
@@ -163,28 +153,28 @@ class Result:
     view_weights: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Mapping that JSON can hold, and :meth:`from_json` reads."""
+        """Mapping for JSON, the inverse of :meth:`from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Result of what :meth:`to_json` gave, also after JSON has made tuples lists."""
+        """Result from the mapping of :meth:`to_json`, in which JSON has lists for tuples."""
         scores = {name: tuple(values) for name, values in content["scores"].items()}
         tuples = {name: tuple(content[name]) for name in ("objective", "view_weights")}
         return cls(**{**content, "scores": scores, **tuples})
 
 
-def canonical(content: Any) -> str:
-    """JSON text that depends on nothing but the content."""
+def canonical_json(content: Any) -> str:
+    """JSON text that is the same for equal contents."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether JSON holds a value, and no mapping is in it."""
+def _is_json_value(value: Any) -> bool:
+    """Whether a value is a scalar of JSON or a list of such values, possibly nested."""
     if isinstance(value, (list, tuple)):
-        return all(_is_plain(item) for item in value)
+        return all(map(_is_json_value, value))
     return value is None or type(value) in (bool, int, float, str)
 
 
-def _hashable(value: Any) -> Any:
-    return tuple(_hashable(item) for item in value) if isinstance(value, (list, tuple)) else value
+def _hashable(value: Any) -> SettingValue:
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value

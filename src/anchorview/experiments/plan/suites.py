@@ -1,47 +1,44 @@
-"""The suites: which jobs a table or figure is made of."""
+"""Suites: the jobs that make up the tables and figures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from anchorview.experiments.plan.grids import crossed, oracle_grid, shared
+from anchorview.estimators.methods import SettingValue, find_method
+from anchorview.experiments.plan.data_sets import DataSet
+from anchorview.experiments.plan.experiment_plan import SUITES, ExperimentPlan
+from anchorview.experiments.plan.grids import canonical_settings, oracle_grid, setting_combinations
 from anchorview.experiments.plan.jobs import Job
 
-# Here too, because these are the names of what this module makes.
-from anchorview.experiments.plan.plan_file import COLUMNS, Plan
-from anchorview.experiments.plan.plan_file import MODES as MODES
-from anchorview.experiments.plan.plan_file import SUITES as SUITES
-from anchorview.experiments.run.data_sets import DataSet
-
-AUTO = "DALMC (auto)"
+AUTO = find_method("auto").display_name
 IMPUTED = "DALMC on imputed means"
 
 ABLATIONS = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
-"""Columns of the paper's Tables VI-IX, and the variants of DALMC that they show."""
+"""Columns of the paper's Tables VI-IX, and the variant of DALMC in each."""
 
-AUTO_RUNS = 4
-"""Most runs of AutoDALMC at each missing rate: one fit, itself a consensus of dozens."""
+MAX_AUTO_RUNS = 4
+"""Maximum number of runs of AutoDALMC per fraction of missing entries, which makes one fit."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Place of a job in a table or figure.
+    """A job, and its position in a table or figure.
 
-    Several entries of an oracle column may have the same place: the best of them counts. Several
-    entries may have the same job, which is run once.
+    Several entries of an oracle column have the same position; the best of them is shown. Entries
+    with equal jobs share one result.
 
     Attributes
     ----------
     suite : str
-        One of :data:`SUITES`.
+        One of :data:`~anchorview.experiments.plan.experiment_plan.SUITES`.
     data : str
         Name of the data set.
     column : str
-        What tables and legends call it, such as ``"DALMC (oracle)"``.
+        Name in tables and legends, such as ``"DALMC (oracle)"``.
     mode : str
-        One of :data:`MODES`.
+        One of :data:`~anchorview.experiments.plan.experiment_plan.MODES`.
     point : float or None
-        Place on the x axis: beta, number of anchors, or share of missing entries.
+        Position on the x axis: beta, number of anchors, or fraction of missing entries.
     job : Job
     """
 
@@ -53,132 +50,90 @@ class Entry:
     job: Job
 
 
-def entries(
-    suite: str | Plan,
-    sets: Sequence[DataSet],
-    *,
-    modes: Sequence[str] | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
-) -> list[Entry]:
-    """All jobs of a suite, with their places, in the order in which tables show them.
+def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
+    """Entries of the suites of a plan, in the order of the tables.
 
-    On a data set whose samples do not have all views, the suites compare and runtime have DALMC and
-    AutoDALMC only, since the other methods need every view, and the suite incomplete leaves it out.
-    The suite incomplete also leaves out shares of missing entries at which a sample could not keep
-    one view.
-
-    Parameters
-    ----------
-    suite : str or Plan
-        One of :data:`SUITES`, ``"all"``, or a plan of one's own.
-    sets : sequence of DataSet
-        What to run on.
-    modes : sequence of str, optional
-        Out of :data:`MODES`: which columns to make. By default those of the plan, which are all
-        unless it says otherwise.
-    runs : int, optional
-        Runs that are scored; by default those of the plan, or 20.
-    seed : int, optional
-        Seed of all jobs; by default that of the plan, or 0.
-
-    Returns
-    -------
-    list of Entry
+    On a data set with missing views, the suites compare and runtime have only the methods that
+    accept them, and the suite incomplete has none. The suite incomplete leaves out fractions with
+    which a sample could not keep a view.
 
     Examples
     --------
-    >>> from anchorview.experiments.run.data_sets import data_sets
-    >>> for entry in entries("compare", data_sets(None, ["synthetic"]), modes=["default"])[-2:]:
+    >>> from anchorview.experiments.plan.data_sets import data_sets
+    >>> plan = ExperimentPlan(suites=("compare",), modes=("default",))
+    >>> for entry in entries(plan, data_sets(None, ["synthetic"]))[-2:]:
     ...     print(entry.column, entry.job)
     AWMVC Job(data='synthetic', method='awmvc', settings=(), ...)
     DALMC Job(data='synthetic', method='dalmc', settings=(), ...)
     """
-    plan = suite if isinstance(suite, Plan) else Plan(suites=(suite,))
-    plan = replace(
-        plan,
-        modes=plan.modes if modes is None else tuple(modes),
-        runs=plan.runs if runs is None else runs,
-        seed=plan.seed if seed is None else seed,
-    )
-    wanted = SUITES if "all" in plan.suites else plan.suites
-    found = (entry for name in wanted for data in sets for entry in _MAKERS[name](plan, data))
+    suites = SUITES if "all" in plan.suites else plan.suites
+    found = (entry for suite in suites for data in sets for entry in _ENTRIES[suite](plan, data))
     return list(dict.fromkeys(entry for entry in found if entry.mode in plan.modes))
 
 
-def _compare(plan: Plan, data: DataSet) -> Iterator[Entry]:
-    methods = _methods(plan, data)
-    for method in methods:
-        job = _job(plan, data, method)
-        yield Entry("compare", data.name, COLUMNS[method], "default", None, job)
-    if "dalmc" in methods:
-        yield Entry("compare", data.name, AUTO, "auto", None, _job(plan, data, "auto"))
-    for method in methods:
+def _compare(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
+    yield from _defaults("compare", plan, data)
+    for method in _methods(plan, data):
         for settings in _grid(plan, data, method):
             job = _job(plan, data, method, settings)
-            yield Entry("compare", data.name, _oracle(COLUMNS[method]), "oracle", None, job)
+            column = _oracle(find_method(method).display_name)
+            yield Entry("compare", data.name, column, "oracle", None, job)
 
 
-def _ablation(plan: Plan, data: DataSet) -> Iterator[Entry]:
+def _ablation(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
     for column, variant in ABLATIONS.items():
         job = _job(plan, data, "dalmc", {"variant": variant})
         yield Entry("ablation", data.name, column, "default", None, job)
     for column, variant in ABLATIONS.items():
-        # The same search for all three: one over more settings would favor the one that has it.
+        # The same grid for all three, as a larger one would be an advantage.
         for beta in plan.betas:
             job = _job(plan, data, "dalmc", {"variant": variant, "beta": beta})
             yield Entry("ablation", data.name, _oracle(column), "oracle", None, job)
 
 
-def _runtime(plan: Plan, data: DataSet) -> Iterator[Entry]:
-    methods = _methods(plan, data)
-    timed: dict[str, Any] = {"runs": 1, "alone": True}
-    for method in methods:
-        job = _job(plan, data, method, **timed)
-        yield Entry("runtime", data.name, COLUMNS[method], "default", None, job)
-    if "dalmc" in methods:
-        job = _job(plan, data, "auto", **timed)
-        yield Entry("runtime", data.name, AUTO, "auto", None, job)
+def _runtime(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
+    yield from _defaults("runtime", plan, data, runs=1, alone=True)
 
 
-def _beta(plan: Plan, data: DataSet) -> Iterator[Entry]:
+def _beta(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
     for beta in plan.betas:
         job = _job(plan, data, "dalmc", {"beta": beta})
         yield Entry("beta", data.name, "DALMC", "default", float(beta), job)
 
 
-def _anchors(plan: Plan, data: DataSet) -> Iterator[Entry]:
-    for times in plan.anchors:
-        n_anchors = times * data.n_clusters
+def _anchors(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
+    for multiple in plan.anchors:
+        n_anchors = multiple * data.n_clusters
         job = _job(plan, data, "dalmc", {"n_anchors": n_anchors})
         yield Entry("anchors", data.name, "DALMC", "default", float(n_anchors), job)
 
 
-def _convergence(plan: Plan, data: DataSet) -> Iterator[Entry]:
-    # Far beyond where it stops by default, to see what becomes of the objective.
+def _convergence(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
+    # Many more iterations than by default, to show the objective beyond the default stop.
     job = _job(plan, data, "dalmc", {"tol": 1e-8, "max_iter": 100}, runs=1)
     yield Entry("convergence", data.name, "DALMC", "default", None, job)
 
 
-def _incomplete(plan: Plan, data: DataSet) -> Iterator[Entry]:
+def _incomplete(plan: ExperimentPlan, data: DataSet) -> Iterator[Entry]:
     if not data.complete:
         return
     n_views = len(data.n_features_per_view)
-    # Compared as products: 1 - 1 / n_views is not exact.
-    shares = [float(share) for share in plan.missing if share * n_views <= n_views - 1]
-    for share in shares:
-        job = _job(plan, data, "dalmc", missing=share)
-        yield Entry("incomplete", data.name, "DALMC", "default", share, job)
-    for share in shares:
-        # Nothing to fill where nothing is missing: the same job as without.
-        job = _job(plan, data, "dalmc", missing=share, impute=share > 0)
-        yield Entry("incomplete", data.name, IMPUTED, "default", share, job)
-    for share in shares:
-        job = _job(plan, data, "auto", missing=share, runs=min(plan.runs, AUTO_RUNS))
-        yield Entry("incomplete", data.name, AUTO, "auto", share, job)
+    # Compared as products, since 1 - 1 / n_views is not exact.
+    fractions = [float(each) for each in plan.missing if each * n_views <= n_views - 1]
+    auto_runs = min(plan.runs, MAX_AUTO_RUNS)
+    for missing in fractions:
+        job = _job(plan, data, "dalmc", missing=missing)
+        yield Entry("incomplete", data.name, "DALMC", "default", missing, job)
+    for missing in fractions:
+        # Without missing entries it is the same job as above.
+        job = _job(plan, data, "dalmc", missing=missing, impute=missing > 0)
+        yield Entry("incomplete", data.name, IMPUTED, "default", missing, job)
+    for missing in fractions:
+        job = _job(plan, data, "auto", missing=missing, runs=auto_runs)
+        yield Entry("incomplete", data.name, AUTO, "auto", missing, job)
 
 
-_MAKERS: Mapping[str, Callable[[Plan, DataSet], Iterator[Entry]]] = {
+_ENTRIES: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[Entry]]] = {
     "compare": _compare,
     "ablation": _ablation,
     "runtime": _runtime,
@@ -189,14 +144,24 @@ _MAKERS: Mapping[str, Callable[[Plan, DataSet], Iterator[Entry]]] = {
 }
 
 
-def _methods(plan: Plan, data: DataSet) -> list[str]:
-    """Methods of the plan that take the data set."""
-    return [method for method in plan.methods if data.complete or method == "dalmc"]
+def _defaults(suite: str, plan: ExperimentPlan, data: DataSet, **others: Any) -> Iterator[Entry]:
+    """Entries of the methods with default settings, and of AutoDALMC if DALMC is one of them."""
+    methods = _methods(plan, data)
+    for method in methods:
+        column = find_method(method).display_name
+        yield Entry(suite, data.name, column, "default", None, _job(plan, data, method, **others))
+    if "dalmc" in methods:
+        yield Entry(suite, data.name, AUTO, "auto", None, _job(plan, data, "auto", **others))
 
 
-def _grid(plan: Plan, data: DataSet, method: str) -> list[dict[str, Any]]:
+def _methods(plan: ExperimentPlan, data: DataSet) -> list[str]:
+    """Methods of the plan that can be fitted to the data set."""
+    return [m for m in plan.methods if data.complete or find_method(m).accepts_missing_views]
+
+
+def _grid(plan: ExperimentPlan, data: DataSet, method: str) -> list[dict[str, SettingValue]]:
     if method in plan.grids:
-        return crossed(method, data.n_clusters, data.n_samples, plan.grids[method])
+        return setting_combinations(method, data.n_clusters, data.n_samples, plan.grids[method])
     return oracle_grid(method, data.n_clusters, data.n_samples)
 
 
@@ -205,7 +170,11 @@ def _oracle(column: str) -> str:
 
 
 def _job(
-    plan: Plan, data: DataSet, method: str, settings: Mapping[str, Any] | None = None, **rest: Any
+    plan: ExperimentPlan,
+    data: DataSet,
+    method: str,
+    settings: Mapping[str, SettingValue] | None = None,
+    **others: Any,
 ) -> Job:
-    settings = shared(method, data.n_clusters, data.n_samples, settings or {})
-    return Job.of(data.name, method, settings, **{"runs": plan.runs, "seed": plan.seed, **rest})
+    settings = canonical_settings(method, data.n_clusters, data.n_samples, settings or {})
+    return Job.of(data.name, method, settings, **{"runs": plan.runs, "seed": plan.seed, **others})

@@ -1,1 +1,4 @@
-"""Results by suite, data set and method: scores, significance, published numbers."""
+"""What came out: scores by suite, data set and method, significance, and published numbers.
+
+Imports ``experiments.plan`` and below.
+"""

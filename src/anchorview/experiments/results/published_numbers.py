@@ -1,4 +1,4 @@
-"""The numbers that the paper published, by our names of metrics and methods."""
+"""The numbers published in the paper."""
 
 import json
 from dataclasses import dataclass
@@ -8,9 +8,6 @@ from typing import Any
 
 from anchorview.experiments.plan.jobs import Status
 
-_METRICS = {"F1": "F1-score"}
-_METHODS = {"FPMVS-CAG": "FPMVSCAG", "DALMC": "Ours"}
-
 
 @dataclass(frozen=True)
 class Published:
@@ -19,11 +16,11 @@ class Published:
     Attributes
     ----------
     status : str
-        "done", or "memory" where the paper's run of the method had not enough of it.
+        "done", or "memory" if the method ran out of memory in the paper.
     value : float or None
-        A mean score between 0 and 1, or seconds.
+        Mean score between 0 and 1, or seconds.
     deviation : float or None
-        Of a score, where the paper gives it.
+        Standard deviation of a score, where the paper gives it.
     """
 
     status: Status
@@ -32,16 +29,16 @@ class Published:
 
 
 def published_score(data: str, metric: str, column: str) -> Published | None:
-    """Score in tables II-IX of the paper, or None if they do not have it.
+    """Score in Tables II-IX of the paper; None if they do not have it.
 
     Parameters
     ----------
     data : str
-        The paper's name of the data set.
+        Name of the data set in the paper.
     metric : str
         One of :data:`anchorview.experiments.plan.jobs.METRICS`.
     column : str
-        A method as our tables call it, without a mode: "DALMC", "FPMVS-CAG", "ablation-1".
+        Display name of a method or ablation, without a mode.
 
     Examples
     --------
@@ -51,44 +48,35 @@ def published_score(data: str, metric: str, column: str) -> Published | None:
     Published(status='memory', value=None, deviation=None)
     """
     for tables in ("clustering", "ablation"):
-        row = _numbers()[tables].get(_METRICS.get(metric, metric), {}).get(data, {})
-        if _METHODS.get(column, column) in row:
-            return _score(row[_METHODS.get(column, column)])
+        row = _published()[tables].get(metric, {}).get(data, {})
+        if column in row:
+            return _score(row[column])
     return None
 
 
 def published_seconds(data: str, column: str) -> Published | None:
-    """Running time in table X of the paper, or None if it does not have it.
+    """Running time in Table X of the paper; None if it does not have it.
 
     Examples
     --------
     >>> published_seconds("AWA", "BMVC")
     Published(status='done', value=67.8, deviation=None)
     """
-    row = _numbers()["runtime_s"].get(data, {})
-    name = _METHODS.get(column, column)
-    if name not in row:
+    row = _published()["runtime_s"].get(data, {})
+    if column not in row:
         return None
-    seconds = row[name]
-    return Published("memory") if seconds is None else Published("done", seconds)
+    return Published("memory" if row[column] is None else "done", row[column])
 
 
 @cache
-def _numbers() -> dict[str, Any]:
-    """Tables I-X as they are in the file."""
-    text = (
-        files("anchorview.experiments.results")
-        .joinpath("published.json")
-        .read_text(encoding="utf-8")
-    )
-    return json.loads(text)
+def _published() -> dict[str, Any]:
+    path = files("anchorview.experiments.results") / "published.json"
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _score(percent: Any) -> Published:
-    """Score from its entry: nothing, a mean, or a mean and a deviation, in percent."""
+def _score(percent: float | list[float] | None) -> Published:
+    """Score from its entry in the file, in percent: None, a mean, or a mean and a deviation."""
     if percent is None:
         return Published("memory")
-    if isinstance(percent, list):
-        mean, deviation = percent
-        return Published("done", mean / 100, deviation / 100)
-    return Published("done", percent / 100)
+    numbers = percent if isinstance(percent, list) else [percent]
+    return Published("done", *(number / 100 for number in numbers))

@@ -1,4 +1,4 @@
-"""Whether differences between methods are more than chance, on one data set and over all."""
+"""Significance of differences between methods, on one data set and over all data sets."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from scipy import stats
 Name = TypeVar("Name", bound=Hashable)
 
 LEVEL = 0.05
-"""Differences whose corrected p-value is below are significant."""
+"""Significance level of corrected p-values."""
 
 ENOUGH_DATA_SETS = 5
-"""Number of data sets from which tests over them are made."""
+"""Minimum number of data sets for tests over data sets."""
 
 
 def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
-    """Columns that are not significantly different from the one with the highest mean.
+    """Columns that do not differ significantly from the one with the highest mean.
 
-    Each is compared with the best by the two-sided Mann-Whitney U test of the scores of the runs;
-    p-values are corrected by Holm's method. Columns of a single run are not tested.
+    Each is compared with the best by a two-sided Mann-Whitney U test on the scores of the runs,
+    with Holm's correction of the p-values. Columns with a single run are not tested.
 
     Parameters
     ----------
     runs : mapping of name to sequence of float
-        Scores of the runs of each column; columns without any are left out.
+        Scores of the runs of each column; columns without runs are ignored.
 
     Returns
     -------
     set of name
-        Without the best column itself.
+        The best column itself is not included.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p-values for their number by Holm's step-down method.
+    """Correct p-values for multiple testing by Holm's step-down method.
 
     Examples
     --------
@@ -68,21 +68,20 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Overall:
-    """How columns compare over all data sets.
+    """Comparison of columns over data sets.
 
     Attributes
     ----------
     ranks : mapping of str to float
         Mean rank of each column; 1 is best.
     friedman : float or None
-        p-value of the Friedman test that all columns are alike; None if there are too few data
-        sets or columns for it.
+        p-value of the Friedman test; None if there are too few data sets or columns.
     wilcoxon : mapping of str to float
-        p-values of the Wilcoxon signed-rank tests of the reference against each other column,
-        corrected by Holm's method; none if there are too few data sets.
+        p-values of Wilcoxon signed-rank tests of the reference against each other column, with
+        Holm's correction; empty if there are too few data sets.
     least_wilcoxon : float
-        The smallest of these that so many data sets and columns allow, where the reference is
-        better on all or worse on all; 1 if there are none.
+        Smallest possible p-value with that many data sets and columns, reached if the reference is
+        better on all data sets or worse on all; 1 if there are no tests.
     """
 
     ranks: Mapping[str, float]
@@ -97,10 +96,10 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
     Parameters
     ----------
     scores : pandas.DataFrame
-        A row for each data set and a column for each method; higher is better; NaN, for a method
-        that could not be run, ranks last.
+        One row per data set and one column per method; higher is better. NaN, for a method that
+        did not finish, ranks last.
     reference : str
-        The column that is tested against each other one.
+        Column that is tested against all others.
 
     Examples
     --------
@@ -121,31 +120,28 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
 
 
 def _mann_whitney(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """p-value of the two-sided test, with an answer for runs that are all the same too."""
+    """p-value of the two-sided test, also defined for constant runs."""
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return float(a[0] == b[0])
     return float(stats.mannwhitneyu(a, b, alternative="two-sided").pvalue)
 
 
 def _friedman(ranks: pd.DataFrame) -> float:
-    if (ranks.nunique(axis="columns") == 1).all():  # The statistic would be 0 / 0.
+    if (ranks.nunique(axis="columns") == 1).all():  # Else the statistic is 0 / 0.
         return 1.0
     return float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
 
 
 def _differences(scores: pd.DataFrame, reference: str) -> dict[str, NDArray[np.float64]]:
-    """How much better the reference is than each column that enough data sets have with it."""
-    found = {
-        name: (scores[reference] - scores[name]).dropna().to_numpy()
-        for name in scores.columns.drop(reference)
-    }
+    """Differences of the reference from each column that shares enough data sets with it."""
+    others = scores.columns.drop(reference)
+    found = {name: (scores[reference] - scores[name]).dropna().to_numpy() for name in others}
     return {name: each for name, each in found.items() if len(each) >= ENOUGH_DATA_SETS}
 
 
 def _wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-    """Corrected p-values."""
     p_values = [
-        # The statistic of zeros only would be 0 / 0.
+        # For zeros only, the statistic is 0 / 0.
         float(stats.wilcoxon(each).pvalue) if each.any() else 1.0
         for each in differences.values()
     ]
@@ -153,7 +149,7 @@ def _wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> dict[str, float
 
 
 def _least_wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> float:
-    """Corrected p-value of the most differences that there are, if all had the same sign."""
+    """Corrected p-value of the largest number of differences, if all had the same sign."""
     if not differences:
         return 1.0
     most = max(len(each) for each in differences.values())

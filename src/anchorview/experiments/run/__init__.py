@@ -1,1 +1,4 @@
-"""Running jobs: data sets, worker processes, limits, and the store of results."""
+"""How jobs run: worker processes with limits, and the store of results.
+
+Imports ``experiments.plan``, ``metrics`` and what they import.
+"""

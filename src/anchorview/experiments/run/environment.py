@@ -1,4 +1,4 @@
-"""What a result depends on besides its job: versions, linear algebra, machine."""
+"""The environment of a result: versions, linear algebra libraries, machine."""
 
 import platform
 from importlib.metadata import version
@@ -6,31 +6,33 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+
+# Loads a BLAS library, so that threadpoolctl finds it.
+import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
 import anchorview
 from anchorview._utils.threads import n_cores
 
-PACKAGES = ("numpy", "scipy", "scikit-learn")
-
 
 def environment() -> dict[str, Any]:
-    """Versions of what computes, and the machine that it runs on.
+    """Describe the software and the machine on which results may depend.
 
     Returns
     -------
     dict
         "python", "numpy", "scipy", "scikit-learn" and "anchorview" are versions; "blas" lists the
-        loaded libraries of linear algebra; "cpu" is the model of the processor; "cores" are those
-        that may be used; "memory" is in bytes; "system" is the operating system.
+        loaded BLAS libraries; "cpu" is the model of the processor; "cores" is the number of
+        available cores; "memory" is in bytes; "system" is the operating system.
     """
-    # One of the packages that bring a BLAS library must be loaded for it to be found.
-    import scipy.linalg  # noqa: F401
-
-    blas = {_library(info) for info in threadpool_info() if info["user_api"] == "blas"}
+    libraries = (info for info in threadpool_info() if info["user_api"] == "blas")
+    blas = {
+        " ".join(filter(None, map(info.get, ("internal_api", "version", "architecture"))))
+        for info in libraries
+    }
     return {
         "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
+        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
         "anchorview": anchorview.__version__,
         "blas": sorted(blas),
         "cpu": _cpu(),
@@ -38,11 +40,6 @@ def environment() -> dict[str, Any]:
         "memory": psutil.virtual_memory().total,
         "system": f"{platform.system()} {platform.machine()}",
     }
-
-
-def _library(info: dict[str, Any]) -> str:
-    words = (info["internal_api"], info.get("version"), info.get("architecture"))
-    return " ".join(word for word in words if word)
 
 
 def _cpu() -> str:

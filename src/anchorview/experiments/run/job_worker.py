@@ -1,11 +1,11 @@
-"""What the process of a job does: load, remove entries, fit, score."""
+"""The process of a job: loads the data, removes entries, fits and scores."""
 
 import errno
 import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import parent_process
@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import psutil
@@ -28,80 +28,51 @@ from anchorview._utils.text import one_line
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets.synthetic import random_availability
-from anchorview.estimators.methods import method_class
+from anchorview.estimators.methods import find_method, method_class
+from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
-if TYPE_CHECKING:
-    from anchorview.experiments.run.data_sets import DataSet
-
-RUNS_PER_CONSENSUS = 4
-"""Runs that one fit of AutoDALMC stands for, which is itself the consensus of dozens."""
+Measure = Callable[[Job, DataSet], Result]
+"""What a job does; :func:`fit_and_score` in experiments."""
 
 TIMED_FITS = 3
-"""Fits of a job that is there for its time."""
+"""Number of fits of a job that runs alone; its time is their median."""
 
-ENOUGH_SECONDS = 60.0
-"""Seconds after which a fit is not timed once more."""
+MAX_TIMED_SECONDS = 60.0
+"""Total time after which no further fit is timed."""
 
-SPARE_ADDRESSES = 256 * 2**20
-"""Bytes that threads and BLAS may reserve beyond the limit, since they use few of them."""
+UNCOUNTED_BYTES = 256 * 2**20
+"""Memory beyond the limit that may be reserved: threads and BLAS reserve more than they use."""
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-STATUS = Path("/proc/self/status")
-"""Where Linux tells what memory a process has."""
+PROCESS_STATUS = Path("/proc/self/status")
+"""File in which Linux reports the memory of a process."""
 
 
-def run_job(job: Job, data: "DataSet") -> Result:
-    """Fit a method as a user does, then score independent runs of what is random in it.
+def fit_and_score(job: Job, data: DataSet) -> Result:
+    """Fit a method with its defaults for restarts, then score independent runs.
 
-    Where the labels are K-means on an embedding, the fit is kept and a run is one K-means from one
-    random start, as in the paper. Other methods are fitted anew for each run, from one start if
-    they have several, with a seed of its own; AutoDALMC once for four runs, as its fit is itself
-    the consensus of dozens, so it has fewer scores. What has no randomness is fitted once, and its
-    scores are those of every run.
-
-    Parameters
-    ----------
-    job : Job
-    data : DataSet
-        The one that the job names.
-
-    Returns
-    -------
-    Result
-        Also of a job that runs out of memory ("memory") or cannot be done ("failed").
+    For methods that apply K-means to an embedding, a run is one K-means from one random start on
+    the embedding of a single fit, as in the paper. Other methods are fitted again for each run,
+    with its own seed and without restarts; a fit of AutoDALMC, which is a consensus of dozens of
+    partitions, counts for four runs, so that it has fewer scores. The scores of a deterministic
+    fit are repeated for every run.
     """
-    clock = perf_counter()
-    try:
-        with warnings.catch_warnings():
-            # What a fit warns of is seen in its scores.
-            warnings.simplefilter("ignore")
-            result = _scored(job, data)
-    except MemoryError as error:
-        result = Result("memory", one_line(error) or "not enough memory")
-    except Exception as error:
-        lacks_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        result = Result("memory" if lacks_memory else "failed", reason)
-    return replace(result, seconds=perf_counter() - clock)
-
-
-def _scored(job: Job, data: "DataSet") -> Result:
-    views, target = data.load()
+    views, classes = data.load()
     if job.missing > 0:
-        views = with_missing(views, job.missing, job.seed)
+        views = remove_entries(views, job.missing, job.seed)
     if job.impute:
-        views = with_means(views)
+        views = impute_means(views)
     model = method_class(job.method)(data.n_clusters, random_state=job.seed, **dict(job.settings))
-    fit_seconds = _timed_fits(model, views, TIMED_FITS if job.alone else 1)
-    runs = [clustering_scores(target, labels) for labels in _labels_of_runs(job, model, views)]
+    fit_seconds = _time_fits(model, views, TIMED_FITS if job.alone else 1)
+    runs = [clustering_scores(classes, labels) for labels in _labels_of_runs(job, model, views)]
     return Result(
         "done",
         scores={metric: tuple(run[metric] for run in runs) for metric in METRICS},
-        own=clustering_scores(target, model.labels_),
+        own=clustering_scores(classes, model.labels_),
         fit_seconds=fit_seconds,
         n_iter=int(model.n_iter_),
         objective=tuple(float(value) for value in model.objective_),
@@ -109,106 +80,127 @@ def _scored(job: Job, data: "DataSet") -> Result:
     )
 
 
-def _timed_fits(model: Any, views: MultiViewData, count: int) -> float:
-    """Median seconds of so many fits, or of as many as end within a minute."""
+def run_job(job: Job, data: DataSet, measure: Measure = fit_and_score) -> Result:
+    """Run a job in this process.
+
+    Returns
+    -------
+    Result
+        With status "memory" or "failed" if the job runs out of memory or raises another error.
+    """
+    start = perf_counter()
+    try:
+        with warnings.catch_warnings():
+            # The scores show what a fit warns of.
+            warnings.simplefilter("ignore")
+            result = measure(job, data)
+    except MemoryError as error:
+        result = Result("memory", one_line(error) or "not enough memory")
+    except Exception as error:
+        out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        result = Result("memory" if out_of_memory else "failed", reason)
+    return replace(result, seconds=perf_counter() - start)
+
+
+def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> float:
+    """Median time of fits in seconds; of fewer fits if they take long."""
     times: list[float] = []
-    while not times or (len(times) < count and sum(times) < ENOUGH_SECONDS):
-        clock = perf_counter()
+    while not times or (len(times) < n_fits and sum(times) < MAX_TIMED_SECONDS):
+        start = perf_counter()
         model.fit(views)
-        times.append(perf_counter() - clock)
+        times.append(perf_counter() - start)
     return median(times)
 
 
 def _labels_of_runs(job: Job, model: Any, views: MultiViewData) -> Iterator[Array]:
-    points = _kmeans_points(model)
+    method = find_method(job.method)
+    points = _kmeans_input(model)
     if points is not None:
         for run in range(job.runs):
             kmeans = KMeans(model.n_clusters, n_init=1, random_state=job.seed + run)
-            # The sums of several threads would depend on their number.
+            # With several threads the sums would depend on their number.
             with threadpool_limits(1):
                 yield kmeans.fit_predict(points)
         return
-    if not _depends_on_seed(model):
+    if getattr(model, "init", None) in method.deterministic_inits:
         yield from [model.labels_] * job.runs
         return
-    fits = max(1, job.runs // RUNS_PER_CONSENSUS) if job.method == "auto" else job.runs
-    one_start = {"n_init": 1} if "n_init" in model.get_params() else {}
-    for run in range(fits):
-        if run == 0 and not one_start:
+    single_start = {"n_init": 1} if "n_init" in model.get_params() else {}
+    for run in range(max(1, job.runs // method.runs_per_fit)):
+        if run == 0 and not single_start:
             yield model.labels_
         else:
-            again = clone(model).set_params(random_state=job.seed + run, **one_start)
+            again = clone(model).set_params(random_state=job.seed + run, **single_start)
             yield again.fit(views).labels_
 
 
-def _kmeans_points(model: Any) -> Array | None:
-    """Points whose K-means clusters are the labels of a fitted model; None if there are none."""
+def _kmeans_input(model: Any) -> Array | None:
+    """Points that a fitted model clusters by K-means; None if its labels are not from K-means."""
     normalize = getattr(model, "normalize_embedding", None)
     if normalize is None or getattr(model, "assignment", "kmeans") != "kmeans":
         return None
     return unit_rows(model.embedding_) if normalize else model.embedding_
 
 
-def _depends_on_seed(model: Any) -> bool:
-    """Whether another seed can give other labels, if they are not those of K-means."""
-    # Where assignment is fixed too, "gcca" is; the compared methods start K-means from it.
-    fixed = ("gcca", "identity") if hasattr(model, "assignment") else ("identity",)
-    return getattr(model, "init", "random") not in fixed
-
-
-def with_missing(data: MultiViewData, share: float, seed: int) -> MultiViewData:
-    """Complete data without a share of the (sample, view) entries, drawn at random."""
+def remove_entries(data: MultiViewData, fraction: float, seed: int) -> MultiViewData:
+    """Remove a fraction of the (sample, view) entries of complete data at random."""
     if data.available is not None:
         raise ValueError(
-            f"missing={share} removes entries of complete data, but {data!r} lacks some already. "
+            f"missing={fraction} requires complete data, but {data!r} has missing views already. "
             "Use missing=0."
         )
     n_views = len(data.views)
-    available = random_availability(len(data), n_views, share, RandomState(seed), among=n_views)
+    available = random_availability(len(data), n_views, fraction, RandomState(seed), among=n_views)
     return MultiViewData(dict(zip(data.names, data.views, strict=True)), available=available)
 
 
-def with_means(data: MultiViewData) -> MultiViewData:
-    """Complete data: features that a sample lacks are the means of the samples that have them."""
+def impute_means(data: MultiViewData) -> MultiViewData:
+    """Replace missing views of samples by the feature means over the other samples."""
     if data.available is None:
         return data
-    filled = {
-        name: _filled(view, has, data.dtype)
-        for name, view, has in zip(data.names, data.views, data.available.T, strict=True)
-    }
-    return MultiViewData(filled)
+    columns = zip(data.names, data.views, data.available.T, strict=True)
+    return MultiViewData(
+        {name: _imputed(view, available, data.dtype) for name, view, available in columns}
+    )
 
 
-def _filled(view: Matrix, has: Array, dtype: "np.dtype[Any]") -> Array:
-    full: Array = view.toarray() if sparse.issparse(view) else np.array(view)
-    full = full.astype(dtype, copy=False)
-    full[~has] = full[has].mean(axis=0, dtype=np.float64)
-    return full
+def _imputed(view: Matrix, available: Array, dtype: "np.dtype[Any]") -> Array:
+    dense: Array = view.toarray() if sparse.issparse(view) else np.array(view)
+    dense = dense.astype(dtype, copy=False)
+    dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
+    return dense
 
 
-def work(job: Job, data: "DataSet", results: "Connection[Any, Any]", memory_limit: float) -> None:
-    """Do a job in this process, which is for nothing else.
+def work(
+    job: Job,
+    data: DataSet,
+    results: "Connection[Any, Any]",
+    memory_limit: float,
+    measure: Measure,
+) -> None:
+    """Run a job as the only task of this process.
 
-    Sends the bytes that the process holds before it starts, then the result.
+    Sends the memory of the process before the job, in bytes, and then the result.
     """
-    # Ctrl-C is for the parent, which ends its children.
+    # The parent process handles Ctrl-C and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with _threads(job):
-        # BLAS takes its buffers now: where it cannot have them, it ends the process.
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    with _thread_limits(job):
+        # Makes BLAS allocate its buffers now; under the limit a failure would end the process.
         np.ones((256, 256)) @ np.ones((256, 256))
         _limit_memory(memory_limit)
-        results.send(own_bytes(psutil.Process().memory_info()))
-        result = run_job(job, data)
-    results.send(replace(result, peak_bytes=_status_bytes("VmHWM")))
+        results.send(unshared_bytes(psutil.Process().memory_info()))
+        result = run_job(job, data, measure)
+    results.send(replace(result, peak_bytes=_process_status_bytes("VmHWM")))
 
 
-def own_bytes(memory: Any) -> int:
-    """Resident bytes of a process, of psutil's account, without the files that it has mapped."""
+def unshared_bytes(memory: Any) -> int:
+    """Resident memory of a process without mapped files, from psutil's memory_info."""
     return int(memory.rss - getattr(memory, "shared", 0))
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -216,8 +208,8 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _threads(job: Job) -> Iterator[None]:
-    """All cores for a job that is alone, one for any other."""
+def _thread_limits(job: Job) -> Iterator[None]:
+    """Use all cores for a job that runs alone, one core for others."""
     if job.alone:
         yield
         return
@@ -227,22 +219,22 @@ def _threads(job: Job) -> Iterator[None]:
 
 
 def _limit_memory(limit: float) -> None:
-    """Make what asks for more than so many bytes beyond the present raise MemoryError, on Linux."""
-    held = _status_bytes("VmData")
-    if held is None:
+    """Make allocations beyond the present memory plus the limit raise MemoryError, on Linux."""
+    present = _process_status_bytes("VmData")
+    if present is None:
         return
-    import resource
+    import resource  # It exists on Unix only.
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = held + int(limit) + SPARE_ADDRESSES
+    wanted = present + int(limit) + UNCOUNTED_BYTES
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _status_bytes(name: str) -> int | None:
-    """One of the sizes that Linux tells of this process; None elsewhere."""
-    if STATUS.exists():
-        for line in STATUS.read_text().splitlines():
+def _process_status_bytes(name: str) -> int | None:
+    """Size that Linux reports for this process; None on other systems."""
+    if PROCESS_STATUS.exists():
+        for line in PROCESS_STATUS.read_text().splitlines():
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
     return None

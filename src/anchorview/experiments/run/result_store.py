@@ -1,4 +1,7 @@
-"""The file of results: one row a finished job, whole or not there, whenever the power fails."""
+"""The result store: an SQLite file with one row per finished job.
+
+A row is written completely or not at all, even if the process is killed.
+"""
 
 import json
 import sqlite3
@@ -9,15 +12,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.plan.jobs import Job, Result, canonical
+from anchorview.experiments.plan.jobs import Job, Result, canonical_json
 
-APPLICATION = 0x416E5669
-"""Says in the header of an SQLite file that it is ours."""
+APPLICATION_ID = 0x416E5669
+"""Identifies the file as a result store in the header of SQLite files."""
 
 VERSION = 1
-"""Of the layout of the file."""
+"""Version of the schema."""
 
-LAYOUT = """
+SCHEMA = """
     CREATE TABLE results (
         key TEXT PRIMARY KEY,
         job TEXT NOT NULL,
@@ -33,12 +36,12 @@ class Store:
     Parameters
     ----------
     path : Path
-        The file, made if it is not there.
+        The file; created if it does not exist.
 
     Raises
     ------
     DataFileError
-        If there is something else under this name, or a store of another version.
+        If the file is not a result store, is damaged, or has another version.
 
     Examples
     --------
@@ -52,11 +55,11 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _explained(path):
-            # No transaction of the module's own: each begins and ends where it says so.
+        with _sqlite_errors_explained(path):
+            # Without implicit transactions of the module sqlite3.
             self._database = sqlite3.connect(path, isolation_level=None)
             try:
-                self._open()
+                self._create_or_check()
             except BaseException:
                 self._database.close()
                 raise
@@ -73,45 +76,45 @@ class Store:
         self.close()
 
     def add(self, key: str, job: Job, result: Result, environment: Mapping[str, Any]) -> None:
-        """Write the row of a finished job; one that is there already stays.
+        """Add the result of a job, durably; an existing result is kept.
 
         Parameters
         ----------
         key : str
-            Of :meth:`Job.key`.
+            Value of :meth:`Job.key`.
         job : Job
         result : Result
         environment : mapping
-            Of :func:`~anchorview.experiments.run.environment.environment`.
+            Value of :func:`anchorview.experiments.run.environment.environment`.
         """
-        row = (key, *map(canonical, (job.to_json(), result.to_json(), environment)))
-        with _explained(self.path):
+        row = (key, *map(canonical_json, (job.to_json(), result.to_json(), environment)))
+        with _sqlite_errors_explained(self.path):
             self._database.execute("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", row)
 
     def forget_unfinished(self, keys: Iterable[str]) -> None:
-        """Forget those of some results that say why a job could not be finished."""
+        """Remove the results with these keys whose status is not "done"."""
         results = self.results()
-        gone = [(key,) for key in keys if key in results and results[key].status != "done"]
-        with _explained(self.path):
-            self._database.executemany("DELETE FROM results WHERE key = ?", gone)
+        unfinished = [(key,) for key in keys if key in results and results[key].status != "done"]
+        with _sqlite_errors_explained(self.path):
+            self._database.executemany("DELETE FROM results WHERE key = ?", unfinished)
 
     def get(self, key: str) -> Result | None:
-        """Result of a job, or None if it is not finished."""
+        """Result of a job; None if there is none."""
         rows = self._rows("SELECT result FROM results WHERE key = ?", key)
-        return _result(rows[0][0]) if rows else None
+        return Result.from_json(json.loads(rows[0][0])) if rows else None
 
     def results(self) -> dict[str, Result]:
-        """All results by their keys, in the order in which they were added."""
+        """All results by key, in the order in which they were added."""
         rows = self._rows("SELECT key, result FROM results ORDER BY rowid")
-        return {key: _result(text) for key, text in rows}
+        return {key: Result.from_json(json.loads(text)) for key, text in rows}
 
     def environments(self, keys: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """The different environments that results come from, the earliest first.
+        """Distinct environments of the results, in the order in which they were added.
 
         Parameters
         ----------
         keys : iterable of str, optional
-            Of the results that count; all if not given. Keys without a result are no matter.
+            Keys of the results to consider, by default all. Keys without a result are ignored.
         """
         rows = self._rows("SELECT key, environment FROM results ORDER BY rowid")
         wanted = {key for key, _ in rows} if keys is None else set(keys)
@@ -119,36 +122,35 @@ class Store:
         return [json.loads(text) for text in found]
 
     def versions(self, keys: Iterable[str] | None = None) -> set[str]:
-        """The versions of anchorview that results come from, of :meth:`environments`."""
-        found = self.environments(keys)
-        return {one["anchorview"] for one in found if "anchorview" in one}
+        """Versions of anchorview in :meth:`environments`."""
+        return {e["anchorview"] for e in self.environments(keys) if "anchorview" in e}
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        with _explained(self.path):
+        with _sqlite_errors_explained(self.path):
             return self._database.execute(query, values).fetchall()
 
-    def _open(self) -> None:
-        """Check a store that is there, or lay out a new one."""
+    def _create_or_check(self) -> None:
         if self._header() == (0, 0) and self._is_empty():
-            self._lay_out()
+            self._create()
         application, version = self._header()
-        if application != APPLICATION:
-            raise DataFileError(_not_ours(self.path, "it is the SQLite file of another program"))
+        if application != APPLICATION_ID:
+            raise DataFileError(_not_a_store(self.path, "it is the SQLite file of another program"))
         if version != VERSION:
             raise DataFileError(
-                f"{self.path}: is a store of version {version}, and this anchorview reads version "
-                f"{VERSION}. Use the anchorview that made it, or give another place."
+                f"{self.path}: is a result store of version {version}, but this version of "
+                f"anchorview reads version {VERSION}. Use the version that created it, or give "
+                "another path."
             )
         ((found, *_), *_) = self._database.execute("PRAGMA quick_check").fetchall()
         if found != "ok":
-            raise DataFileError(_not_ours(self.path, f"it is damaged: {found}"))
+            raise DataFileError(_not_a_store(self.path, f"it is damaged: {found}"))
 
     def _header(self) -> tuple[int, int]:
-        """Whose the file is, and the version of its layout; both are 0 in a new one."""
+        """Application id and version of the file; both are 0 in a new one."""
         ((application,),) = self._database.execute("PRAGMA application_id")
         ((version,),) = self._database.execute("PRAGMA user_version")
         return application, version
@@ -156,35 +158,28 @@ class Store:
     def _is_empty(self) -> bool:
         return self._database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
-    def _lay_out(self) -> None:
-        # Of two programs that make the same file at once, the second finds it made.
+    def _create(self) -> None:
+        # Locks the file first, since another process may be creating it at the same time.
         self._database.execute("BEGIN IMMEDIATE")
         if self._is_empty():
-            self._database.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._database.execute(f"PRAGMA user_version = {VERSION}")
-            self._database.execute(LAYOUT)
+            self._database.execute(SCHEMA)
         self._database.execute("COMMIT")
 
 
-def _result(text: str) -> Result:
-    return Result.from_json(json.loads(text))
-
-
-def _not_ours(path: Path, reason: str) -> str:
-    return (
-        f"{path}: is not a store of results ({reason}). Give another place, or move the file away."
-    )
+def _not_a_store(path: Path, reason: str) -> str:
+    return f"{path}: is not a result store ({reason}). Give another path, or move the file away."
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into an error of ours."""
+def _sqlite_errors_explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
         raise DataFileError(
-            f"{path}: cannot be used as a store of results ({error}). Check that its folder is "
-            "there and can be written, and that no other program holds it."
+            f"{path}: cannot be used as a result store ({error}). Check that its folder exists and "
+            "is writable, and that no other program has locked the file."
         ) from error
     except sqlite3.DatabaseError as error:
-        raise DataFileError(_not_ours(path, str(error))) from error
+        raise DataFileError(_not_a_store(path, str(error))) from error

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own, within limits; what is finished is never done again."""
+"""The runner of jobs: one process per job, with limits; finished jobs are never repeated."""
 
 import multiprocessing
 import signal
@@ -9,97 +9,91 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from statistics import fmean
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores
+from anchorview.estimators.methods import REGISTRY
+from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.jobs import Job, Result, Status
 from anchorview.experiments.run.environment import environment
-from anchorview.experiments.run.job_worker import own_bytes, work
+from anchorview.experiments.run.job_worker import Measure, fit_and_score, unshared_bytes, work
 from anchorview.experiments.run.result_store import Store
 
-if TYPE_CHECKING:
-    from anchorview.experiments.run.data_sets import DataSet
+POLL_SECONDS = 0.05
+"""Interval between checks of the time and memory of the running jobs."""
 
-LOOK = 0.05
-"""Seconds between two looks at the time and memory of the jobs."""
+PROGRESS_SECONDS = 0.5
+"""Interval between progress reports."""
 
-TELL = 0.5
-"""Seconds between two reports of progress."""
-
-PATIENCE = 10.0
-"""Seconds that a process may take to end after its result has come."""
-
-PRELOADED = [
-    "anchorview.experiments.run.job_worker",
-    "anchorview.compared",
-    "anchorview.estimators.dalmc",
-    "anchorview.estimators.auto.auto_dalmc",
-]
-"""Modules that processes find loaded when they start."""
+EXIT_SECONDS = 10.0
+"""Time for a process to exit by itself after its result was received."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run of jobs is."""
+    """Progress of a run of jobs."""
 
     done: int
-    """Jobs that have a result, those of earlier runs among them."""
+    """Number of jobs with a result, including those of earlier runs."""
     total: int
     running: tuple[tuple[Job, float], ...]
-    """Jobs at work, with the seconds so far."""
+    """Running jobs, with their elapsed time in seconds."""
     remaining_seconds: float | None
     """Estimate from the finished jobs of each method; None before the first is finished."""
 
 
 def run_jobs(
-    jobs: Sequence[tuple[Job, "DataSet"]],
+    jobs: Sequence[tuple[Job, DataSet]],
     store: Store,
     *,
     time_limit: float,
     memory_limit: float,
     at_once: int | None = None,
     listen: Callable[[Progress], None] | None = None,
+    measure: Measure = fit_and_score,
 ) -> None:
-    """Do the jobs that a store has no result of, each in its own process.
+    """Run the jobs that have no result in a store, each in its own process.
 
-    A job that exceeds a limit, fails or dies has a result too (see :class:`Result`), and the others
-    go on. Each result is stored as soon as it is there; if the run is interrupted, its processes
-    end, and another run goes on where this one stopped. Scores depend neither on the order of the
-    jobs nor on how many run at once.
+    Jobs that exceed a limit, fail or crash have a result too (see :class:`Result`), and the others
+    continue. Each result is stored immediately; after an interruption, another call continues where
+    this one stopped. Scores depend neither on the order of jobs nor on how many run at once.
 
     Parameters
     ----------
     jobs : sequence of (Job, DataSet)
-        A job that occurs more than once is done once. Those that are `alone` come last, one at a
-        time and on all cores; the others run on one core each.
+        Equal jobs run once. Those with `alone` run last, one at a time and on all cores; the others
+        run on one core each.
     store : Store
     time_limit : float
-        Seconds that a job may take.
+        Maximum time of a job in seconds.
     memory_limit : float
-        Bytes that a job may take beyond what its process holds at the start.
+        Maximum memory of a job in bytes, beyond that of its process at the start.
     at_once : int, optional
-        Most jobs that run side by side; by default as many as there are cores.
+        Maximum number of jobs that run at the same time; by default the number of cores.
     listen : callable, optional
         Called with a :class:`Progress` about twice a second and whenever a job ends.
+    measure : callable, optional
+        Computes the result of a job from the job and its data set. Must be importable by the
+        processes. By default :func:`~anchorview.experiments.run.job_worker.fit_and_score`.
     """
     at_once = n_cores() if at_once is None else at_once
-    for name, value in (
-        ("time_limit", time_limit),
-        ("memory_limit", memory_limit),
-        ("at_once", at_once),
-    ):
+    limits = {"time_limit": time_limit, "memory_limit": memory_limit, "at_once": at_once}
+    for name, value in limits.items():
         if value <= 0:
             raise ValueError(f"{name} must be above 0; got {value!r}.")
-    _Run(jobs, store, _Limits(time_limit, memory_limit), at_once, listen).run()
+    _Run(jobs, store, _JobOptions(time_limit, memory_limit, measure), at_once, listen).run()
 
 
 @dataclass(frozen=True)
-class _Limits:
-    seconds: float
-    bytes: float
+class _JobOptions:
+    """What all jobs of a run have in common."""
+
+    max_seconds: float
+    max_bytes: float
+    measure: Measure
 
 
 class _Run:
@@ -107,13 +101,13 @@ class _Run:
 
     def __init__(
         self,
-        jobs: Sequence[tuple[Job, "DataSet"]],
+        jobs: Sequence[tuple[Job, DataSet]],
         store: Store,
-        limits: _Limits,
+        options: _JobOptions,
         at_once: int,
         listen: Callable[[Progress], None] | None,
     ) -> None:
-        self.store, self.limits, self.at_once, self.listen = store, limits, at_once, listen
+        self.store, self.options, self.at_once, self.listen = store, options, at_once, listen
         by_key = {job.key(data.digest): (job, data) for job, data in jobs}
         known = store.results()
         todo = [(key, *pair) for key, pair in by_key.items() if key not in known]
@@ -121,16 +115,16 @@ class _Run:
         self.running: list[_JobProcess] = []
         self.times: list[tuple[Job, float]] = []
         self.total, self.done = len(by_key), len(by_key) - len(todo)
-        self.told = perf_counter()
+        self.last_report = perf_counter()
 
     def run(self) -> None:
         here = environment() if self.waiting else {}
-        self.tell()
+        self.report()
         try:
             while self.waiting or self.running:
                 while self.may_start():
-                    self.running.append(_JobProcess(*self.waiting.popleft(), self.limits))
-                wait([process.sentinel for process in self.running], LOOK)
+                    self.running.append(_JobProcess(*self.waiting.popleft(), self.options))
+                wait([process.sentinel for process in self.running], POLL_SECONDS)
                 for process in list(self.running):
                     result = process.result()
                     if result is not None:
@@ -138,9 +132,9 @@ class _Run:
                         self.store.add(process.key, process.job, result, here)
                         self.times.append((process.job, result.seconds))
                         self.done += 1
-                        self.tell()
-                if perf_counter() - self.told >= TELL:
-                    self.tell()
+                        self.report()
+                if perf_counter() - self.last_report >= PROGRESS_SECONDS:
+                    self.report()
         finally:
             for process in self.running:
                 process.end()
@@ -151,45 +145,45 @@ class _Run:
         _, job, _ = self.waiting[0]
         return not job.alone and len(self.running) < self.at_once
 
-    def tell(self) -> None:
-        self.told = perf_counter()
+    def report(self) -> None:
+        self.last_report = perf_counter()
         if self.listen is not None:
             running = tuple((process.job, process.seconds) for process in self.running)
-            self.listen(Progress(self.done, self.total, running, self.remaining(running)))
+            self.listen(Progress(self.done, self.total, running, self.remaining_seconds(running)))
 
-    def remaining(self, running: Sequence[tuple[Job, float]]) -> float | None:
+    def remaining_seconds(self, running: Sequence[tuple[Job, float]]) -> float | None:
         if not self.times:
             return None
         by_method: dict[str, list[float]] = {}
         for job, seconds in self.times:
             by_method.setdefault(job.method, []).append(seconds)
-        means = {method: fmean(alike) for method, alike in by_method.items()}
+        means = {method: fmean(seconds) for method, seconds in by_method.items()}
         mean = fmean(seconds for _, seconds in self.times)
-        side_by_side = one_by_one = 0.0
+        concurrent = sequential = 0.0
         for job, seconds in [*running, *((job, 0.0) for _, job, _ in self.waiting)]:
-            left = max(0.0, means.get(job.method, mean) - seconds)
+            remaining = max(0.0, means.get(job.method, mean) - seconds)
             if job.alone:
-                one_by_one += left
+                sequential += remaining
             else:
-                side_by_side += left
-        return side_by_side / self.at_once + one_by_one
+                concurrent += remaining
+        return concurrent / self.at_once + sequential
 
 
 class _JobProcess:
-    """A job at work."""
+    """A running job."""
 
-    def __init__(self, key: str, job: Job, data: "DataSet", limits: _Limits) -> None:
-        self.key, self.job, self.limits = key, job, limits
-        context = _context()
-        self.messages, theirs = context.Pipe(duplex=False)
+    def __init__(self, key: str, job: Job, data: DataSet, options: _JobOptions) -> None:
+        self.key, self.job, self.options = key, job, options
+        context = _start_context()
+        self.messages, sender = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=work, args=(job, data, theirs, limits.bytes), daemon=True
+            target=work, args=(job, data, sender, options.max_bytes, options.measure), daemon=True
         )
         self.process.start()
-        theirs.close()
+        sender.close()
         self.sentinel = self.process.sentinel
         self.started = perf_counter()
-        self.fresh_bytes: int | None = None
+        self.initial_bytes: int | None = None
         self.peak_bytes: int | None = None
 
     @property
@@ -197,73 +191,75 @@ class _JobProcess:
         return perf_counter() - self.started
 
     def result(self) -> Result | None:
-        """Result if the job has ended or exceeds a limit; its process is gone then."""
-        # In this order: what a process has sent can still be read after its end.
+        """Result if the job has ended or exceeds a limit; its process has then ended too."""
+        # The order matters: messages can still be received after the process has ended.
         ended = not self.process.is_alive()
-        excess = self.excess()
-        result = self.received()
+        excess = self.exceeded_limit()
+        result = self.receive()
         if result is None and ended:
-            result = self.unfinished(*_death(self.process.exitcode))
+            result = self.unfinished(*_exit_status(self.process.exitcode))
         elif result is None and excess is not None:
             result = self.unfinished(*excess)
         if result is not None:
-            self.end(patience=0 if excess else PATIENCE)
+            self.end(wait_seconds=0 if excess else EXIT_SECONDS)
         return result
 
-    def received(self) -> Result | None:
-        """Result that the process has sent, if it has."""
+    def receive(self) -> Result | None:
+        """Result if the process has sent it."""
         try:
             while self.messages.poll():
                 message = self.messages.recv()
                 if isinstance(message, Result):
                     return replace(message, peak_bytes=message.peak_bytes or self.peak_bytes)
-                self.fresh_bytes = message
+                self.initial_bytes = message
         except (EOFError, OSError):
-            # It died while or before it sent; how, its exit code says.
+            # The process ended before or while sending; its exit code tells why.
             pass
         return None
 
-    def excess(self) -> tuple[Status, str] | None:
-        """Limit that is exceeded, if one is."""
+    def exceeded_limit(self) -> tuple[Status, str] | None:
+        """Status and reason if the job exceeds a limit."""
         try:
             memory = psutil.Process(self.process.pid).memory_info()
         except psutil.Error:
             return None
         self.peak_bytes = max(self.peak_bytes or 0, memory.rss)
-        if self.seconds > self.limits.seconds:
-            return "time", f"longer than the limit of {self.limits.seconds:g} s"
-        fresh = self.fresh_bytes
-        if fresh is not None and own_bytes(memory) - fresh > self.limits.bytes:
-            return "memory", f"more memory than the limit of {format_bytes(self.limits.bytes)}"
+        max_seconds, max_bytes = self.options.max_seconds, self.options.max_bytes
+        if self.seconds > max_seconds:
+            return "time", f"exceeded the time limit of {max_seconds:g} s"
+        initial = self.initial_bytes
+        if initial is not None and unshared_bytes(memory) - initial > max_bytes:
+            return "memory", f"exceeded the memory limit of {format_bytes(max_bytes)}"
         return None
 
     def unfinished(self, status: Status, reason: str) -> Result:
         return Result(status, reason, seconds=self.seconds, peak_bytes=self.peak_bytes)
 
-    def end(self, patience: float = 0) -> None:
-        """End the process, if it does not end by itself in so many seconds."""
-        if patience:
-            self.process.join(patience)
+    def end(self, wait_seconds: float = 0) -> None:
+        """Kill the process unless it exits by itself within some seconds."""
+        if wait_seconds:
+            self.process.join(wait_seconds)
         self.process.kill()
         self.process.join()
         self.messages.close()
 
 
-def _death(exit_code: int | None) -> tuple[Status, str]:
-    """Status and reason of a process that ended without a result, and not by us."""
+def _exit_status(exit_code: int | None) -> tuple[Status, str]:
+    """Status and reason for a process that ended without a result and was not killed by us."""
     if exit_code is None or exit_code >= 0:
         return "failed", f"the process ended with exit code {exit_code}"
     number = -exit_code
     if number == signal.SIGKILL:
-        return "memory", "the system ended the process, probably as it ran out of memory"
+        return "memory", "the system killed the process, probably because memory ran out"
     return "failed", f"the process was ended by signal {number} ({signal.strsignal(number)})"
 
 
-def _context() -> Any:
-    """Way to start processes: from a server that has the modules loaded, where that is safe."""
-    # On macOS, libraries of the system do not bear to be forked.
+def _start_context() -> Any:
+    """Start method of processes: a fork server with loaded modules on Linux, else spawn."""
+    # On macOS, system libraries do not survive a fork.
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    estimators = [method.module for method in REGISTRY]
+    context.set_forkserver_preload(["anchorview.experiments.run.job_worker", *estimators])
     return context

@@ -1,0 +1,79 @@
+"""Table cells of results, with the best ones marked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from anchorview.experiments.output.table_formats import Cell, Column, shown_number
+from anchorview.experiments.results.significance import like_best
+from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
+
+
+def score_cell(record: Record | None, metric: str) -> Cell:
+    """Mean of a metric, and its deviation if there was more than one run."""
+    cell = number_cell(record, metric)
+    if record is None or cell.value is None or len(record[f"{metric}_runs"]) < 2:
+        return cell
+    return replace(cell, deviation=record[f"{metric}_deviation"])
+
+
+def number_cell(record: Record | None, name: str, unit: float = 1.0) -> Cell:
+    """A measured number, divided by a unit."""
+    status = "absent" if record is None else record["status"]
+    if record is None or status != "done":
+        return Cell(status=status)
+    return Cell(status="absent") if np.isnan(record[name]) else Cell(record[name] / unit)
+
+
+def marked_scores(
+    results: SuiteResults, data: str, metric: str, point: float | None = None
+) -> tuple[Cell, ...]:
+    """Scores of all columns of a suite, with the best of each contest marked."""
+    records = [results.record(data, contender, point) for contender in results.contenders]
+    cells = [score_cell(record, metric) for record in records]
+    for contest in ("honest", "oracle"):
+        runs = {
+            index: record[f"{metric}_runs"]
+            for index, (contender, record) in enumerate(
+                zip(results.contenders, records, strict=True)
+            )
+            if record is not None and contender.contest == contest
+        }
+        for index in like_best(runs):
+            cells[index] = replace(cells[index], like_best=True)
+    return marked(cells, results.contenders, Column(""))
+
+
+def marked(
+    cells: Sequence[Cell], contenders: Sequence[Contender], column: Column, lowest: bool = False
+) -> tuple[Cell, ...]:
+    """Mark the best and the second best cell of each contest, as compared by their text.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    contenders : sequence of Contender
+        Column of each cell.
+    column : Column
+        Format of the numbers.
+    lowest : bool
+        Whether the lowest number is the best.
+    """
+    result = list(cells)
+    for contest in ("honest", "oracle"):
+        members = [i for i, one in enumerate(contenders) if one.contest == contest]
+        shown = {
+            i: float(shown_number(column, value))
+            for i in members
+            if (value := cells[i].value) is not None
+        }
+        places = sorted(set(shown.values()), reverse=not lowest)
+        if len(members) < 2 or len(places) < 1:
+            continue
+        for i, value in shown.items():
+            if value == places[0]:
+                result[i] = replace(cells[i], mark="best", like_best=False)
+            elif value == places[1]:
+                result[i] = replace(cells[i], mark="second")
+    return tuple(result)

@@ -1,0 +1,279 @@
+"""Data sets of experiments: built in, or files and folders in a data folder."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import one_line
+from anchorview._utils.typing import Array
+from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
+from anchorview.datasets.file_contents import natural
+from anchorview.datasets.paper_sets import PaperSet, recognized
+from anchorview.views.container import MultiViewData
+
+FILE_SUFFIXES = (".npz", ".mat", ".h5", ".hdf5", ".h5mu")
+"""Suffixes of files that may be a data set."""
+
+TABLE_SUFFIXES = (".csv", ".parquet", ".npy")
+"""Suffixes of files whose folder may be a data set."""
+
+ZARR = ".zarr"
+
+LabeledData = tuple[MultiViewData, Array]
+"""Views, and the true class of each sample."""
+
+
+def _digits() -> LabeledData:
+    views, classes = load_digits(return_X_y=True)
+    return MultiViewData(views), classes
+
+
+def _synthetic() -> LabeledData:
+    """Slightly overlapping clusters in three views of different quality and one view of noise."""
+    views, classes = make_multiview(
+        1000,
+        n_clusters=6,
+        n_features=(10, 25, 60),
+        separation=4.0,
+        noise=3.0,
+        n_noise_views=1,
+        random_state=0,
+    )
+    # The last digits of a matrix product depend on the machine; the digest must not.
+    return MultiViewData({name: view.round(4) for name, view in views.items()}), classes
+
+
+BUILT_IN: Mapping[str, Callable[[], LabeledData]] = {"digits": _digits, "synthetic": _synthetic}
+"""Data sets that are always available."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Description of a data set, which can load it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file without its suffix, or of a built-in data set.
+    path : Path or None
+        File or folder; None for a built-in data set.
+    n_samples : int
+    n_clusters : int
+        Number of classes.
+    n_features_per_view : tuple of int
+    digest : str
+        Digest of the contents.
+    published_as : str or None
+        Name in the paper, if it is one of the paper's data sets.
+    complete : bool
+        Whether every sample has every view.
+
+    Examples
+    --------
+    >>> digits, synthetic = data_sets(None, None)
+    >>> digits.n_samples, digits.n_clusters, digits.n_features_per_view
+    (2000, 10, (240, 76, 216, 47, 64, 6))
+    >>> data, classes = digits.load()
+    >>> len(data), classes.shape
+    (2000, (2000,))
+    """
+
+    name: str
+    path: Path | None
+    n_samples: int
+    n_clusters: int
+    n_features_per_view: tuple[int, ...]
+    digest: str
+    published_as: str | None = None
+    complete: bool = True
+
+    def load(self) -> LabeledData:
+        """Load the views and the class of each sample."""
+        return BUILT_IN[self.name]() if self.path is None else _read(self.path)
+
+
+def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]:
+    """Find and describe data sets.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Folder in which each file and folder that :func:`anchorview.read_views` reads, with classes,
+        is a data set.
+    names : sequence of str or None
+        Data sets to return, in this order: names of files without suffix, built-in data sets
+        (``"digits"``, ``"synthetic"``), or data sets of the paper, which are looked for among the
+        files that start with their name and have their shape. A file takes precedence over a
+        built-in data set, with a warning. None means all data sets in the folder, or without a
+        folder the built-in ones.
+
+    Returns
+    -------
+    list of DataSet
+
+    Raises
+    ------
+    ValueError
+        If a named data set is missing or unusable, or no data set is found. Unusable files that
+        are not named are skipped with a single warning.
+    """
+    paths = {} if folder is None else _paths_by_name(folder)
+    if names is not None:
+        _warn_of_shadowed([paths[name] for name in names if name in paths and name in BUILT_IN])
+        # A file may be given twice: by its own name and by that in the paper.
+        return list(dict.fromkeys(_find(name, folder, paths) for name in names))
+    if folder is None:
+        return [_describe_built_in(name) for name in BUILT_IN]
+    found = _usable(paths)
+    if not found:
+        raise ValueError(
+            f"{folder}: no data set with classes found. Put .npz or .mat files with views and "
+            "classes there, or leave the folder out to use the built-in data sets."
+        )
+    return found
+
+
+def _find(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
+    if name in paths:
+        return _describe_file(name, paths[name])
+    if name in BUILT_IN:
+        return _describe_built_in(name)
+    try:
+        published = paper_set(name)
+    except ValueError:
+        known = ", ".join(dict.fromkeys([*paths, *BUILT_IN]))
+        where = "without a data folder" if folder is None else f"in {folder}"
+        raise ValueError(
+            f"Unknown data set {name!r}; available {where} or built in: {known}."
+        ) from None
+    return _find_paper_set(published, folder, paths)
+
+
+def _find_paper_set(published: PaperSet, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
+    candidates = _usable({stem: path for stem, path in paths.items() if published.may_be(stem)})
+    matching = [data for data in candidates if data.published_as == published.name]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        stems = " and ".join(data.name for data in matching)
+        raise ValueError(f"{published.name} is found in {stems}. Name one of these files instead.")
+    place = "no data folder is given" if folder is None else f"not found in {folder}"
+    others = "".join(
+        f" {data.name} has {data.n_samples} samples, {data.n_clusters} classes and "
+        f"{len(data.n_features_per_view)} views."
+        for data in candidates
+    )
+    raise ValueError(f"{published.name}: {place}.{others} {published.obtain}")
+
+
+def _paths_by_name(folder: Path) -> dict[str, Path]:
+    """Files and folders that may be data sets, by the name of the data set."""
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: no such folder. Give the folder of the data sets.")
+    paths: dict[str, Path] = {}
+    for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
+        if path.name.startswith(".") or not _may_be_data(path):
+            continue
+        # The name of a folder may have a dot that does not start a suffix.
+        name = path.stem if path.is_file() or path.suffix.lower() == ZARR else path.name
+        if name in paths:
+            raise ValueError(
+                f"{folder}: {paths[name].name} and {path.name} would be data sets with the same "
+                "name. Rename one of them."
+            )
+        paths[name] = path
+    return paths
+
+
+def _may_be_data(path: Path) -> bool:
+    if not path.is_dir():
+        return path.suffix.lower() in FILE_SUFFIXES
+    return path.suffix.lower() == ZARR or any(
+        name.lower().endswith(TABLE_SUFFIXES) and not name.startswith(".")
+        for name in os.listdir(path)
+    )
+
+
+def _warn_of_shadowed(paths: Sequence[Path]) -> None:
+    if paths:
+        files = " and ".join(dict.fromkeys(map(str, paths)))
+        warnings.warn(
+            f"{files}: used instead of the built-in data set of the same name. Rename the file to "
+            "use the built-in data set.",
+            stacklevel=2,
+        )
+
+
+def _usable(paths: Mapping[str, Path]) -> list[DataSet]:
+    """Describe the usable data sets, and warn of the others."""
+    found: list[DataSet] = []
+    skipped: list[str] = []
+    for name, path in paths.items():
+        try:
+            found.append(_describe_file(name, path))
+        except ValueError as error:
+            skipped.append(one_line(error))
+    if skipped:
+        # A single warning, as the command line shows only one per line of code.
+        warnings.warn(f"Skipped: {' '.join(skipped)}", stacklevel=2)
+    return found
+
+
+def _describe_file(name: str, path: Path) -> DataSet:
+    return _describe(name, path, _read(path), _digest_of_path(path))
+
+
+def _describe_built_in(name: str) -> DataSet:
+    data, classes = BUILT_IN[name]()
+    digest = hashlib.sha256()
+    for array in (*data.views, classes):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return _describe(name, None, (data, classes), digest.hexdigest())
+
+
+def _describe(name: str, path: Path | None, contents: LabeledData, digest: str) -> DataSet:
+    data, classes = contents
+    n_clusters = len(np.unique(classes))
+    published = recognized(name, (len(data), n_clusters, len(data.views)))
+    return DataSet(
+        name,
+        path,
+        len(data),
+        n_clusters,
+        data.n_features_per_view,
+        digest,
+        None if published is None else published.name,
+        data.available is None,
+    )
+
+
+def _read(path: Path) -> LabeledData:
+    file = read_views(path)
+    if file.target is None:
+        raise DataFileError(f"{path}: has no classes, which scores require. Add them as 'y'.")
+    classes = np.asarray(file.target)
+    if len(np.unique(classes)) < 2:
+        raise DataFileError(f"{path}: all samples are of the same class; scores require two.")
+    try:
+        return MultiViewData(file), classes
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}") from error
+
+
+def _digest_of_path(path: Path) -> str:
+    """Digest of a file, or of the names and contents of all files in a folder."""
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    names = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    for name in sorted(names):
+        digest.update(f"{name}\0{_digest_of_path(names[name])}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,247 @@
+"""Plans of experiments, and their files."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from anchorview._utils.memory import memory_budget
+from anchorview._utils.optional_imports import optional_import
+from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
+from anchorview.experiments.plan.jobs import RESERVED_SETTINGS
+
+SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete")
+"""Suites of experiments; "all" stands for all of them."""
+
+MODES = ("default", "auto", "oracle")
+"""How settings are chosen: the defaults, without the true classes, or by the true classes."""
+
+TABLE_METHODS = tuple(method.name for method in REGISTRY if method.grid is not None)
+"""Methods of the paper's tables, in the order of their columns."""
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """Plan of experiments.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the outputs.
+    suites : tuple of str
+        Some of :data:`SUITES`, or ``"all"``.
+    data : tuple of str or None
+        Names of data sets; None means all that are found.
+    methods : tuple of str
+        Methods of the suites compare and runtime. ``"dalmc"`` includes the mode auto.
+    modes : tuple of str
+        Some of :data:`MODES`.
+    runs : int
+        Number of runs that are scored per job.
+    seed : int
+        Seed of all jobs.
+    betas : tuple of float
+        Values for the suite beta and for the oracle in the suite ablation; above 0.
+    anchors : tuple of int
+        Numbers of anchors in the suite anchors, as multiples of the number of classes.
+    missing : tuple of float
+        Fractions of missing entries in the suite incomplete.
+    grids : mapping of str to mapping of str to sequence
+        Grids, by method, that replace those of the registry for the oracle of the suite compare.
+    time_limit : float or None
+        Maximum time of a job in seconds.
+    memory_limit : float, str or None
+        Maximum memory of a job, in bytes or such as ``"4GB"``.
+
+    Examples
+    --------
+    >>> ExperimentPlan(suites=("beta",), betas=(0.01, 0.1)).runs
+    20
+    """
+
+    title: str = ""
+    suites: tuple[str, ...] = ("compare",)
+    data: tuple[str, ...] | None = None
+    methods: tuple[str, ...] = TABLE_METHODS
+    modes: tuple[str, ...] = MODES
+    runs: int = 20
+    seed: int = 0
+    betas: tuple[float, ...] = BETAS
+    anchors: tuple[int, ...] = (1, 2, 3, 4, 5)
+    missing: tuple[float, ...] = tuple(tenths / 10 for tenths in range(8))
+    grids: Mapping[str, Mapping[str, Sequence[SettingValue]]] = field(default_factory=dict)
+    time_limit: float | None = None
+    memory_limit: float | str | None = None
+
+    def __post_init__(self) -> None:
+        for key, (is_valid, expected) in _CONSTRAINTS.items():
+            value = getattr(self, key)
+            if not is_valid(value):
+                shown = list(value) if isinstance(value, tuple) else value
+                raise ValueError(f"{key} must be {expected}; got {shown!r}.")
+        if self.memory_limit is not None:
+            memory_budget(self.memory_limit)
+        for method, grid in self.grids.items():
+            _require_valid_grid(method, grid)
+
+
+def read_plan(path: Path) -> ExperimentPlan:
+    r"""Read a plan from a TOML or YAML file.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.toml``, ``.yaml`` or ``.yml`` file whose keys are attributes of
+        :class:`ExperimentPlan`. YAML requires ``pip install "anchorview[yaml]"``.
+
+    Returns
+    -------
+    ExperimentPlan
+        Its title defaults to the name of the file.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or has an unknown key or an invalid value.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "mine.toml"
+    ...     _ = path.write_text('suites = ["beta"]\nbetas = [0.01, 0.1, 1.0]\nruns = 5\n')
+    ...     plan = read_plan(path)
+    >>> plan.title, plan.suites, plan.betas, plan.runs
+    ('mine', ('beta',), (0.01, 0.1, 1.0), 5)
+    """
+    content = _file_content(path)
+    known = [each.name for each in fields(ExperimentPlan)]
+    for key in content:
+        if key not in known:
+            raise ValueError(f"{path}: unknown key {key!r}; valid keys are {', '.join(known)}.")
+    values: dict[str, Any] = {"title": path.stem}
+    values |= {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
+    try:
+        return ExperimentPlan(**values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _file_content(path: Path) -> dict[Any, Any]:
+    parsers: dict[str, Callable[[str], Any]]
+    parsers = {".toml": tomllib.loads, ".yaml": _parse_yaml, ".yml": _parse_yaml}
+    suffix = path.suffix.lower()
+    if suffix not in parsers:
+        raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
+    try:
+        content = parsers[suffix](path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
+    except ImportError:
+        # Raised for a missing optional package; also a ValueError, but not about the file.
+        raise
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: invalid {suffix[1:].upper()} ({reason}).") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ValueError(
+            f"{path}: must be a mapping, such as 'runs: 5'; got {type(content).__name__}."
+        )
+    return content
+
+
+def _parse_yaml(text: str) -> Any:
+    yaml = optional_import("yaml", "Plans in YAML", "yaml")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
+        """Reads 1e-4 as a number, as TOML does; YAML 1.1 requires 1.0e-4."""
+
+    exponent = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", exponent, list("-+0123456789"))
+    try:
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and isfinite(value)
+
+
+def _is_integer_from(minimum: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and value >= minimum
+
+
+def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Check for a non-empty list of valid items."""
+    return lambda value: (
+        isinstance(value, (list, tuple)) and bool(value) and all(map(is_valid, value))
+    )
+
+
+def _names_from(*known: str) -> tuple[Callable[[Any], bool], str]:
+    return _is_list_of(lambda name: name in known), f"a list of names from {', '.join(known)}"
+
+
+_CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "title": (lambda value: isinstance(value, str), "a string"),
+    "suites": _names_from(*SUITES, "all"),
+    "data": (
+        lambda value: value is None or _is_list_of(lambda name: isinstance(name, str))(value),
+        "a list of names of data sets",
+    ),
+    "methods": _names_from(*TABLE_METHODS),
+    "modes": _names_from(*MODES),
+    "runs": (_is_integer_from(1), "an integer >= 1"),
+    "seed": (_is_integer_from(0), "an integer >= 0"),
+    # The axis of the figure is logarithmic.
+    "betas": (_is_list_of(lambda beta: _is_number(beta) and beta > 0), "a list of numbers > 0"),
+    "anchors": (
+        _is_list_of(_is_integer_from(1)),
+        "a list of integers >= 1, multiples of the number of classes",
+    ),
+    "missing": (
+        _is_list_of(lambda fraction: _is_number(fraction) and 0 <= fraction < 1),
+        "a list of fractions in [0, 1)",
+    ),
+    "grids": (lambda value: isinstance(value, Mapping), "a mapping of methods to grids"),
+    "time_limit": (
+        lambda value: value is None or (_is_number(value) and value > 0),
+        "a number of seconds > 0",
+    ),
+    "memory_limit": (
+        lambda value: value is None or isinstance(value, str) or _is_number(value),
+        "a number of bytes, or a string such as '4GB'",
+    ),
+}
+"""Validity check of each attribute of a plan, and its description for error messages."""
+
+
+def _require_valid_grid(method: Any, grid: Any) -> None:
+    """Raise unless the method has these parameters and accepts each of these values."""
+    if method not in TABLE_METHODS:
+        raise ValueError(
+            f"grids: unknown method {method!r}; choose from {', '.join(TABLE_METHODS)}."
+        )
+    key = f"grids.{method}"
+    if not isinstance(grid, Mapping) or not grid:
+        raise ValueError(f"{key} must be a mapping of settings to lists of values; got {grid!r}.")
+    cls = method_class(method)
+    known = sorted(set(cls().get_params()) - {*RESERVED_SETTINGS, "verbose"})
+    for name, values in grid.items():
+        if name not in known:
+            raise ValueError(f"{key}: unknown setting {name!r}; choose from {', '.join(known)}.")
+        if not _is_list_of(lambda value: type(value) in (bool, int, float, str))(values):
+            raise ValueError(
+                f"{key}.{name} must be a list of numbers, strings or Booleans; got {values!r}."
+            )
+        for value in values:
+            try:
+                cls(**{name: value})._validate_params()
+            except ValueError as error:
+                raise ValueError(f"{key}.{name}: {error}") from None
