@@ -21,7 +21,7 @@ PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.g
 # A block after this comment, which gives the reason, is not run.
 NOT_RUN = re.compile(r"<!-- not run: \w.* -->\n+$")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PROGRAMS = {"git", "pre-commit", "pytest", "ruff", "mypy"}
+PROGRAMS = {"pre-commit", "pytest", "ruff", "mypy"}
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
