@@ -8,7 +8,7 @@ from anchorview.experiments.plan.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 
 
-def test_key_does_not_depend_on_the_order_of_settings_or_the_process():
+def test_key_is_independent_of_the_order_of_settings_and_of_the_process():
     job = Job.of("digits", "dalmc", {"beta": 0.1, "n_anchors": 20, "n_components": [4, 5]})
     same = Job.of("digits", "dalmc", {"n_components": (4, 5), "n_anchors": 20, "beta": 0.1})
     script = (
@@ -20,45 +20,42 @@ def test_key_does_not_depend_on_the_order_of_settings_or_the_process():
     assert job.key("abc") == same.key("abc") == elsewhere.stdout.strip()
 
 
-def test_key_stays_the_same_in_later_versions():
-    # Stores of earlier versions would not be found otherwise.
+def test_key_does_not_change_between_versions():
+    # Stores of earlier versions must resume.
     key = Job.of("digits", "dalmc", {"beta": 0.1}).key("abc")
     assert key == "4afb296ccc28921387334eafc9fccca1dcba009a2116236f1fe419a09a1e74e3"
 
 
 @pytest.mark.parametrize(
-    "other",
+    "change",
     [
-        Job.of("synthetic", "dalmc", {"beta": 0.1}),
-        Job.of("digits", "amgl", {"beta": 0.1}),
-        Job.of("digits", "dalmc", {"beta": 0.2}),
-        Job.of("digits", "dalmc"),
-        Job.of("digits", "dalmc", {"beta": 0.1}, missing=0.1),
-        Job.of("digits", "dalmc", {"beta": 0.1}, impute=True),
-        Job.of("digits", "dalmc", {"beta": 0.1}, runs=3),
-        Job.of("digits", "dalmc", {"beta": 0.1}, seed=1),
-        Job.of("digits", "dalmc", {"beta": 0.1}, alone=True),
+        {"data": "synthetic"},
+        {"method": "amgl"},
+        {"settings": {"beta": 0.2}},
+        {"settings": {}},
+        {"missing": 0.1},
+        {"impute": True},
+        {"runs": 3},
+        {"seed": 1},
+        {"alone": True},
     ],
 )
-def test_every_part_of_a_job_changes_its_key(other):
-    assert other.key("abc") != Job.of("digits", "dalmc", {"beta": 0.1}).key("abc")
+def test_key_depends_on_every_attribute(change):
+    attributes = {"data": "digits", "method": "dalmc", "settings": {"beta": 0.1}}
+    assert Job.of(**attributes | change).key("abc") != Job.of(**attributes).key("abc")
 
 
-def test_other_contents_of_the_data_change_the_key():
+def test_key_depends_on_the_contents_of_the_data():
     job = Job("digits", "dalmc")
     assert job.key("abc") != job.key("abd")
+    assert job.key("abc") == Job("digits", "dalmc", missing=0).key("abc")
 
 
-def test_no_missing_entries_are_one_job_however_written():
-    assert Job("digits", "dalmc", missing=0).key("abc") == Job("digits", "dalmc").key("abc")
-
-
-def test_jobs_and_results_survive_json():
+def test_jobs_and_results_round_trip_through_json():
     job = Job.of("digits", "dalmc", {"n_components": [4, 5], "init": "gcca"}, missing=0.3)
-    scores = dict.fromkeys(METRICS, (0.5, 0.25))
     result = Result(
         "done",
-        scores=scores,
+        scores=dict.fromkeys(METRICS, (0.5, 0.25)),
         own={"ACC": 0.5},
         fit_seconds=1.5,
         seconds=2.5,
@@ -72,22 +69,26 @@ def test_jobs_and_results_survive_json():
     assert hash(Job.from_json(job.to_json())) == hash(job)
 
 
-def test_metrics_are_those_of_the_scores():
+def test_metrics_are_those_of_clustering_scores():
     assert tuple(clustering_scores([0, 1], [0, 1])) == METRICS
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("attributes", "message"),
     [
-        (lambda: Job("digits", "magic"), "'magic' is unknown"),
-        (lambda: Job("digits", "dalmc", missing=1.0), "missing"),
-        (lambda: Job("digits", "dalmc", runs=0), "runs"),
-        (lambda: Job("digits", "dalmc", seed=-1), "seed"),
-        (lambda: Job("digits", "dalmc", (("tol", 1), ("beta", 1))), "sorted"),
-        (lambda: Job.of("digits", "dalmc", {"n_clusters": 3}), "n_clusters is not a setting"),
-        (lambda: Job.of("digits", "dalmc", {"beta": object()}), "beta"),
+        ({"method": "magic"}, "Unknown method 'magic'"),
+        ({"missing": 1.0}, "missing must be a fraction"),
+        ({"runs": 0}, "runs must be an integer >= 1"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+        ({"settings": {"n_clusters": 3}}, "n_clusters cannot be a setting"),
+        ({"settings": {"beta": object()}}, "Setting beta="),
     ],
 )
-def test_impossible_jobs_are_refused(make, message):
+def test_invalid_jobs_raise(attributes, message):
     with pytest.raises(ValueError, match=message):
-        make()
+        Job.of(**{"data": "digits", "method": "dalmc"} | attributes)
+
+
+def test_unsorted_settings_raise():
+    with pytest.raises(ValueError, match="sorted"):
+        Job("digits", "dalmc", (("tol", 1), ("beta", 1)))

@@ -32,29 +32,28 @@ def path(tmp_path):
     return tmp_path / "results.sqlite"
 
 
-def test_results_are_there_when_opened_again(path):
+def test_results_are_kept(path):
     with Store(path) as store:
         store.add("b", JOB, RESULT, {"python": "3.11"})
         store.add("a", JOB, Result("time", "too long"), {"python": "3.12"})
+        store.add("b", JOB, Result("failed"), {})
     with Store(path) as store:
         assert store.get("b") == RESULT
         assert store.get("c") is None
-        assert store.results() == {"b": RESULT, "a": Result("time", "too long")}
-        assert list(store.results()) == ["b", "a"]
+        assert list(store.results().items()) == [("b", RESULT), ("a", Result("time", "too long"))]
+        store.forget_unfinished(["a", "b", "c"])
+        assert set(store.results()) == {"b"}
 
 
-def test_environments_are_listed_once_each(path):
-    with Store(path) as store:
-        for key, version in (("a", "3.12"), ("b", "3.11"), ("c", "3.12")):
-            store.add(key, JOB, RESULT, {"python": version})
-        assert store.environments() == [{"python": "3.12"}, {"python": "3.11"}]
-
-
-def test_environments_and_versions_of_some_results(path):
+def test_environments_and_versions(path):
     with Store(path) as store:
         for key, version in (("a", "0.1"), ("b", "0.2"), ("c", "0.1"), ("d", "0.3")):
             store.add(key, JOB, RESULT, {"anchorview": version})
         store.add("old", JOB, RESULT, {"python": "3.11"})
+        assert store.environments() == [
+            *({"anchorview": version} for version in ("0.1", "0.2", "0.3")),
+            {"python": "3.11"},
+        ]
         assert store.environments(["c", "b", "not there"]) == [
             {"anchorview": "0.2"},
             {"anchorview": "0.1"},
@@ -65,14 +64,7 @@ def test_environments_and_versions_of_some_results(path):
         assert store.versions() == {"0.1", "0.2", "0.3"}
 
 
-def test_a_result_is_not_replaced(path):
-    with Store(path) as store:
-        store.add("a", JOB, RESULT, {})
-        store.add("a", JOB, Result("failed"), {})
-        assert store.get("a") == RESULT
-
-
-def test_two_programs_can_hold_the_same_store(path):
+def test_two_programs_can_use_the_same_store(path):
     with Store(path) as one, Store(path) as other:
         one.add("a", JOB, RESULT, {})
         other.add("b", JOB, RESULT, {})
@@ -80,63 +72,71 @@ def test_two_programs_can_hold_the_same_store(path):
 
 
 @pytest.mark.parametrize("rows", [1, 7, 30])
-def test_sigkill_while_adding_leaves_whole_rows(path, rows):
+def test_a_killed_program_leaves_complete_rows(path, rows):
     program = subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE, text=True
     )
     for _ in range(rows):
         program.stdout.readline()
     program.kill()
-    said = [*range(rows), *map(int, program.stdout.read().split("\n")[:-1])]
+    added = [*range(rows), *map(int, program.stdout.read().split("\n")[:-1])]
     program.stdout.close()
     program.wait()
     with Store(path) as store:
         found = store.results()
-        assert set(found) >= {f"key {number}" for number in said}
+        assert set(found) >= {f"key {number}" for number in added}
         assert all(result.objective == tuple(range(2000)) for result in found.values())
         store.add("after", JOB, RESULT, {})
         assert store.get("after") == RESULT
 
 
-def test_other_files_are_refused_and_stay_as_they_are(path):
+def write_text(path):
     path.write_text("sample,cluster\n" * 100)
-    with pytest.raises(DataFileError, match="not a store of results"):
-        Store(path)
-    assert path.read_text() == "sample,cluster\n" * 100
 
 
-def test_sqlite_files_of_other_programs_are_refused(path):
+def write_sqlite(path):
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE results (key TEXT)")
     database.close()
-    with pytest.raises(DataFileError, match="another program"):
-        Store(path)
 
 
-def test_another_version_is_refused(path):
+def write_another_version(path):
     Store(path).close()
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 2")
     database.close()
-    with pytest.raises(DataFileError, match="version 2"):
-        Store(path)
 
 
-def test_a_damaged_store_is_refused(path):
+def write_damaged(path):
     with Store(path) as store:
         for number in range(20):
             store.add(f"key {number}", JOB, Result("done", reason="long " * 1000), {})
     os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(DataFileError, match="not a store of results"):
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (write_text, "not a result store"),
+        (write_sqlite, "another program"),
+        (write_another_version, "version 2"),
+        (write_damaged, "not a result store"),
+    ],
+)
+def test_other_files_raise_and_are_not_changed(path, write, message):
+    write(path)
+    before = path.read_bytes()
+    with pytest.raises(DataFileError, match=message):
         Store(path)
+    assert path.read_bytes() == before
 
 
-def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(DataFileError, match="folder is there"):
+def test_a_missing_folder_raises(tmp_path):
+    with pytest.raises(DataFileError, match="its folder exists"):
         Store(tmp_path / "nowhere" / "results.sqlite")
 
 
-def test_environment_says_what_computes_and_no_paths():
+def test_environment_has_versions_and_no_paths():
     found = environment()
     for name in ("python", "numpy", "scipy", "scikit-learn", "anchorview", "cpu", "system"):
         assert isinstance(found[name], str)

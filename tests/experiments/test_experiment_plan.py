@@ -1,0 +1,127 @@
+"""Plans are read from files; errors name the file and the key."""
+
+import subprocess
+import sys
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from anchorview.experiments.plan.experiment_plan import ExperimentPlan, read_plan
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own_suite.toml"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_text(text, name="mine.toml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_text
+
+
+def test_keys_are_the_attributes_of_a_plan():
+    plan = read_plan(EXAMPLE)
+    content = tomllib.loads(EXAMPLE.read_text())
+    assert set(content) == {each.name for each in fields(ExperimentPlan)}
+    for key, value in content.items():
+        assert getattr(plan, key) == (tuple(value) if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "MINE.YAML"])
+def test_yaml_and_toml_are_equivalent(write, name):
+    content = yaml.safe_dump(tomllib.loads(EXAMPLE.read_text()))
+    assert read_plan(write(content, name)) == read_plan(EXAMPLE)
+    # Not a number in YAML 1.1.
+    assert read_plan(write("betas: [1e-3, 2E+1]", name)).betas == (0.001, 20.0)
+
+
+@pytest.mark.parametrize("name", ["mine.toml", "mine.yaml"])
+def test_every_key_is_optional(write, name):
+    assert read_plan(write("", name)) == ExperimentPlan(title="mine")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run = 5", "unknown key 'run'; valid keys are title, suites, data, methods, "),
+        ("title = 3", "title must be a string; got 3"),
+        ('suites = ["tables"]', r"suites must be a list of names from compare, .* \['tables'\]"),
+        ('suites = "compare"', "suites must be a list of names .*; got 'compare'"),
+        ("suites = []", r"suites must be a list .*; got \[\]"),
+        ("data = [1]", "data must be a list of names of data sets"),
+        ('methods = ["auto"]', "methods must be a list of names from amgl, "),
+        ('modes = ["best"]', "modes must be a list of names from default, auto, oracle; "),
+        ("runs = 0", "runs must be an integer >= 1; got 0"),
+        ("runs = true", "runs must be an integer >= 1; got True"),
+        ("runs = 2.0", "runs must be an integer"),
+        ("seed = -1", "seed must be an integer >= 0; got -1"),
+        ("betas = [-1]", "betas must be a list of numbers > 0"),
+        ("betas = [0.1, 0]", "betas must be a list of numbers > 0"),
+        ("betas = [nan]", "betas must be a list of numbers > 0"),
+        ('betas = ["0.1"]', "betas must be a list of numbers > 0"),
+        ("anchors = [1.5]", "anchors must be a list of integers >= 1"),
+        ("missing = [1]", r"missing must be a list of fractions in \[0, 1\); got \[1\]"),
+        ("time_limit = 0", "time_limit must be a number of seconds > 0; got 0"),
+        ('memory_limit = "much"', "memory_limit='much' is not a number of bytes"),
+        ("memory_limit = [1]", "memory_limit must be a number of bytes, or a string"),
+        ("grids = 1", "grids must be a mapping of methods to grids"),
+        ("[grids.kmeans]\nk = [1]", "grids: unknown method 'kmeans'; choose from amgl, "),
+        ("[grids]\ndalmc = 1", "grids.dalmc must be a mapping of settings to lists"),
+        ("[grids.dalmc]\nalpha = [1]", "grids.dalmc: unknown setting 'alpha'; choose .*beta"),
+        ("[grids.dalmc]\nn_clusters = [3]", "grids.dalmc: unknown setting 'n_clusters'"),
+        ("[grids.dalmc]\nbeta = 1", "grids.dalmc.beta must be a list of numbers"),
+        ("[grids.dalmc]\nbeta = [[1]]", "grids.dalmc.beta must be a list of numbers"),
+        ("[grids.dalmc]\nbeta = [-1]", "grids.dalmc.beta: The 'beta' parameter of DALMC must be"),
+        ("runs 5", r"invalid TOML \(.*line 1"),
+    ],
+)
+def test_errors_name_file_and_key(write, text, message):
+    with pytest.raises(ValueError, match=rf"mine\.toml: .*{message}"):
+        read_plan(write(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("runs: [", r"invalid YAML \("),
+        ("- compare", "must be a mapping.*; got list"),
+        ("1: 2", "unknown key 1"),
+        ("runs: null", "runs must be an integer"),
+        ("betas: &a [*a]", "betas must be a list of numbers"),
+        ("title: !!python/object/apply:os.getcwd []", r"invalid YAML \("),
+    ],
+)
+def test_errors_in_yaml(write, text, message):
+    with pytest.raises(ValueError, match=rf"mine\.yaml: .*{message}"):
+        read_plan(write(text, "mine.yaml"))
+
+
+def test_missing_and_unsupported_files(tmp_path, write):
+    with pytest.raises(ValueError, match=r"none\.toml: cannot be read \(No such file"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(
+        ValueError, match=r"mine\.json: a plan must be a \.toml, \.yaml or \.yml file"
+    ):
+        read_plan(write("{}", "mine.json"))
+    path = tmp_path / "latin.toml"
+    path.write_bytes('title = "ü"'.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.toml: invalid TOML"):
+        read_plan(path)
+
+
+def test_yaml_is_optional(write):
+    code = (
+        "import sys; sys.modules['yaml'] = None\n"
+        "from pathlib import Path\n"
+        "from anchorview.experiments.plan.experiment_plan import read_plan\n"
+        "try: read_plan(Path(sys.argv[1]))\n"
+        "except ImportError as error: print(error)\n"
+    )
+    path = write("runs: 5", "mine.yaml")
+    run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert 'Plans in YAML need yaml: pip install "anchorview[yaml]".' in run.stdout

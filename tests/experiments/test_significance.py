@@ -1,0 +1,86 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from anchorview.experiments.results.significance import holm, like_best, overall
+from helpers.handmade import around
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        ({"best": around(0.9), "near": around(0.899), "far": around(0.8)}, {"near"}),
+        (
+            {"best": [0.9] * 20, "equal": [0.9] * 20, "less": [0.8] * 20, "other": around(0.7)},
+            {"equal"},
+        ),
+        ({"single": [0.9], "low": [0.1], "none": []}, set()),
+        ({}, set()),
+    ],
+)
+def test_columns_like_the_best(runs, expected):
+    assert like_best(runs) == expected
+
+
+def test_more_columns_require_smaller_p_values():
+    best, other = [5.0, 6, 7, 8, 9, 10], [1.0, 2, 3, 4, 5.5, 8.5]
+    p = stats.mannwhitneyu(best, other).pvalue
+    assert 0.05 / 2 < p < 0.05
+    assert like_best({"best": best, "other": other}) == set()
+    same = [x - 0.001 for x in other]
+    assert like_best({"best": best, "other": other, "same": same}) == {"other", "same"}
+
+
+def test_holm():
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm([0.6, 0.7]) == pytest.approx([1, 1])
+    assert len(holm([])) == 0
+
+
+def random_scores(n_data_sets):
+    rng = np.random.default_rng(0)
+    ranges = {"DALMC": (0.7, 0.9), "near": (0.7, 0.9), "far": (0.1, 0.3)}
+    return pd.DataFrame({name: rng.uniform(*span, n_data_sets) for name, span in ranges.items()})
+
+
+def test_ties_share_ranks_and_nan_ranks_last():
+    scores = pd.DataFrame({"a": [0.9, 0.5], "b": [0.9, np.nan], "c": [0.1, np.nan]})
+    assert overall(scores, "a").ranks == {"a": 1.25, "b": 2.0, "c": 2.75}
+
+
+def test_few_data_sets_are_not_tested():
+    few = overall(random_scores(4), "DALMC")
+    assert few.friedman is None
+    assert few.wilcoxon == {}
+
+
+def test_tests_over_data_sets_agree_with_scipy():
+    scores = random_scores(10)
+    found = overall(scores, "DALMC")
+    assert found.friedman == pytest.approx(stats.friedmanchisquare(*scores.to_numpy().T).pvalue)
+    p = [stats.wilcoxon(scores["DALMC"] - scores[name]).pvalue for name in ("near", "far")]
+    assert list(found.wilcoxon.values()) == pytest.approx(holm(p).tolist())
+    assert found.wilcoxon["far"] < 0.05 < found.wilcoxon["near"]
+
+
+def test_equal_columns_have_p_values_of_one():
+    found = overall(pd.DataFrame({name: [0.5] * 6 for name in ("DALMC", "b", "c")}), "DALMC")
+    assert found.friedman == 1
+    assert found.wilcoxon == {"b": 1, "c": 1}
+
+
+@pytest.mark.parametrize(("n_data_sets", "least"), [(4, 1), (5, 0.125), (7, 2 * 2 / 2**7)])
+def test_the_smallest_possible_p_value(n_data_sets, least):
+    found = overall(random_scores(n_data_sets), "DALMC")
+    assert found.least_wilcoxon == pytest.approx(least)
+    assert all(p >= found.least_wilcoxon for p in found.wilcoxon.values())
+
+
+def test_the_smallest_possible_p_value_with_data_sets_of_both_columns():
+    scores = random_scores(9)
+    scores.loc[:2, "far"] = np.nan
+    scores.loc[:5, "near"] = np.nan
+    found = overall(scores, "DALMC")
+    assert set(found.wilcoxon) == {"far"}
+    assert found.least_wilcoxon == pytest.approx(found.wilcoxon["far"]) == pytest.approx(2 / 2**6)
