@@ -1,4 +1,9 @@
-"""Report pages: one HTML file each, with everything in it, that needs no network."""
+"""Report pages: self-contained HTML files on fitted models.
+
+This package owns the descriptions of all charts, their interactive rendering, colors and pages,
+also for the experiments. It imports estimators and metrics, but not experiments or the command
+line. Bokeh and jinja2 are optional and imported when a page is written.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +14,7 @@ __all__ = ["write_fit_report"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first used, like the names of the package itself.
+    # Lazy, like the names of the top-level package.
     if name in __all__:
         from anchorview.report import fit_report
 

@@ -1,50 +1,65 @@
-"""Colors of the charts, for light and dark pages alike."""
+"""Color palettes of charts and figures.
 
-CLUSTERS = (
-    "#0078b4",
-    "#f0a800",
-    "#b43000",
-    "#cca8fc",
-    "#60a89c",
-    "#c07824",
-    "#7884fc",
-    "#84486c",
-    "#60cc84",
-    "#b4606c",
-    "#6c90c0",
-    "#2454c0",
-    "#186c30",
-    "#84c0c0",
-    "#90a860",
-    "#b44890",
-    "#903090",
-    "#486cd8",
-    "#f08424",
-    "#909ce4",
+All colors are legible on light and on dark backgrounds (contrast of at least 3) and differ, as far
+as their number allows, for people with any kind of color vision.
+"""
+
+from anchorview.estimators.methods import REGISTRY
+
+# fmt: off
+CLUSTER_COLORS = (
+    "#0078b4", "#f0a800", "#b43000", "#cca8fc", "#60a89c", "#c07824", "#7884fc",
+    "#84486c", "#60cc84", "#b4606c", "#6c90c0", "#2454c0", "#186c30", "#84c0c0",
+    "#90a860", "#b44890", "#903090", "#486cd8", "#f08424", "#909ce4",
 )
-"""Chosen one by one, each as far as possible from those before it for people with normal sight,
-without the red and without the green cones, among colors that stand out from white and black."""
+# fmt: on
+"""Greedy choice: each color is as far as possible from those before it, for normal vision,
+protanopia and deuteranopia, among colors that contrast with both white and black."""
 
-MAIN = CLUSTERS[0]
-"""Of what needs no color to be told apart."""
+MAIN_COLOR, _, MARK_COLOR, *_ = CLUSTER_COLORS
+"""Colors of a single series and of a marked position."""
 
-SECOND = CLUSTERS[1]
-"""Of what stands out beside the main one."""
+ERROR_BAR_COLOR = "#808080"
+OTHER_COLOR = "#7F7F7F"
+"""Color of series that have none of their own, such as baselines."""
 
-LOW, HIGH = (233, 238, 244), (0, 74, 124)
-"""Ends of the scale of heat maps."""
+SERIES_COLORS = {
+    **{method.display_name: method.color for method in REGISTRY},
+    "ablation-1": "#CC79A7",
+    "ablation-2": "#6E8B3D",
+    "ACC": "#0072B2",
+    "NMI": "#D55E00",
+    "F1": "#009E73",
+    "Purity": "#AA4499",
+    "ARI": "#8F7A00",
+}
+"""Colors of methods and metrics. Charts also tell them apart by name, marker or dash pattern."""
+
+HEAT_MAP_ENDS = (233, 238, 244), (0, 74, 124)
+"""Red, green and blue of the lowest and the highest value of heat maps."""
 
 
 def cluster_color(cluster: int) -> str:
-    """Color of a cluster; they come round again when there are more clusters than colors."""
-    return CLUSTERS[cluster % len(CLUSTERS)]
+    """Return the color of a cluster; colors repeat if there are more clusters than colors."""
+    return CLUSTER_COLORS[cluster % len(CLUSTER_COLORS)]
 
 
-def scale(steps: int = 64) -> list[str]:
-    """Colors from low to high."""
-    shares = [step / (steps - 1) for step in range(steps)]
+def series_color(name: str) -> str:
+    """Return the color of a method or metric; oracle results have the color of their method.
+
+    Examples
+    --------
+    >>> series_color("AMGL (oracle)") == series_color("AMGL")
+    True
+    """
+    return SERIES_COLORS.get(name.removesuffix(" (oracle)"), OTHER_COLOR)
+
+
+def heat_map_palette(n_colors: int = 64) -> list[str]:
+    """Return colors from the lowest to the highest value of heat maps."""
+    fractions = [step / (n_colors - 1) for step in range(n_colors)]
     mixed = (
-        [round(low + share * (high - low)) for low, high in zip(LOW, HIGH, strict=True)]
-        for share in shares
+        [round(low + fraction * (high - low)) for low, high in zip(*HEAT_MAP_ENDS, strict=True)]
+        for fraction in fractions
     )
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed]

@@ -1,4 +1,4 @@
-"""The report of a fit: what was found, how sure it is, and how to repeat it."""
+"""The report page of a fitted model."""
 
 import os
 from collections.abc import Mapping
@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from anchorview._utils.atomic_files import require_writable
+from anchorview._utils.optional_imports import optional_import
+from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.report.checked_fit import CheckedFit, check_fit
 from anchorview.report.cluster_sections import (
     cluster_section,
     confusion_section,
     map_section,
     silhouettes,
 )
-from anchorview.report.fit_facts import DOUBTFUL, Fitted, gathered
-from anchorview.report.history_sections import (
+from anchorview.report.model_sections import (
     candidate_section,
     convergence_section,
-    repeat_section,
+    reproduction_section,
 )
 from anchorview.report.page import Facts, Part, Section, Text, write_page
 from anchorview.report.view_sections import pattern_section, view_section
@@ -34,37 +36,37 @@ def write_fit_report(
     seconds: float | None = None,
     name: str | None = None,
 ) -> None:
-    """Write a page on a fitted model: one HTML file with everything in it.
+    """Write a report on a fitted model as one self-contained HTML file.
 
-    It has a map of the samples, the clusters, the views and how they agree, the convergence, the
-    patterns of missing views, the candidates of :class:`~anchorview.AutoDALMC`, and the call that
-    repeats the fit. It needs no network, and what looks like HTML in names and ids is text.
+    The page has a map of the samples, the clusters, the views and their agreement, the convergence,
+    the patterns of missing views, the candidates of :class:`~anchorview.AutoDALMC`, and the call
+    that reproduces the fit. It loads nothing from the network; HTML in names and ids is escaped.
 
     Parameters
     ----------
     path : path-like
-        The file, by convention with the suffix ``.html``.
-    model : fitted AutoDALMC, DALMC or one of :mod:`anchorview.compared`
-        Parts that a method has nothing for are left out.
-    X : views, in any form that `fit` takes in memory, or None
-        The samples of the fit. None: what needs the views is left out.
+        The file, usually with the suffix ``.html``.
+    model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
+        Parts for which the model has no attributes are omitted.
+    X : views in memory, in any form accepted by `fit`, or None
+        The samples the model was fitted on. If None, parts that need the views are omitted.
     target : array-like (n,), default=None
-        Known classes, for the confusion matrix and the scores.
+        Known classes, for the confusion matrix and the scores; may have missing values.
     sample_ids : array-like (n,), default=None
-        What the samples are called. None: what the model knows, else their positions.
+        Identifiers of the samples; by default those of the model, or else indices.
     call : str, default=None
-        The shell command that made the fit.
+        The shell command that fitted the model.
     scores : mapping of str to float, default=None
-        Scores of the clusters against the classes. None: computed if there is a `target`.
+        Scores of the clusters against the classes; by default computed from `target`.
     seconds : float, default=None
-        What the fit took.
+        Duration of the fit.
     name : str, default=None
-        What the data are called.
+        Name of the data set, the title of the page.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or `X`, `target` or `sample_ids` are of other samples.
+        If the model is not fitted, or `X`, `target` or `sample_ids` are of different samples.
     MissingPackageError
         If bokeh or jinja2 is not installed.
 
@@ -82,35 +84,35 @@ def write_fit_report(
     ...     "<h1>blobs</h1>" in path.read_text()
     True
     """
-    # Before the minutes of work that a large map takes.
+    # Fail before the layout of a large map, which takes minutes.
     require_writable(Path(path))
-    fit = gathered(model, X, target, sample_ids, scores)
-    found = silhouettes(fit)
+    for package in ("bokeh.plotting", "jinja2"):
+        optional_import(package, "Reports", "report")
+    fit = check_fit(model, X, target, sample_ids, scores)
+    cluster_silhouettes, mean_silhouette = silhouettes(fit) or (None, None)
     sections = [
-        _overview(fit, seconds, None if found is None else found[1]),
+        _overview(fit, seconds, mean_silhouette),
         map_section(fit),
-        cluster_section(fit, None if found is None else found[0]),
+        cluster_section(fit, cluster_silhouettes),
         view_section(fit),
         convergence_section(fit),
     ]
     if fit.data is not None and fit.data.available is not None:
         sections.append(pattern_section(fit.data))
-    if fit.target is not None:
+    if fit.classes is not None:
         sections.append(confusion_section(fit))
     if fit.is_auto:
         sections.append(candidate_section(fit))
-    sections.append(repeat_section(fit, call))
-    title = f"{fit.estimator} clusters" if name is None else name
-    write_page(Path(path), title, _subtitle(fit), sections)
+    sections.append(reproduction_section(fit, call))
+    title = f"{fit.estimator_name} clusters" if name is None else name
+    views = "1 view" if model.n_views_in_ == 1 else f"{model.n_views_in_} views"
+    subtitle = (
+        f"{len(fit.labels):,} samples in {views}, {fit.n_clusters} clusters by {fit.estimator_name}"
+    )
+    write_page(Path(path), title, subtitle, sections)
 
 
-def _subtitle(fit: Fitted) -> str:
-    views = "1 view" if fit.model.n_views_in_ == 1 else f"{fit.model.n_views_in_} views"
-    return f"{len(fit.labels):,} samples in {views}, {fit.n_clusters} clusters by {fit.estimator}"
-
-
-def _overview(fit: Fitted, seconds: float | None, silhouette: float | None) -> Section:
-    """Return the numbers to look at first."""
+def _overview(fit: CheckedFit, seconds: float | None, mean_silhouette: float | None) -> Section:
     facts = {
         "Samples": f"{len(fit.labels):,}",
         "Views": f"{fit.model.n_views_in_}",
@@ -122,11 +124,11 @@ def _overview(fit: Fitted, seconds: float | None, silhouette: float | None) -> S
         facts["Seconds"] = f"{seconds:.3g}"
     if fit.confidence is not None:
         facts["Mean confidence"] = f"{float(fit.confidence.mean()):.2f}"
-        facts["Doubtful samples"] = f"{float((fit.confidence < DOUBTFUL).mean()):.1%}"
-    if silhouette is not None:
-        facts["Mean silhouette"] = f"{silhouette:.2f}"
+        facts["Doubtful samples"] = f"{float((fit.confidence < DOUBTFUL_CONFIDENCE).mean()):.1%}"
+    if mean_silhouette is not None:
+        facts["Mean silhouette"] = f"{mean_silhouette:.2f}"
     parts: list[Part] = [Facts(facts)]
     if fit.scores:
-        parts.append(Text("Scores against the labels, which the fit did not see:"))
+        parts.append(Text("Scores against the known classes, which the fit did not use:"))
         parts.append(Facts({name: f"{score:.3f}" for name, score in fit.scores.items()}))
     return Section("Overview", parts)

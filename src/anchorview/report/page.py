@@ -1,4 +1,4 @@
-"""A report page: sections of charts, tables and text, written as one self-contained HTML file."""
+"""A report page: sections of charts, tables and text in one self-contained HTML file."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from datetime import date
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -18,25 +18,26 @@ import pandas as pd
 from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.optional_imports import optional_import
+from anchorview.report.bokeh_charts import bokeh_figure
+from anchorview.report.charts import ChartDescription
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """An interactive chart, with words and numbers for those who cannot see it."""
+    """An interactive chart."""
 
-    figure: Any
-    """A bokeh figure or layout."""
+    content: ChartDescription
     description: str
-    """What a person who cannot see it should know."""
+    """What the chart shows, as the caption and for readers who cannot see the chart."""
     table: pd.DataFrame | None = None
-    """The numbers, shown folded below; without its index."""
+    """The numbers, in a collapsed table below; its index is not shown."""
     half: bool = False
-    """Whether two such charts stand side by side where there is room."""
+    """Whether the chart takes half of the page's width, if the page is wide enough."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table; the index of the frame is not shown, its first column names the rows."""
+    """A table; the first column names the rows, and the index is not shown."""
 
     frame: pd.DataFrame
     caption: str
@@ -53,7 +54,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to type or to paste, shown as it is."""
+    """Code or a shell command."""
 
     text: str
 
@@ -70,26 +71,24 @@ Part = Chart | Table | Facts | Code | Text
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading."""
+    """A section of a page."""
 
     title: str
     parts: Sequence[Part]
     text: str = ""
-    """What is seen and how to read it."""
+    """Introduction: what is shown and how to read it."""
 
 
 def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section]) -> None:
-    """Write a page as one HTML file that needs nothing else and asks nothing of the network.
+    """Write a page as one HTML file that loads nothing from elsewhere.
 
     Parameters
     ----------
     path : Path
-        The file; it appears under its name only when it is complete.
+        The file; it is replaced only when the page is complete.
     title, subtitle : str
-        The heading and the line below it.
     sections : sequence of Section
-        What the page shows, top to bottom. Every string is shown as it is: what looks like HTML
-        is text.
+        All strings are escaped: HTML in them is shown as text.
 
     Raises
     ------
@@ -108,8 +107,12 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
     True
     """
     page = _environment().get_template("page.html.jinja")
-    # Scripts are allowed by their hashes: one that came in by some string would not run.
-    scripts = {name: _inline(text) for name, text in _scripts().items()}
+    # The page allows only scripts with these hashes; an injected one would not run.
+    scripts = {
+        "theme": _inline(_resource("theme.js")),
+        "bokeh": _inline(_bokeh_script()),
+        "page": _inline(_resource("page.js")),
+    }
     html = page.render(
         title=title,
         subtitle=subtitle,
@@ -121,12 +124,11 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
         version=__version__,
     )
     with atomic_write(path) as stream:
-        # A name of a file may hold bytes that are no text.
+        # File names may contain bytes that are not valid UTF-8.
         stream.write(html.encode("utf-8", "backslashreplace").decode())
 
 
 def _environment() -> Any:
-    """Templates, with what they call."""
     jinja2 = optional_import("jinja2", "Reports", "report")
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource),
@@ -136,21 +138,21 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": shown,
-        "sorting": _sorting,
+        "formatted": format_value,
+        "sort_key": _sort_key,
         "packed": _packed,
         "numeric_columns": _numeric_columns,
     }
-    environment.globals["kind"] = lambda part: type(part).__name__
+    environment.globals["type_name"] = lambda part: type(part).__name__
     return environment
 
 
-def shown(value: Any) -> str:
-    """Text of a value in a table.
+def format_value(value: object) -> str:
+    """Format a value for a table.
 
     Examples
     --------
-    >>> [shown(value) for value in (12345, 0.5, 1.5e-7, float("nan"), True, "a|b")]
+    >>> [format_value(value) for value in (12345, 0.5, 1.5e-7, float("nan"), True, "a|b")]
     ['12,345', '0.500', '1.5e-07', '–', 'yes', 'a|b']
     """
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
@@ -160,36 +162,30 @@ def shown(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if isinstance(value, float | np.floating):
-        size = abs(float(value))
-        return f"{value:.3f}" if size == 0 or 1e-3 <= size < 1e5 else f"{value:.3g}"
+        magnitude = abs(float(value))
+        return f"{value:.3f}" if magnitude == 0 or 1e-3 <= magnitude < 1e5 else f"{value:.3g}"
     return str(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _numeric_columns(frame: pd.DataFrame) -> list[bool]:
-    """Which columns have numbers, which stand on the right."""
+    """Whether each column is numeric, and therefore aligned to the right."""
     known = [frame.iloc[:, position].dropna() for position in range(frame.shape[1])]
     return [bool(len(column)) and all(map(_is_number, column)) for column in known]
 
 
-def _sorting(value: Any) -> str:
-    """By what a cell is sorted: numbers by their value, others by their text."""
-    return repr(float(value)) if _is_number(value) else shown(value)
+def _sort_key(value: object) -> str:
+    return repr(float(value)) if _is_number(value) else format_value(value)
 
 
-def _packed(figure: Any) -> str:
-    """All that draws a chart, compressed, in letters that mean nothing in HTML."""
+def _packed(chart: ChartDescription) -> str:
+    """Bokeh's JSON of a chart, compressed and in base64, which needs no escaping in HTML."""
     embed = optional_import("bokeh.embed", "Reports", "report")
-    text = json.dumps(embed.json_item(figure), separators=(",", ":"))
+    text = json.dumps(embed.json_item(bokeh_figure(chart)), separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
-
-
-def _scripts() -> dict[str, str]:
-    """Return the programs of a page by name."""
-    return {"theme": _resource("theme.js"), "bokeh": _bokeh_script(), "page": _resource("page.js")}
 
 
 @cache
@@ -204,9 +200,9 @@ def _resource(name: str) -> str:
 
 
 def _inline(text: str) -> Any:
-    """Mark a text of our own that goes between two tags as it is."""
+    """Mark one of our scripts or styles as safe to be embedded without escaping."""
     if "</script" in text or "</style" in text or "<!--" in text:
-        raise ValueError("A script or style that would end early cannot be put into a page.")
+        raise ValueError("The script or style contains a sequence that would end its tag early.")
     return optional_import("markupsafe", "Reports", "report").Markup(text.replace("\r\n", "\n"))
 
 

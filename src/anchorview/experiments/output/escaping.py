@@ -1,4 +1,4 @@
-"""Names of data sets and other words in files of several kinds, and in names of files."""
+"""Escaping of text for LaTeX, Markdown and file names."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"{\char34}",
-    # At the start of a row they would be taken as arguments of the end of the row before.
+    # At the start of a row they would be parsed as an argument of the preceding line break.
     "[": "{[}",
     "*": "{*}",
     "±": r"$\pm$",
@@ -22,7 +22,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]#|~$])")
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text that LaTeX shows as it is.
+    r"""Escape text for LaTeX.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def latex_escaped(text: str) -> str:
 
 
 def markdown_escaped(text: str) -> str:
-    r"""Text that GitHub's Markdown shows as it is, in cells of tables too.
+    r"""Escape text for GitHub's Markdown, including cells of tables.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def markdown_escaped(text: str) -> str:
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Part of a file's name for each name, of safe characters only and no two alike.
+    """Map names to unique parts of file names, of safe characters only.
 
     Examples
     --------

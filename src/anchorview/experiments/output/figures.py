@@ -1,36 +1,38 @@
-"""Figures for print: SVG and PNG files that are the same whenever the results are.
+"""Figures for print with matplotlib: equal results give identical SVG and PNG files."""
 
-Needs matplotlib, which the extra ``report`` brings.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, singledispatch
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.optional_imports import optional_import
-from anchorview.experiments.output.method_colors import color
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.results.suite_results import (
-    Contender,
-    Record,
-    SuiteResults,
-    iterations,
-    times_and_accuracies,
+from anchorview.experiments.output.suite_charts import (
+    accuracy_chart,
+    anchor_chart,
+    beta_chart,
+    convergence_chart,
+    missing_chart,
+    time_chart,
 )
+from anchorview.experiments.results.suite_results import SuiteResults
+from anchorview.report.charts import BarChart, LineChart, PointChart
 
-PANELS_A_ROW = 3
-PANEL = (3.4, 2.6)
-"""Width and height of a panel in inches."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+PANELS_PER_ROW = 3
+PANEL_WIDTH = 3.4
+"""Width of a panel in inches."""
 
 DPI = 150
-"""Points an inch of PNG files."""
+"""Resolution of PNG files."""
 
 _STYLE = {
     "font.family": "sans-serif",
@@ -46,245 +48,203 @@ _STYLE = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.0,
     "legend.frameon": False,
-    # Names of data sets may have dollars; they are not formulas.
+    # Dollar signs in names of data sets do not start formulas.
     "text.parse_math": False,
-    # Letters stay letters, and the same figure is the same file.
+    # Text stays text, and equal figures are equal files.
     "svg.fonttype": "none",
     "svg.hashsalt": "anchorview",
 }
 _MARKERS = ("o", "s", "^", "D", "v")
-_Draw = Callable[[Any, str], None]
+
+Panel = BarChart | LineChart | PointChart
+
+_FIGURES: tuple[tuple[str, str, str, Callable[[SuiteResults, str], Panel]], ...] = (
+    (
+        "accuracy",
+        "compare",
+        "ACC of the methods, nothing tuned with labels",
+        partial(accuracy_chart, contest="honest"),
+    ),
+    (
+        "accuracy-oracle",
+        "compare",
+        "ACC of the methods, oracle: settings chosen with the labels",
+        partial(accuracy_chart, contest="oracle"),
+    ),
+    (
+        "time-accuracy",
+        "runtime",
+        "ACC of the labels that a fit returns against its time, default and (auto)",
+        time_chart,
+    ),
+    ("beta", "beta", "Figures 2-3 of the paper: scores of DALMC against beta", beta_chart),
+    (
+        "anchors",
+        "anchors",
+        "Figures 4-5 of the paper: scores of DALMC against number of anchors",
+        anchor_chart,
+    ),
+    (
+        "convergence",
+        "convergence",
+        "Figure 6 of the paper: objective of DALMC per iteration",
+        convergence_chart,
+    ),
+    *(
+        (
+            f"incomplete-{metric.lower()}",
+            "incomplete",
+            f"{metric} against the fraction of missing entries",
+            partial(missing_chart, metric=metric),
+        )
+        for metric in ("ACC", "NMI")
+    ),
+)
+"""Name, suite, title and chart of each figure."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that can be drawn.
-
-    Attributes
-    ----------
-    name : str
-        Name of its files, without an ending.
-    title : str
-        What it shows, in a few words.
-    panels : tuple of str
-        Data sets, one panel each.
-    draw : callable
-        Draws the panel of a data set on axes of matplotlib.
-    height : float
-        Height of a panel in inches.
-    """
+    """A figure with one panel per data set."""
 
     name: str
+    """File name without suffix."""
     title: str
-    panels: tuple[str, ...]
-    draw: _Draw
-    height: float = PANEL[1]
+    panels: Sequence[Panel]
+    """At least one, all of the same type."""
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the figure to a folder as SVG and PNG; their paths."""
-        paths = [folder / f"{self.name}.{form}" for form in ("svg", "png")]
-        with _style(), atomic_write_binary(*paths) as streams:
-            drawn = _drawn(self)
-            for path, stream in zip(paths, streams, strict=True):
-                form = path.suffix[1:]
-                # A date or a version would make each run's file another one.
-                nothing = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-                drawn.savefig(stream, format=form, dpi=DPI, metadata=nothing)
+        """Write the figure as SVG and PNG; return the paths."""
+        paths = [folder / f"{self.name}.{suffix}" for suffix in ("svg", "png")]
+        style = optional_import("matplotlib.style", "Figures", "report")
+        # Independent of the user's own style.
+        with style.context(["default", _STYLE]), atomic_write_binary(*paths) as streams:
+            drawn = _draw(self)
+            # Without date and version, which would differ between runs.
+            for stream, suffix, fields in zip(
+                streams, ("svg", "png"), (("Date", "Creator"), ("Software",)), strict=True
+            ):
+                drawn.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
 
 
 def figures(frame: pd.DataFrame) -> list[Figure]:
-    """All figures that the results fill.
+    """All figures of the results.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        What :func:`anchorview.experiments.results.evaluation.evaluated` returns.
-
-    Returns
-    -------
-    list of Figure
+        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
     """
-    compare = SuiteResults(frame, "compare")
-    incomplete = SuiteResults(frame, "incomplete")
-    return [
-        *_accuracies(
-            compare, "honest", "accuracy", "ACC of the methods, nothing tuned with labels"
-        ),
-        *_accuracies(
-            compare,
-            "oracle",
-            "accuracy-oracle",
-            "ACC of the methods, oracle: settings chosen with the labels",
-        ),
-        *_time_and_accuracy(SuiteResults(frame, "runtime")),
-        *_metric_curves(SuiteResults(frame, "beta"), "Figures 2-3", "beta", logarithmic=True),
-        *_metric_curves(SuiteResults(frame, "anchors"), "Figures 4-5", "number of anchors"),
-        *_objectives(SuiteResults(frame, "convergence")),
-        *_missing_curves(incomplete, "ACC"),
-        *_missing_curves(incomplete, "NMI"),
-    ]
+    found = []
+    for name, suite, title, make_chart in _FIGURES:
+        results = SuiteResults(frame, suite)
+        panels = [make_chart(results, data) for data in results.data]
+        panels = [panel for panel in panels if isinstance(panel, LineChart) or panel.names]
+        if panels:
+            found.append(Figure(name, title, panels))
+    return found
 
 
-def _accuracies(results: SuiteResults, contest: str, name: str, title: str) -> Iterator[Figure]:
-    """Bars of ACC with deviations of the columns of one contest."""
-    contenders = [one for one in results.contenders if one.contest == contest]
-
-    def draw(axes: Any, data: str) -> None:
-        for place, one in enumerate(contenders):
-            record = results.done(data, one)
-            if record is None:
-                axes.text(0.5, place, "-", va="center")
-                continue
-            axes.barh(
-                place,
-                100 * record["ACC"],
-                xerr=100 * record["ACC_deviation"],
-                error_kw={"elinewidth": 0.8, "capsize": 2},
-                color=color(one.name),
-                edgecolor="white",
-                hatch="///" if contest == "oracle" else None,
-            )
-        axes.set_yticks(range(len(contenders)), [one.header for one in contenders])
-        axes.set(xlabel="ACC in percent", xlim=(0, 100), ylim=(len(contenders) - 0.4, -0.6))
-        axes.grid(axis="y", visible=False)
-
-    if contenders:
-        yield Figure(name, title, tuple(results.data), draw, 0.9 + 0.19 * len(contenders))
-
-
-def _time_and_accuracy(runtime: SuiteResults) -> Iterator[Figure]:
-    """Time of a fit against ACC, methods by name."""
-    found = {data: times_and_accuracies(runtime, data) for data in runtime.data}
-
-    def draw(axes: Any, data: str) -> None:
-        points = found[data]
-        for one, seconds, accuracy in points:
-            axes.scatter(seconds, accuracy, color=color(one.name), s=22, zorder=3)
-        _, times, accuracies = zip(*points, strict=True)
-        axes.set_xscale("log")
-        # The names are to the right of the points, and may climb.
-        axes.set_xlim(min(times) / 2, max(times) * 8)
-        axes.set_ylim(min(accuracies) - 4, max(accuracies) + 6)
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.minorticks_off()
-        axes.set(xlabel="seconds of a fit", ylabel="ACC in percent")
-        _label_points(axes, points)
-
-    panels = tuple(data for data, points in found.items() if points)
-    if panels:
-        title = "ACC of the labels that a fit returns against its time, default and (auto)"
-        yield Figure("time-accuracy", title, panels, draw, 3.2)
-
-
-def _label_points(axes: Any, points: Sequence[tuple[Contender, float, float]]) -> None:
-    """Write the names to the right of points that come from low to high, none over another."""
-    low, high = axes.get_ylim()
-    line = (high - low) / 22
-    lowest = low
-    for one, seconds, accuracy in points:
-        lowest = max(lowest + line, accuracy)
-        axes.annotate(
-            one.header,
-            (seconds, accuracy),
-            (seconds * 1.25, lowest),
-            fontsize=6.5,
-            va="center",
-            color=color(one.name),
-            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"},
-        )
-
-
-def _metric_curves(
-    results: SuiteResults, place: str, what: str, logarithmic: bool = False
-) -> Iterator[Figure]:
-    """All metrics of DALMC against a setting."""
-
-    def draw(axes: Any, data: str) -> None:
-        for one in results.contenders:
-            curve = results.curve(data, one)
-            for metric, marker in zip(METRICS, _MARKERS, strict=True):
-                _line(axes, curve, metric, metric, marker)
-        if logarithmic:
-            axes.set_xscale("log")
-            axes.minorticks_off()
-        points = results.points(data)
-        axes.set_xticks(points, [f"{point:g}" for point in points])
-        axes.set(xlabel=what, ylabel="percent")
-
-    if results.data:
-        name = what.split()[-1]
-        title = f"{place} of the paper: scores of DALMC against {what}"
-        yield Figure(name, title, tuple(results.data), draw)
-
-
-def _objectives(results: SuiteResults) -> Iterator[Figure]:
-    """Objective against iterations."""
-
-    def draw(axes: Any, data: str) -> None:
-        for one in results.contenders:
-            record = results.done(data, one)
-            if record:
-                steps, objective = iterations(record), record["objective"]
-                axes.plot(steps, objective, marker="o", color=color(one.name))
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set(xlabel="iteration", ylabel="objective")
-
-    if results.data:
-        title = "Figure 6 of the paper: objective of DALMC against iterations"
-        yield Figure("convergence", title, tuple(results.data), draw)
-
-
-def _missing_curves(results: SuiteResults, metric: str) -> Iterator[Figure]:
-    """A metric against the share of missing entries, with bands of deviation."""
-
-    def draw(axes: Any, data: str) -> None:
-        for one, marker in zip(results.contenders, cycle(_MARKERS), strict=False):
-            _line(axes, results.curve(data, one), metric, one.header, marker, 100)
-        axes.set(xlabel="missing entries in percent", ylabel=f"{metric} in percent")
-
-    if results.data:
-        title = f"{metric} against the share of missing entries"
-        yield Figure(f"incomplete-{metric.lower()}", title, tuple(results.data), draw)
-
-
-def _line(
-    axes: Any, curve: Sequence[Record], metric: str, label: str, marker: str, unit: float = 1
-) -> None:
-    """Draw a metric in percent at the points of a curve, with a band of one deviation."""
-    x = np.array([unit * record["point"] for record in curve])
-    mean, deviation = (
-        np.array([100 * record[name] for record in curve])
-        for name in (metric, f"{metric}_deviation")
-    )
-    axes.plot(x, mean, marker=marker, color=color(label), label=label)
-    axes.fill_between(x, mean - deviation, mean + deviation, color=color(label), alpha=0.15, lw=0)
-
-
-def _drawn(figure: Figure) -> Any:
-    """Draw all panels, and the legend that they share below them."""
-    across = min(len(figure.panels), PANELS_A_ROW)
-    down = -(-len(figure.panels) // across)
-    size = (PANEL[0] * across, figure.height * down)
+def _draw(figure: Figure) -> "MatplotlibFigure":
+    """Draw all panels, and a common legend below them."""
+    n_columns = min(len(figure.panels), PANELS_PER_ROW)
+    n_rows = -(-len(figure.panels) // n_columns)
+    size = (PANEL_WIDTH * n_columns, _panel_height(figure.panels[0]) * n_rows)
     canvas = optional_import("matplotlib.figure", "Figures", "report").Figure(
         size, layout="constrained"
     )
-    panels = canvas.subplots(down, across, squeeze=False).ravel()
-    for axes, data in zip(panels, figure.panels, strict=False):
-        axes.set_title(data)
-        figure.draw(axes, data)
-    for axes in panels[len(figure.panels) :]:
+    all_axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for axes, panel in zip(all_axes, figure.panels, strict=False):
+        axes.set_title(panel.title)
+        draw_panel(panel, axes)
+    for axes in all_axes[len(figure.panels) :]:
         axes.set_visible(False)
-    handles, labels = panels[0].get_legend_handles_labels()
-    if labels:
-        columns = min(len(labels), 2 * across)
-        canvas.legend(handles, labels, loc="outside lower center", ncols=columns)
+    handles, names = all_axes[0].get_legend_handles_labels()
+    if names:
+        n_legend_columns = min(len(names), 2 * n_columns)
+        canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
     return canvas
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    """Draw in our style whatever the user's own is."""
-    style = optional_import("matplotlib.style", "Figures", "report")
-    with style.context(["default", _STYLE]):
-        yield
+def _panel_height(panel: Panel) -> float:
+    """Height in inches."""
+    if isinstance(panel, BarChart):
+        return 0.9 + 0.19 * len(panel.names)
+    return 2.6 if isinstance(panel, LineChart) else 3.2
+
+
+@singledispatch
+def draw_panel(chart: Panel, axes: "Axes") -> None:
+    """Draw a chart on axes of matplotlib."""
+    raise TypeError(f"{type(chart).__name__} is not a chart for print.")
+
+
+@draw_panel.register
+def _bar_chart(chart: BarChart, axes: Any) -> None:
+    assert chart.colors is not None
+    assert chart.deviations is not None
+    assert chart.hatched is not None
+    bars = zip(chart.values, chart.deviations, chart.colors, chart.hatched, strict=True)
+    for y, (value, deviation, color, hatched) in enumerate(bars):
+        if np.isnan(value):
+            axes.text(0.5, y, "-", va="center")
+            continue
+        axes.barh(
+            y,
+            value,
+            xerr=deviation,
+            error_kw={"elinewidth": 0.8, "capsize": 2},
+            color=color,
+            edgecolor="white",
+            hatch="///" if hatched else None,
+        )
+    axes.set_yticks(range(len(chart.names)), chart.names)
+    axes.set(xlabel=chart.x_label, xlim=(0, chart.x_max), ylim=(len(chart.names) - 0.4, -0.6))
+    axes.grid(axis="y", visible=False)
+
+
+@draw_panel.register
+def _line_chart(chart: LineChart, axes: Any) -> None:
+    for line, marker in zip(chart.lines, cycle(_MARKERS), strict=False):
+        x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
+        axes.plot(x, y, marker=marker, color=line.color, label=line.name or None)
+        if line.deviations is not None:
+            deviations = np.asarray(line.deviations, dtype=float)
+            axes.fill_between(x, y - deviations, y + deviations, color=line.color, alpha=0.15, lw=0)
+    if chart.log_x:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    if chart.x_ticks is not None:
+        axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
+
+
+@draw_panel.register
+def _point_chart(chart: PointChart, axes: Any) -> None:
+    for x, y, color in zip(chart.x, chart.y, chart.colors, strict=True):
+        axes.scatter(x, y, color=color, s=22, zorder=3)
+    axes.set_xscale("log")
+    # Leaves space for the names, which are to the right of the points or higher.
+    axes.set_xlim(min(chart.x) / 2, max(chart.x) * 8)
+    bottom, top = min(chart.y) - 4, max(chart.y) + 6
+    axes.set_ylim(bottom, top)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.minorticks_off()
+    axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
+    # Points are sorted from bottom to top: names move up so that none overlap.
+    line_height = (top - bottom) / 22
+    lowest = bottom
+    for name, x, y, color in zip(chart.names, chart.x, chart.y, chart.colors, strict=True):
+        lowest = max(lowest + line_height, y)
+        axes.annotate(
+            name,
+            (x, y),
+            (x * 1.25, lowest),
+            fontsize=6.5,
+            va="center",
+            color=color,
+            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"},
+        )

@@ -1,9 +1,9 @@
-"""All that a suite of experiments leaves in its folder: tables, figures, a summary, a report."""
+"""The output folder of a suite: tables, figures, a summary and a report page."""
 
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -19,25 +19,25 @@ from anchorview.experiments.output.protocol_text import protocol
 from anchorview.experiments.output.suite_report import write_suite_report
 from anchorview.experiments.output.table_formats import ResultTable
 from anchorview.experiments.output.tables import tables
+from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.jobs import Result
 from anchorview.experiments.plan.suites import Entry
 from anchorview.experiments.results.evaluation import evaluated
-from anchorview.experiments.run.data_sets import DataSet
 
 MANIFEST = "outputs.json"
-"""File that lists what was written, so that the next outputs can replace all of it."""
+"""List of the files written, so that the next output can replace all of them."""
 
-PLACES = ("tables", "figures", "summary.md", "report.html")
-"""Folders and files of outputs; nothing else in the folder is ever removed."""
+OUTPUT_NAMES = ("tables", "figures", "summary.md", "report.html")
+"""Folders and files of the output; nothing else in the folder is ever removed."""
 
 
-class Outputs(NamedTuple):
-    """What was made of results."""
+class SuiteOutput(NamedTuple):
+    """The output of a suite."""
 
     frame: pd.DataFrame
-    """What came out at each place of the tables, of :func:`evaluated`."""
+    """Result of :func:`anchorview.experiments.results.evaluation.evaluated`."""
     paths: list[Path]
-    """The files that were written."""
+    """The files written."""
 
 
 def write_outputs(
@@ -48,34 +48,30 @@ def write_outputs(
     environments: Sequence[Mapping[str, Any]],
     command: str = "",
     title: str = "",
-) -> Outputs:
-    """Write tables, figures, a summary and a report of the results that there are.
+) -> SuiteOutput:
+    """Write tables, figures, a summary and a report page of the available results.
 
     Tables are ``tables/*.md``, ``*.csv`` and ``*.tex``; figures ``figures/*.svg`` and ``*.png``;
-    ``summary.md`` has them all on one page, and ``report.html`` is interactive. What needs a
-    package that is not installed is left out with a warning. ``outputs.json`` lists the files;
-    those that an earlier one lists and that are not written again are removed.
+    ``summary.md`` has all of them, and ``report.html`` is interactive. Outputs that need a package
+    that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
+    by an earlier one that are not written again are removed.
 
     Parameters
     ----------
     out : Path
-        The folder; made if it is not there.
+        The folder; created if needed.
     entries : sequence of Entry
-        What was to be run.
+        The planned results.
     results : mapping of str to Result
-        What is done, by the key of the job.
+        The available results, by key of the job.
     sets : sequence of DataSet
-        Those that the entries name.
+        The data sets of the entries.
     environments : sequence of mapping
-        Versions and machines on which the jobs were run.
+        Versions and machines of the jobs.
     command : str, optional
-        What to type to get the same again.
+        The shell command that reproduces the results.
     title : str, optional
-        Heading of the summary and the report; "Experiments" if not given.
-
-    Returns
-    -------
-    Outputs
+        Title of the summary and the report, "Experiments" by default.
     """
     digests = {one.name: one.digest for one in sets}
     frame = evaluated(entries, results, digests)
@@ -92,13 +88,11 @@ def write_outputs(
     except MissingPackageError as error:
         missing.append(str(error))
         drawn = []
-    lines = [
-        *_heading(title or "Experiments", command),
-        *_paragraphs(protocol(frame)),
-        *_summary(found, drawn),
-    ]
+    lines = _summary(title or "Experiments", command, protocol(frame), drawn, found)
     paths.append(_write(out / "summary.md", "\n".join(lines)))
-    counts = _job_counts(entries, results, digests)
+    # A job that several entries share counts once.
+    keys = {entry.job.key(digests[entry.data]) for entry in entries}
+    counts = Counter(results[key].status if key in results else "absent" for key in keys)
     try:
         write_suite_report(out / "report.html", frame, found, counts, command, title)
         paths.append(out / "report.html")
@@ -106,46 +100,37 @@ def write_outputs(
         missing.append(str(error))
     paths.append(_replace_earlier(out, paths))
     if missing:
-        warnings.warn(f"Some outputs are left out. {' '.join(missing)}", stacklevel=2)
-    return Outputs(frame, paths)
-
-
-def _job_counts(
-    entries: Sequence[Entry], results: Mapping[str, Result], digests: Mapping[str, str]
-) -> Counter[str]:
-    """How many jobs ended how; one at several places counts once."""
-    keys = {entry.job.key(digests[entry.data]) for entry in entries}
-    return Counter(results[key].status if key in results else "absent" for key in keys)
+        warnings.warn(f"Some outputs are omitted. {' '.join(missing)}", stacklevel=2)
+    return SuiteOutput(frame, paths)
 
 
 def _write_table(table: ResultTable, folder: Path) -> Iterator[Path]:
     texts = {"md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
-    for ending, text in texts.items():
-        yield _write(folder / f"{table.name}.{ending}", text)
+    for suffix, text in texts.items():
+        yield _write(folder / f"{table.name}.{suffix}", text)
 
 
-def _heading(title: str, command: str) -> Iterator[str]:
+def _summary(
+    title: str,
+    command: str,
+    paragraphs: Sequence[str],
+    drawn: Sequence[Figure],
+    found: Sequence[ResultTable],
+) -> Iterator[str]:
+    """Yield the lines of the summary, as Markdown."""
     yield from (f"# {markdown_escaped(title)}", "")
     if command:
-        # Indented, whatever is on the line is code.
-        yield from ("Repeated by:", "", f"    {' '.join(command.splitlines())}", "")
-
-
-def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from (markdown_escaped(text), "")
-
-
-def _summary(found: Sequence[ResultTable], drawn: Sequence[Figure]) -> Iterator[str]:
-    """Yield the lines of all figures and tables."""
+        # Indented lines are code and need no escaping.
+        yield from ("Reproduced by:", "", f"    {' '.join(command.splitlines())}", "")
+    for paragraph in paragraphs:
+        yield from (markdown_escaped(paragraph), "")
     if drawn:
         yield from ("## Figures", "")
     for figure in drawn:
-        title = markdown_escaped(figure.title)
-        yield from (f"![{title}](figures/{figure.name}.svg)", "", f"*{title}*", "")
+        caption = markdown_escaped(figure.title)
+        yield from (f"![{caption}](figures/{figure.name}.svg)", "", f"*{caption}*", "")
     yield from ("## Tables", "")
-    for table in found:
-        yield table.markdown()
+    yield from (table.markdown() for table in found)
 
 
 def _write(path: Path, text: str) -> Path:
@@ -155,31 +140,30 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _replace_earlier(out: Path, paths: Sequence[Path]) -> Path:
-    """Remove earlier outputs that are not among these, and list these; the path of the list."""
+    """Remove earlier outputs that are not among the paths, and write the new manifest."""
     written = {path.relative_to(out).as_posix() for path in paths}
-    for name in _earlier(out / MANIFEST) - written:
-        # A name may be none, and a file gone or held: then it stays as it is.
+    for name in _listed(out / MANIFEST) - written:
+        # Files with invalid names, or that are gone or in use, are ignored.
         with suppress(OSError, ValueError):
             _remove(out, name)
     return _write(out / MANIFEST, json.dumps(sorted(written), indent=1) + "\n")
 
 
-def _earlier(manifest: Path) -> set[str]:
-    """Relative paths that a list of outputs has; none if it cannot be read or is something else."""
+def _listed(manifest: Path) -> set[str]:
+    """Relative paths in a manifest, in normal form; none if it is not a readable manifest."""
     try:
         names = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return set()
-    given = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    # One spelling of a path, to know what is written again.
-    paths = [PurePosixPath(name) for name in given]
+    names = names if isinstance(names, list) else []
+    paths = [PurePosixPath(name) for name in names if isinstance(name, str)]
     return {path.as_posix() for path in paths if path.parts and not path.is_absolute()}
 
 
 def _remove(out: Path, name: str) -> None:
-    """Remove an output, unless its name or a link leads elsewhere."""
+    """Remove an output, unless its name or a link leads out of the folder."""
     folder = out.resolve()
     path = folder / name
-    stays = path.is_relative_to(folder) and path.resolve() == path
-    if stays and path.relative_to(folder).parts[0] in PLACES and path.is_file():
+    inside = path.is_relative_to(folder) and path.resolve() == path
+    if inside and path.relative_to(folder).parts[0] in OUTPUT_NAMES and path.is_file():
         path.unlink()

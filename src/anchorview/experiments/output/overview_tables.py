@@ -1,4 +1,4 @@
-"""Tables over all data sets: what they are, ranks with tests, comparison with the paper."""
+"""Tables over all data sets: their properties, ranks with tests, comparison with the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,105 +6,103 @@ from typing import Any
 import pandas as pd
 
 from anchorview.experiments.output.escaping import file_names
-from anchorview.experiments.output.table_formats import Cell, Column, ResultTable
+from anchorview.experiments.output.score_cells import marked, number_cell, score_cell
+from anchorview.experiments.output.table_formats import (
+    Cell,
+    Column,
+    ResultTable,
+    text_cells,
+    text_columns,
+)
+from anchorview.experiments.plan.data_sets import DataSet
+from anchorview.experiments.plan.experiment_plan import MODES
 from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.plan.plan_file import MODES
 from anchorview.experiments.results.published_numbers import (
     Published,
     published_score,
     published_seconds,
 )
 from anchorview.experiments.results.significance import ENOUGH_DATA_SETS, LEVEL, Overall, overall
-from anchorview.experiments.results.suite_results import (
-    Contender,
-    SuiteResults,
-    marked,
-    number_cell,
-    score_cell,
-)
-from anchorview.experiments.run.data_sets import DataSet
+from anchorview.experiments.results.suite_results import Contender, SuiteResults
 
 REFERENCE = "DALMC"
 """The method that is tested against the others."""
 
-_FEATURES_NOTE = (
-    "The paper's settings were chosen with the labels: compare its numbers with the oracle's. "
-    "Numbers of samples, clusters and views agree with the paper's data set; the features may "
-    "still be others."
-)
-
 
 def data_table(sets: Sequence[DataSet]) -> ResultTable:
-    """Table I: what the data sets are."""
+    """Table I: properties of the data sets."""
     rows = (
         (
-            Cell(text=one.name),
-            Cell(one.n_samples),
-            Cell(one.n_clusters),
-            Cell(len(one.n_features_per_view)),
-            Cell(text=", ".join(map(str, one.n_features_per_view))),
-            Cell(text="all" if one.complete else "some are missing"),
-            Cell(text=one.published_as or ""),
+            *text_cells(one.name),
+            *map(Cell, (one.n_samples, one.n_clusters, len(one.n_features_per_view))),
+            *text_cells(
+                ", ".join(map(str, one.n_features_per_view)),
+                "all" if one.complete else "some are missing",
+                one.published_as or "",
+            ),
         )
         for one in sets
     )
     columns = (
-        Column("data", kind="text"),
+        *text_columns("data"),
         *(Column(name, kind="point") for name in ("samples", "clusters", "views")),
-        *(Column(name, kind="text") for name in ("features", "entries", "in the paper")),
+        *text_columns("features", "entries", "in the paper"),
     )
-    caption = "Views and their features; clusters are the classes of the labels."
+    caption = "Numbers of features are per view; clusters are the known classes."
     return ResultTable("data", "Data sets (table I of the paper)", caption, columns, tuple(rows))
 
 
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
-    """What the jobs were run on and by: a column for each machine or set of versions."""
+    """Versions and machines of the jobs, one column per combination."""
     names = dict.fromkeys(name for one in environments for name in one)
     rows = (
-        (Cell(text=name), *(Cell(text=_words(name, one.get(name, ""))) for one in environments))
+        text_cells(name, *(_environment_text(name, one.get(name, "")) for one in environments))
         for name in names
     )
     numbers = range(1, len(environments) + 1)
     headers = ["value"] if len(environments) == 1 else [f"environment {n}" for n in numbers]
-    columns = (Column("what", kind="text"), *(Column(name, kind="text") for name in headers))
     caption = "Versions and machine, as recorded with each result."
+    columns = text_columns("what", *headers)
     return ResultTable("environment", "Environment", caption, columns, tuple(rows))
 
 
-def _words(name: str, value: Any) -> str:
+def _environment_text(name: str, value: Any) -> str:
     if name == "memory" and isinstance(value, int):
         return f"{value / 2**30:.1f} GB"
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Yield mean ranks over the data sets for each contest, and tests if there are enough."""
-    for contest, title in (("honest", ""), ("oracle", " (oracle)")):
+    """Yield mean ranks over the data sets per contest, and tests if there are enough data sets."""
+    for contest, name, suffix in (("honest", "ranks", ""), ("oracle", "ranks-oracle", " (oracle)")):
         contenders = [one for one in results.contenders if one.contest == contest]
-        ranked = [data for data in results.data if _is_whole(results, data, contenders)]
+        ranked = [data for data in results.data if _is_complete(results, data, contenders)]
         if len(contenders) < 2 or not ranked:
             continue
+        # The first mode of the reference, if it has any.
+        reference = next((one.header for one in contenders if one.method == REFERENCE), "")
         found = {
-            metric: overall(_scores(results, ranked, contenders, metric), _reference(contenders))
+            metric: overall(_score_frame(results, ranked, contenders, metric), reference)
             for metric in METRICS
         }
-        stem = "ranks" if contest == "honest" else "ranks-oracle"
-        sets = f"{len(ranked)} data set{'s' if len(ranked) > 1 else ''}"
         notes = [_friedman_note(found)] if len(ranked) >= ENOUGH_DATA_SETS else []
         if left_out := [data for data in results.data if data not in ranked]:
             notes.append(f"Without {', '.join(left_out)}: not every column was run there.")
-        yield _rank_table(stem, f"Mean ranks over {sets}{title}", contenders, found, notes)
+        n_sets = f"{len(ranked)} data set{'s' if len(ranked) > 1 else ''}"
+        yield _rank_table(name, f"Mean ranks over {n_sets}{suffix}", contenders, found, notes)
         if any(result.wilcoxon for result in found.values()):
-            yield _wilcoxon_table(f"{stem}-tests", title, contenders, found)
+            title = f"{reference} against each other method: p-values{suffix}"
+            headers = [one.header for one in contenders if one.header != reference]
+            yield _wilcoxon_table(f"{name}-tests", title, headers, found)
 
 
-def _is_whole(results: SuiteResults, data: str, contenders: Sequence[Contender]) -> bool:
-    """Whether all columns were run on a data set, with success or not."""
+def _is_complete(results: SuiteResults, data: str, contenders: Sequence[Contender]) -> bool:
+    """Whether all columns were run on a data set, successfully or not."""
     records = [results.record(data, one) for one in contenders]
     return all(record is not None and record["status"] != "absent" for record in records)
 
 
-def _scores(
+def _score_frame(
     results: SuiteResults, ranked: Sequence[str], contenders: Sequence[Contender], metric: str
 ) -> pd.DataFrame:
     columns = {
@@ -114,16 +112,11 @@ def _scores(
     return pd.DataFrame(columns, index=list(ranked)).astype(float)
 
 
-def _reference(contenders: Sequence[Contender]) -> str:
-    """Header of DALMC in the first mode that it has; none if it is not there."""
-    return next((one.header for one in contenders if one.method == REFERENCE), "")
-
-
 def _rank_table(
     name: str,
     title: str,
     contenders: Sequence[Contender],
-    found: dict[str, Overall],
+    found: Mapping[str, Overall],
     notes: Sequence[str],
 ) -> ResultTable:
     columns = [Column(metric, kind="number") for metric in METRICS]
@@ -131,95 +124,83 @@ def _rank_table(
     for column in columns:
         cells = [Cell(found[column.name].ranks[one.header]) for one in contenders]
         ranks.append(marked(cells, contenders, column, lowest=True))
-    rows = ((Cell(text=one.header), *cells) for one, *cells in zip(contenders, *ranks, strict=True))
+    rows = zip((Cell(text=one.header) for one in contenders), *ranks, strict=True)
     caption = (
-        "1 is best; methods that are equal share the mean of their ranks, and one that is not done "
-        "ranks last. Bold: best; underlined: second."
+        "1 is best; ties share the mean of their ranks, and methods that are not done rank last. "
+        "Bold: best; underlined: second."
     )
-    header = Column("method", kind="text")
-    return ResultTable(name, title, caption, (header, *columns), tuple(rows), tuple(notes))
+    headers = (*text_columns("method"), *columns)
+    return ResultTable(name, title, caption, headers, tuple(rows), tuple(notes))
 
 
-def _friedman_note(found: dict[str, Overall]) -> str:
+def _friedman_note(found: Mapping[str, Overall]) -> str:
     p_values = [
         f"{metric} {result.friedman:.3g}"
         for metric, result in found.items()
         if result.friedman is not None
     ]
-    return f"Friedman test that all are alike, p-values: {', '.join(p_values)}."
+    return f"Friedman test of equal ranks, p-values: {', '.join(p_values)}."
 
 
 def _wilcoxon_table(
-    name: str, title: str, contenders: Sequence[Contender], found: dict[str, Overall]
+    name: str, title: str, headers: Sequence[str], found: Mapping[str, Overall]
 ) -> ResultTable:
-    reference = _reference(contenders)
     rows = [
-        (
-            Cell(text=one.header),
-            *(_number(found[metric].wilcoxon.get(one.header)) for metric in METRICS),
-        )
-        for one in contenders
-        if one.header != reference
+        (*text_cells(header), *(_p_value(found[metric].wilcoxon.get(header)) for metric in METRICS))
+        for header in headers
     ]
-    return ResultTable(
-        name,
-        f"{reference} against each other method: p-values{title}",
-        "Wilcoxon signed-rank test over the data sets on which both are done, Holm's correction. "
-        f"{_least_words(found)} Empty: fewer than {ENOUGH_DATA_SETS} such data sets.",
-        (Column("method", kind="text"), *(Column(m, kind="number", digits=4) for m in METRICS)),
-        tuple(rows),
-    )
-
-
-def _least_words(found: dict[str, Overall]) -> str:
-    """What the tests can show at best."""
     least = min(result.least_wilcoxon for result in found.values() if result.wilcoxon)
-    words = f"So many data sets and methods allow no p-value below {least:.3g}"
-    if least < LEVEL:
-        return f"{words}."
-    return f"{words}, so nothing can be significant at {100 * LEVEL:g} %."
+    limit = f"With this number of data sets and methods, no p-value is below {least:.3g}"
+    if least >= LEVEL:
+        limit += f", so nothing can be significant at {100 * LEVEL:g} %"
+    caption = (
+        "Wilcoxon signed-rank test over the data sets on which both are done, Holm's correction. "
+        f"{limit}. Empty: fewer than {ENOUGH_DATA_SETS} such data sets."
+    )
+    columns = (
+        *text_columns("method"),
+        *(Column(metric, kind="number", digits=4) for metric in METRICS),
+    )
+    return ResultTable(name, title, caption, columns, tuple(rows))
 
 
-def _number(value: float | None) -> Cell:
+def _p_value(value: float | None) -> Cell:
     return Cell(status="absent") if value is None else Cell(value)
 
 
 def published_tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> Iterator[ResultTable]:
-    """Yield the comparison of each of the paper's data sets with the paper's numbers."""
+    """Yield comparisons with the numbers in the paper, for its data sets."""
     known = {one.name: one.published_as for one in sets if one.published_as}
-    both = [SuiteResults(frame, "compare"), SuiteResults(frame, "ablation")]
+    suites = [SuiteResults(frame, "compare"), SuiteResults(frame, "ablation")]
     stems = file_names(known)
-    columns = (
-        Column("metric", kind="text"),
-        Column("method", kind="text"),
-        Column("published"),
-        *(Column(mode) for mode in MODES),
+    columns = (*text_columns("metric", "method"), Column("published"), *map(Column, MODES))
+    caption = (
+        "Mean ± standard deviation in percent; ours has the divisor n, the number of runs. The "
+        "paper's settings were chosen with the labels: compare its numbers with the oracle's. "
+        "Numbers of samples, clusters and views are those of the paper's data set; the features "
+        "may still differ."
     )
     for data, paper in known.items():
         rows = [
-            (Cell(text=metric), Cell(text=method), _published_cell(numbers), *cells)
+            (*text_cells(metric, method), _published_cell(numbers), *cells)
             for metric in METRICS
-            for method, cells in _by_method(both, data, metric)
+            for method, cells in _scores_by_method(suites, data, metric)
             if (numbers := published_score(paper, metric, method))
         ]
         if rows:
             title = f"Comparison with the published scores, {data}"
             if data != paper:
                 title += f" (the paper's {paper})"
-            caption = (
-                "Mean ± standard deviation in percent; ours has the divisor n, the number of runs. "
-                f"{_FEATURES_NOTE}"
-            )
             yield ResultTable(f"published-{stems[data]}", title, caption, columns, tuple(rows))
     yield from _published_times(SuiteResults(frame, "runtime"), known)
 
 
-def _by_method(
-    both: Sequence[SuiteResults], data: str, metric: str
+def _scores_by_method(
+    suites: Sequence[SuiteResults], data: str, metric: str
 ) -> Iterator[tuple[str, tuple[Cell, ...]]]:
     """Yield each method once with its scores in all modes."""
     found: dict[str, dict[str, Cell]] = {}
-    for results in both:
+    for results in suites:
         for one in results.contenders:
             if record := results.record(data, one):
                 modes = found.setdefault(one.method, {})
@@ -228,11 +209,10 @@ def _by_method(
         yield method, tuple(modes.get(mode, Cell(status="absent")) for mode in MODES)
 
 
-def _published_times(results: SuiteResults, known: dict[str, str]) -> Iterator[ResultTable]:
+def _published_times(results: SuiteResults, known: Mapping[str, str]) -> Iterator[ResultTable]:
     rows = [
         (
-            Cell(text=data),
-            Cell(text=one.header),
+            *text_cells(data, one.header),
             _published_cell(numbers),
             number_cell(results.record(data, one), "fit_seconds"),
         )
@@ -241,14 +221,12 @@ def _published_times(results: SuiteResults, known: dict[str, str]) -> Iterator[R
         if data in results.data and (numbers := published_seconds(paper, one.name))
     ]
     if rows:
+        numbers = (Column(name, kind="number") for name in ("published", "here"))
         yield ResultTable(
             "published-runtime",
             "Comparison with the published running times, in seconds",
-            "Another machine and another language: only the order of magnitude can be compared.",
-            (
-                *(Column(name, kind="text") for name in ("data", "method")),
-                *(Column(name, kind="number") for name in ("published", "here")),
-            ),
+            "Another machine and programming language: only orders of magnitude are comparable.",
+            (*text_columns("data", "method"), *numbers),
             tuple(rows),
         )
 

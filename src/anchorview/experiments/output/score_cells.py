@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from anchorview.experiments.output.table_formats import Cell, Column, shown_number
+from anchorview.experiments.output.table_formats import Cell, Column, format_number
 from anchorview.experiments.results.significance import like_best
 from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
 
@@ -32,48 +32,41 @@ def marked_scores(
     """Scores of all columns of a suite, with the best of each contest marked."""
     records = [results.record(data, contender, point) for contender in results.contenders]
     cells = [score_cell(record, metric) for record in records]
-    for contest in ("honest", "oracle"):
-        runs = {
-            index: record[f"{metric}_runs"]
-            for index, (contender, record) in enumerate(
-                zip(results.contenders, records, strict=True)
-            )
-            if record is not None and contender.contest == contest
-        }
-        for index in like_best(runs):
-            cells[index] = replace(cells[index], like_best=True)
+    for members in _contests(results.contenders):
+        runs = {i: record[f"{metric}_runs"] for i in members if (record := records[i])}
+        for i in like_best(runs):
+            cells[i] = replace(cells[i], like_best=True)
     return marked(cells, results.contenders, Column(""))
 
 
 def marked(
     cells: Sequence[Cell], contenders: Sequence[Contender], column: Column, lowest: bool = False
 ) -> tuple[Cell, ...]:
-    """Mark the best and the second best cell of each contest, as compared by their text.
+    """Mark the best and second best cell of each contest.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-    contenders : sequence of Contender
-        Column of each cell.
-    column : Column
-        Format of the numbers.
-    lowest : bool
-        Whether the lowest number is the best.
+    Numbers with the same text in `column` are ties.
     """
     result = list(cells)
-    for contest in ("honest", "oracle"):
-        members = [i for i, one in enumerate(contenders) if one.contest == contest]
+    for members in _contests(contenders):
         shown = {
-            i: float(shown_number(column, value))
+            i: float(format_number(column, value))
             for i in members
             if (value := cells[i].value) is not None
         }
-        places = sorted(set(shown.values()), reverse=not lowest)
-        if len(members) < 2 or len(places) < 1:
+        ranking = sorted(set(shown.values()), reverse=not lowest)
+        if len(members) < 2:
             continue
         for i, value in shown.items():
-            if value == places[0]:
+            if value == ranking[0]:
                 result[i] = replace(cells[i], mark="best", like_best=False)
-            elif value == places[1]:
+            elif value == ranking[1]:
                 result[i] = replace(cells[i], mark="second")
     return tuple(result)
+
+
+def _contests(contenders: Sequence[Contender]) -> list[list[int]]:
+    """Indices of the columns that are compared with each other."""
+    return [
+        [i for i, one in enumerate(contenders) if one.contest == contest]
+        for contest in ("honest", "oracle")
+    ]

@@ -1,25 +1,31 @@
-"""The report page of a suite of experiments."""
+"""The report page of suites of experiments."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 from anchorview.experiments.output.protocol_text import protocol
 from anchorview.experiments.output.suite_charts import (
     accuracy_chart,
+    anchor_chart,
+    beta_chart,
     convergence_chart,
-    metric_chart,
     missing_chart,
     time_chart,
 )
 from anchorview.experiments.output.table_formats import ResultTable
 from anchorview.experiments.results.suite_results import STATUS_WORDS, SuiteResults
+from anchorview.report.charts import BarChart, LineChart, PointChart
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
-_APART = ("data", "environment", "ranks", "published", "convergence")
-"""Beginnings of the names of tables that have a section of their own."""
+AnyChart = TypeVar("AnyChart", BarChart, LineChart, PointChart)
+
+_OWN_SECTIONS = ("data", "environment", "ranks", "published", "convergence")
+"""Prefixes of the names of tables that are not in the section with all other tables."""
 
 
 def write_suite_report(
@@ -30,22 +36,21 @@ def write_suite_report(
     command: str = "",
     title: str = "",
 ) -> None:
-    """Write the page of a suite as one HTML file that needs no network.
+    """Write the results of suites as one self-contained HTML file.
 
     Parameters
     ----------
     path : Path
-        The file.
     frame : pandas.DataFrame
-        What :func:`anchorview.experiments.results.evaluation.evaluated` returns.
+        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
     tables : sequence of ResultTable
         All tables of the results.
     jobs : mapping of str to int
-        How many jobs ended how, by their status; "absent" are those that were not run.
+        Number of jobs by status, "absent" for those that were not run.
     command : str, optional
-        What to type to get the same again.
+        The shell command that reproduces the results.
     title : str, optional
-        Heading of the page; "Experiments" if not given.
+        Title of the page, "Experiments" by default.
 
     Raises
     ------
@@ -53,70 +58,69 @@ def write_suite_report(
         If bokeh or jinja2 is not installed.
     """
     suites, sets = (", ".join(dict.fromkeys(frame[name])) for name in ("suite", "data"))
-    subtitle = f"{suites} on {sets}"
     sections = [section for section in _sections(frame, tables, jobs, command) if section.parts]
-    write_page(path, title or "Experiments", subtitle, sections)
+    write_page(path, title or "Experiments", f"{suites} on {sets}", sections)
 
 
 def _sections(
     frame: pd.DataFrame, tables: Sequence[ResultTable], jobs: Mapping[str, int], command: str
 ) -> Iterator[Section]:
-    compare, runtime, convergence, incomplete = (
-        SuiteResults(frame, suite) for suite in ("compare", "runtime", "convergence", "incomplete")
-    )
-    beta, anchors = SuiteResults(frame, "beta"), SuiteResults(frame, "anchors")
     yield Section(
         "Overview",
-        [_facts(frame, jobs), *_parts(tables, "data"), *_parts(tables, "environment")],
-        "What was run, and on what.",
+        [_facts(frame, jobs), *_table_parts(tables, "data"), *_table_parts(tables, "environment")],
+        "What was run, on which data and machines.",
     )
     yield Section(
         "Ranks",
-        _parts(tables, "ranks"),
-        "Methods ranked on each data set, then averaged: lower is better.",
+        _table_parts(tables, "ranks"),
+        "Ranks of the methods on each data set, averaged; lower is better.",
     )
     yield Section(
         "Accuracy",
-        _charts(compare, lambda data: accuracy_chart(compare, data)),
-        "One chart a data set; the thin lines are one deviation of the runs each way. Hatched bars "
+        _charts(frame, "compare", accuracy_chart, _describe_accuracy),
+        "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
         "are oracle results: their settings were chosen with the labels.",
     )
     yield Section(
         "Time and accuracy",
-        _charts(runtime, lambda data: time_chart(runtime, data)),
-        "Each fit was timed with no other job beside it; the accuracy is that of the labels it "
-        "returned. Nothing is tuned with labels here.",
+        _charts(frame, "runtime", time_chart, _describe_time),
+        "Each fit was timed without other jobs at the same time; the accuracy is that of the "
+        "labels it returned. Nothing is tuned with labels here.",
     )
     yield Section(
         "Parameters",
         [
-            *_charts(beta, lambda data: metric_chart(beta, data, "beta", logarithmic=True)),
-            *_charts(anchors, lambda data: metric_chart(anchors, data, "number of anchors")),
+            *_charts(frame, "beta", beta_chart, _describe_parameter),
+            *_charts(frame, "anchors", anchor_chart, _describe_parameter),
         ],
-        "How much the scores of DALMC depend on its two settings. Click a name to hide its line.",
+        "Sensitivity of the scores of DALMC to two parameters. Click on a name to hide its line.",
     )
     yield Section(
         "Missing views",
         [
-            *_charts(incomplete, lambda data: missing_chart(incomplete, data, "ACC")),
-            *_charts(incomplete, lambda data: missing_chart(incomplete, data, "NMI")),
+            chart
+            for metric in ("ACC", "NMI")
+            for chart in _charts(
+                frame, "incomplete", partial(missing_chart, metric=metric), _describe_missing
+            )
         ],
-        "Scores after a share of the (sample, view) entries was removed at random, once for each "
-        "share: bands are one deviation of K-means alone each way.",
+        "Scores after a fraction of the (sample, view) entries was removed at random, once per "
+        "fraction; bands are one standard deviation, of K-means alone.",
     )
     yield Section(
         "Convergence",
         [
-            *_parts(tables, "convergence"),
-            *_charts(convergence, lambda data: convergence_chart(convergence, data)),
+            *_table_parts(tables, "convergence"),
+            *_charts(frame, "convergence", convergence_chart, _describe_convergence),
         ],
-        "What DALMC minimizes, after every iteration.",
+        "Objective of DALMC after every iteration.",
     )
-    yield Section("Tables", _parts([t for t in tables if not t.name.startswith(_APART)]))
-    yield Section("Comparison with the paper", _parts(tables, "published"))
+    others = [table for table in tables if not table.name.startswith(_OWN_SECTIONS)]
+    yield Section("Tables", _table_parts(others))
+    yield Section("Comparison with the paper", _table_parts(tables, "published"))
     yield Section("Not done", [_not_done(frame)])
     yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
-    yield Section("To repeat it", [Code(command)] if command else [])
+    yield Section("How to reproduce", [Code(command)] if command else [])
 
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
@@ -132,32 +136,92 @@ def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
     )
 
 
-def _charts(results: SuiteResults, make: Callable[[str], Chart | None]) -> list[Part]:
-    """Charts of the data sets that have something to show."""
-    return [chart for data in results.data if (chart := make(data))]
-
-
-def _parts(tables: Sequence[ResultTable], beginning: str = "") -> list[Part]:
-    """Tables whose names begin so; how to read them is said once for those alike."""
-    wanted = [table for table in tables if table.name.startswith(beginning)]
+def _charts(
+    frame: pd.DataFrame,
+    suite: str,
+    make_chart: Callable[[SuiteResults, str], AnyChart],
+    describe: Callable[[AnyChart], tuple[str, pd.DataFrame]],
+) -> list[Part]:
+    """Charts of all data sets with results, with descriptions and tables of the numbers."""
+    results = SuiteResults(frame, suite)
     parts: list[Part] = []
-    for caption, alike in groupby(wanted, key=lambda table: table.caption):
+    for data in results.data:
+        chart = make_chart(results, data)
+        if any(line.y for line in chart.lines) if isinstance(chart, LineChart) else chart.names:
+            description, table = describe(chart)
+            parts.append(Chart(chart, f"{data}: {description}", table))
+    return parts
+
+
+def _describe_accuracy(chart: BarChart) -> tuple[str, pd.DataFrame]:
+    assert chart.hatched is not None
+    bars = list(zip(chart.values, chart.names, chart.hatched, strict=True))
+    honest = [(value, str(name)) for value, name, hatched in bars if not hatched]
+    text = f"ACC of {len(bars)} columns with the standard deviation of their runs."
+    if honest:
+        best, name = max(honest)
+        text += f" Best without use of labels: {name}, {best:.1f} %."
+    if len(honest) < len(bars):
+        text += " Hatched: oracle, settings chosen with the labels."
+    columns = (chart.names, chart.values, chart.deviations, chart.settings)
+    headers = ("Method", "ACC, %", "Deviation", "Settings")
+    return text, pd.DataFrame(dict(zip(headers, columns, strict=True)))
+
+
+def _describe_time(chart: PointChart) -> tuple[str, pd.DataFrame]:
+    seconds, name = min(zip(chart.x, chart.names, strict=True))
+    text = (
+        f"ACC against the time of a fit; up and left is better. Fastest: {name}, {seconds:.3g} s; "
+        f"most accurate: {chart.names[-1]}, {chart.y[-1]:.1f} %."
+    )
+    return text, pd.DataFrame({"Method": chart.names, "Seconds": chart.x, "ACC, %": chart.y})
+
+
+def _describe_parameter(chart: LineChart) -> tuple[str, pd.DataFrame]:
+    accuracy = chart.lines[0]
+    text = (
+        f"five scores of DALMC against {chart.x_label}; ACC is between {min(accuracy.y):.1f} and "
+        f"{max(accuracy.y):.1f} %. Bands are one standard deviation of the runs."
+    )
+    scores = {f"{line.name}, %": line.y for line in chart.lines}
+    return text, pd.DataFrame({chart.x_label: accuracy.x, **scores})
+
+
+def _describe_missing(chart: LineChart) -> tuple[str, pd.DataFrame]:
+    lines = [line for line in chart.lines if line.y]
+    ends = "; ".join(f"{line.name} from {line.y[0]:.1f} to {line.y[-1]:.1f} %" for line in lines)
+    table = pd.DataFrame({line.name: pd.Series(line.y, index=line.x) for line in lines})
+    table = table.sort_index().rename_axis("Missing, %").reset_index()
+    return f"{chart.y_label} as more entries are missing. {ends}.", table
+
+
+def _describe_convergence(chart: LineChart) -> tuple[str, pd.DataFrame]:
+    line = chart.lines[0]
+    text = (
+        f"the objective of DALMC, from {line.y[0]:.4g} to {line.y[-1]:.4g} in {line.x[-1]} "
+        "iterations."
+    )
+    return text, pd.DataFrame({"Iteration": line.x, "Objective": line.y})
+
+
+def _table_parts(tables: Sequence[ResultTable], prefix: str = "") -> list[Part]:
+    """Tables whose names have a prefix; consecutive equal captions are shown once."""
+    wanted = [table for table in tables if table.name.startswith(prefix)]
+    parts: list[Part] = []
+    for caption, group in groupby(wanted, key=lambda table: table.caption):
         parts.append(Text(caption))
-        for table in alike:
-            parts.append(_shown(table))
+        for table in group:
+            names = table.headers()
+            marks = [[cell.mark for cell in row] for row in table.rows]
+            highlight = pd.DataFrame(marks, columns=names)
+            parts.append(Table(pd.DataFrame(table.texts(), columns=names), table.title, highlight))
             if table.name.startswith("ranks"):
                 parts += [Text(note) for note in table.notes]
     return parts
 
 
-def _shown(table: ResultTable) -> Table:
-    frame = pd.DataFrame(table.texts(), columns=table.labels())
-    marks = [[cell.mark for cell in row] for row in table.rows]
-    return Table(frame, table.title, pd.DataFrame(marks, columns=table.labels()))
-
-
 def _not_done(frame: pd.DataFrame) -> Part:
-    """What has no result, or less than was asked for, and why."""
+    """Table of results that are missing or partial, with reasons."""
     columns = ["suite", "data", "column", "point", "status", "reason"]
     rows = frame.loc[(frame["status"] != "done") | (frame["reason"] != ""), columns]
     if rows.empty:

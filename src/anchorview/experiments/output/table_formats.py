@@ -1,4 +1,4 @@
-"""A table of results and its three forms: Markdown, CSV and LaTeX."""
+"""A table of results and its formats: Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -13,93 +13,69 @@ from anchorview.experiments.output.escaping import latex_escaped, markdown_escap
 Kind = Literal["text", "point", "number", "score"]
 Mark = Literal["best", "second", ""]
 
-WIDEST = 14
-"""Columns of a LaTeX table; one with more goes on below."""
+MAX_LATEX_COLUMNS = 14
+"""Maximum number of columns of a LaTeX table; wider tables are split into panels."""
 
-# GitHub drops <u>.
+# GitHub removes <u>.
 _MARKDOWN_MARKS = ("**{}**".format, "<ins>{}</ins>".format)
 _LATEX_MARKS = (r"\textbf{{{}}}".format, r"\underline{{{}}}".format)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-        Its header.
-    group : str
-        Header over it and its neighbors of the same group.
-    kind : {"text", "point", "number", "score"}
-        Whether its cells hold words; numbers that rows begin with; numbers that were measured; or
-        scores between 0 and 1, shown in percent.
-    digits : int
-        Digits after the point.
-    """
+    """A column of a table."""
 
     name: str
     group: str = ""
+    """Common header of adjacent columns."""
     kind: Kind = "score"
+    """Text, points of an x axis, measured numbers, or scores in [0, 1] shown in percent."""
     digits: int = 2
+    """Number of decimals."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Attributes
-    ----------
-    value : float or None
-        The number, not rounded.
-    deviation : float or None
-        Of the runs whose mean the number is.
-    text : str
-        The words of a cell in a column of text.
-    status : str
-        "done"; "absent" (shown empty) or the status of a job that failed (shown as "-").
-    mark : {"best", "second", ""}
-        Its place in its row.
-    like_best : bool
-        Whether it is not significantly different from the best of its row.
-    """
+    """A cell of a table."""
 
     value: float | None = None
     deviation: float | None = None
+    """Standard deviation of the runs whose mean is `value`."""
     text: str = ""
+    """Content in a column of text."""
     status: str = "done"
+    """"done", "absent" (shown empty) or the status of a failed job (shown as "-")."""
     mark: Mark = ""
     like_best: bool = False
+    """Whether the difference to the best value of the row is not significant."""
+
+
+def text_columns(*names: str) -> tuple[Column, ...]:
+    """Return columns of text."""
+    return tuple(Column(name, kind="text") for name in names)
+
+
+def text_cells(*texts: str) -> tuple[Cell, ...]:
+    """Return cells of columns of text."""
+    return tuple(Cell(text=text) for text in texts)
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table of results.
-
-    Attributes
-    ----------
-    name : str
-        Name of its files, without an ending.
-    title : str
-        What it shows, in a few words.
-    caption : str
-        How to read it.
-    columns : tuple of Column
-    rows : tuple of tuple of Cell
-        One cell a column.
-    notes : tuple of str
-        Lines below it, such as the reasons of cells without a number.
-    """
+    """A table of results."""
 
     name: str
+    """File name without suffix."""
     title: str
     caption: str
+    """How to read the table."""
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    """Notes below the table, such as reasons for cells without a number."""
 
-    def labels(self) -> list[str]:
-        """Headers that tell columns apart without the headers of groups."""
+    def headers(self) -> list[str]:
+        """Names of the columns, with the name of the group where needed to be unique."""
         count = Counter(column.name for column in self.columns)
         return [
             f"{column.group} {column.name}" if count[column.name] > 1 else column.name
@@ -107,24 +83,24 @@ class ResultTable:
         ]
 
     def texts(self) -> list[list[str]]:
-        """Cells as they are shown, without marks of best and second."""
+        """Texts of all cells, without marks of best and second."""
         return [
             [cell_text(column, cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
 
     def markdown(self) -> str:
-        """Table with a heading, as GitHub's Markdown."""
+        """Format as GitHub's Markdown, with a heading."""
         return "\n".join(_markdown_lines(self)) + "\n"
 
     def csv(self) -> str:
-        """Numbers as they are: the mean, deviation and status in columns of their own."""
+        """Format as CSV, not rounded, with separate columns for mean, deviation and status."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(
             name
-            for column, label in zip(self.columns, self.labels(), strict=True)
-            for name in _csv_names(column, label)
+            for column, header in zip(self.columns, self.headers(), strict=True)
+            for name in _csv_names(column, header)
         )
         for row in self.rows:
             writer.writerow(
@@ -135,12 +111,12 @@ class ResultTable:
         return stream.getvalue()
 
     def latex(self) -> str:
-        """Floating table for a document that loads booktabs."""
+        """Format as a LaTeX table, which requires booktabs."""
         return "\n".join(_latex_lines(self)) + "\n"
 
 
 def cell_text(column: Column, cell: Cell) -> str:
-    """What a cell shows, without its mark.
+    """Format a cell, without its mark.
 
     Examples
     --------
@@ -155,14 +131,14 @@ def cell_text(column: Column, cell: Cell) -> str:
         return "" if cell.status == "absent" else "-"
     if column.kind == "text" or cell.value is None:
         return cell.text
-    text = shown_number(column, cell.value)
+    text = format_number(column, cell.value)
     if cell.deviation is not None:
-        text += f" ± {shown_number(column, cell.deviation)}"
+        text += f" ± {format_number(column, cell.deviation)}"
     return text + " †" if cell.like_best else text
 
 
-def shown_number(column: Column, value: float) -> str:
-    """Show a number as a column does."""
+def format_number(column: Column, value: float) -> str:
+    """Format a number for a column."""
     if column.kind == "point":
         return f"{value:.10g}"
     return f"{100 * value if column.kind == 'score' else value:.{column.digits}f}"
@@ -170,7 +146,7 @@ def shown_number(column: Column, value: float) -> str:
 
 def _markdown_lines(table: ResultTable) -> Iterator[str]:
     yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
-    yield _markdown_row([markdown_escaped(label) for label in table.labels()])
+    yield _markdown_row([markdown_escaped(header) for header in table.headers()])
     yield _markdown_row([":--" if c.kind == "text" else "--:" for c in table.columns])
     for row, texts in zip(table.rows, table.texts(), strict=True):
         yield _markdown_row(
@@ -188,10 +164,10 @@ def _markdown_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _csv_names(column: Column, label: str) -> list[str]:
+def _csv_names(column: Column, header: str) -> list[str]:
     if column.kind == "score":
-        return [f"{label} mean", f"{label} deviation", f"{label} status"]
-    return [label, f"{label} status"] if column.kind == "number" else [label]
+        return [f"{header} mean", f"{header} deviation", f"{header} status"]
+    return [header, f"{header} status"] if column.kind == "number" else [header]
 
 
 def _csv_values(column: Column, cell: Cell) -> list[str]:
@@ -216,13 +192,13 @@ def _latex_lines(table: ResultTable) -> Iterator[str]:
 
 
 def _panels(table: ResultTable) -> list[list[int]]:
-    """Columns of the parts of a table that fit on a page: whole groups, each after the headers."""
+    """Split the columns into panels that fit on a page; each repeats columns without a group."""
     heads = [i for i, column in enumerate(table.columns) if not column.group]
     rest = [i for i, column in enumerate(table.columns) if column.group]
     panels = [heads]
     for _, group in groupby(rest, key=lambda i: table.columns[i].group):
         members = list(group)
-        if len(panels[-1]) > len(heads) and len(panels[-1]) + len(members) > WIDEST:
+        if len(panels[-1]) > len(heads) and len(panels[-1]) + len(members) > MAX_LATEX_COLUMNS:
             panels.append(heads)
         panels[-1] = panels[-1] + members
     return panels
@@ -243,7 +219,7 @@ def _latex_panel(table: ResultTable, panel: Sequence[int]) -> Iterator[str]:
 
 
 def _latex_groups(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the line of the headers of groups, if there are any, and the rules below them."""
+    """Yield the names of groups, if there are any, and the rules below them."""
     if not any(column.group for column in columns):
         return
     cells, rules, start = [], [], 1
@@ -258,9 +234,9 @@ def _latex_groups(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _latex_header(name: str) -> str:
-    """Header with what is in brackets on a line of its own, which saves width."""
-    head, bracket, tail = name.partition(" (")
-    if not bracket:
+    """Put text in parentheses on a second line, to save width."""
+    head, parenthesis, tail = name.partition(" (")
+    if not parenthesis:
         return latex_escaped(name)
     return rf"\shortstack{{{latex_escaped(head)}\\({latex_escaped(tail)}}}"
 

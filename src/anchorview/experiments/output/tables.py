@@ -1,4 +1,4 @@
-"""The paper's tables, and those of its figures, from evaluated results."""
+"""Tables of the paper, and of the numbers in its figures, from evaluated results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,17 +9,22 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.output.escaping import file_names
 from anchorview.experiments.output.overview_tables import data_table, published_tables, rank_tables
-from anchorview.experiments.output.table_formats import Cell, Column, ResultTable
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.results.suite_results import (
-    Record,
-    SuiteResults,
+from anchorview.experiments.output.score_cells import (
     marked,
     marked_scores,
     number_cell,
     score_cell,
 )
-from anchorview.experiments.run.data_sets import DataSet
+from anchorview.experiments.output.table_formats import (
+    Cell,
+    Column,
+    ResultTable,
+    text_cells,
+    text_columns,
+)
+from anchorview.experiments.plan.data_sets import DataSet
+from anchorview.experiments.plan.jobs import METRICS
+from anchorview.experiments.results.suite_results import Record, SuiteResults
 
 PAPER_TABLES = {
     "compare": dict(zip(METRICS, ("II", "III", "IV", "V"), strict=False)),
@@ -28,92 +33,81 @@ PAPER_TABLES = {
 """Numbers of the paper's tables of scores."""
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-"""Changes of the objective for which the iterations are told, beside that where DALMC stops."""
+"""Relative changes of the objective in the table of convergence, besides DALMC's `tol`."""
 
 PAPER_ITERATIONS = 20
-"""The paper says that fewer suffice."""
+"""Number of iterations that suffice according to the paper."""
 
-MODE_WORDS = {
-    "default": "Columns without brackets: the default settings of the method.",
-    "auto": "(auto): settings chosen from the data, without labels.",
+MODE_NOTES = {
+    "default": "Columns without parentheses: the default settings of the method.",
+    "auto": "(auto): settings selected from the data, without labels.",
     "oracle": (
-        "(oracle): settings chosen with the labels by the highest mean ACC, as papers do; without "
-        "labels nobody can have them."
+        "(oracle): settings chosen with the labels by the highest mean ACC, as in papers; this is "
+        "impossible without labels."
     ),
 }
-"""What the groups of columns are."""
-
-RUN_WORDS = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
+RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
 OWN_TABLE = "What the estimators return"
-START_WORDS = (
-    "A run is one start but for (auto); the estimators themselves keep the best of several, "
-    f'without labels: see the table "{OWN_TABLE}". '
+STARTS_NOTE = (
+    "A run has a single initialization, except for (auto); the estimators themselves keep the "
+    f'best of several, without labels: see the table "{OWN_TABLE}". '
 )
-MASK_WORDS = (
-    "The entries are removed once for each share, so the deviation is that of K-means alone. "
-)
-SINGLE_WORDS = "(auto) is one fit at each share, without a deviation. "
-MARK_WORDS = "Bold: best; underlined: second. "
-SIGNIFICANCE_WORDS = (
+MASK_NOTE = "The entries are removed once per fraction, so the deviation is that of K-means alone. "
+SINGLE_FIT_NOTE = "(auto) is a single fit per fraction, without a deviation. "
+MARKS_NOTE = "Bold: best; underlined: second. "
+SIGNIFICANCE_NOTE = (
     "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
     "Holm's correction, 5 %; single runs are not tested). "
 )
-CONTEST_WORDS = "Oracle columns are compared with oracle columns only. "
-
-_DATA = Column("data", kind="text")
+CONTESTS_NOTE = "Oracle columns are compared with oracle columns only. "
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
-    """All tables that the results fill.
+    """All tables of the results, in the order of the paper.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        What :func:`anchorview.experiments.results.evaluation.evaluated` returns.
+        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
     sets : sequence of DataSet
         The data sets; those of the paper are compared with its numbers.
-
-    Returns
-    -------
-    list of ResultTable
-        In the order of the paper; suites that were not asked for have none.
     """
     compare = SuiteResults(frame, "compare")
     return [
         data_table(sets),
         *rank_tables(compare),
         *_score_tables(compare, "compare", "methods"),
-        *_own_tables(compare),
+        *_own_label_tables(compare),
         *_score_tables(SuiteResults(frame, "ablation"), "ablation", "ablations"),
-        *_settings_tables(frame),
+        *_oracle_settings_tables(frame),
         *_cost_tables(SuiteResults(frame, "runtime")),
-        *_point_tables(SuiteResults(frame, "beta"), "beta", "beta"),
-        *_point_tables(SuiteResults(frame, "anchors"), "anchors", "the number of anchors"),
+        *_parameter_tables(SuiteResults(frame, "beta"), "beta", "beta"),
+        *_parameter_tables(SuiteResults(frame, "anchors"), "anchors", "the number of anchors"),
         *_convergence_tables(SuiteResults(frame, "convergence")),
         *_incomplete_tables(SuiteResults(frame, "incomplete")),
         *published_tables(frame, sets),
     ]
 
 
-def _score_tables(results: SuiteResults, suite: str, what: str) -> Iterator[ResultTable]:
-    """Tables II-V and VI-IX: data sets by columns, one table a metric."""
-    columns = (_DATA, *(Column(one.header, one.mode) for one in results.contenders))
-    starts = START_WORDS if suite == "compare" else ""
-    caption = (
-        f"{RUN_WORDS}. {starts}{_modes(results)}{MARK_WORDS}{SIGNIFICANCE_WORDS}"
-        f"{_contests(results)}-: not done."
+def _score_tables(results: SuiteResults, suite: str, compared: str) -> Iterator[ResultTable]:
+    """Tables II-V and VI-IX: one table per metric, one row per data set."""
+    columns = (
+        *text_columns("data"),
+        *(Column(one.header, one.mode) for one in results.contenders),
     )
+    starts = STARTS_NOTE if suite == "compare" else ""
+    caption = f"{RUNS_NOTE}. {starts}{_columns_note(results, SIGNIFICANCE_NOTE)}"
     for metric in METRICS if results.data else ():
         number = PAPER_TABLES[suite].get(metric)
         place = f"table {number} of the paper" if number else "not in the paper"
-        rows = ((Cell(text=data), *marked_scores(results, data, metric)) for data in results.data)
-        title = f"{metric} of the {what} ({place})"
+        rows = ((*text_cells(data), *marked_scores(results, data, metric)) for data in results.data)
+        title = f"{metric} of the {compared} ({place})"
         name = f"{suite}-{metric.lower()}"
         yield ResultTable(name, title, caption, columns, tuple(rows), results.notes())
 
 
-def _own_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Scores of the labels that a user gets, which come from the best of several runs."""
+def _own_label_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """Scores of the labels that a user gets, from the best of several initializations."""
     if not results.data:
         return
     columns = [Column(one.header, one.mode) for one in results.contenders]
@@ -123,180 +117,154 @@ def _own_tables(results: SuiteResults) -> Iterator[ResultTable]:
         for metric in METRICS:
             cells = [number_cell(record, f"{metric}_own") for record in records]
             best = marked(cells, results.contenders, columns[0])
-            rows.append((Cell(text=data), Cell(text=metric), *best))
+            rows.append((*text_cells(data, metric), *best))
     caption = (
-        "In percent: scores of labels_ of one fit with the estimator's own number of restarts, "
-        f"chosen without labels. {_modes(results)}{MARK_WORDS}{_contests(results)}-: not done."
+        "In percent: scores of labels_ of one fit with the estimator's own number of "
+        f"initializations, selected without labels. {_columns_note(results)}"
     )
-    yield ResultTable(
-        "own-labels",
-        OWN_TABLE,
-        caption,
-        (_DATA, Column("metric", kind="text"), *columns),
-        tuple(rows),
-        results.notes(),
-    )
+    headers = (*text_columns("data", "metric"), *columns)
+    yield ResultTable("own-labels", OWN_TABLE, caption, headers, tuple(rows), results.notes())
 
 
-def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
-    """Which settings the oracle took."""
+def _oracle_settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
     rows = [
-        (Cell(text=suite), Cell(text=r["data"]), Cell(text=one.header), Cell(text=r["settings"]))
+        text_cells(suite, record["data"], one.header, record["settings"])
         for suite in ("compare", "ablation")
-        for one, r in SuiteResults(frame, suite).records()
-        if one.mode == "oracle" and r["status"] == "done"
+        for one, record in SuiteResults(frame, suite).records()
+        if one.mode == "oracle" and record["status"] == "done"
     ]
     if rows:
         yield ResultTable(
             "oracle-settings",
             "Settings that the oracle chose",
             "With the labels, by the highest mean ACC among the settings of the grid.",
-            tuple(Column(name, kind="text") for name in ("suite", "data", "method", "settings")),
+            text_columns("suite", "data", "method", "settings"),
             tuple(rows),
         )
 
 
 def _cost_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Table X, and its twin for memory."""
-    measures = (
-        ("runtime", "Running time in seconds (table X of the paper)", "fit_seconds", 1.0, 2),
-        ("memory", "Peak memory in MB", "peak_bytes", 1e6, 0),
-    )
-    words = {
-        "runtime": (
-            "One whole fit as a user calls it, no other job beside it; median of up to three."
+    """Table X, and the same for memory."""
+    costs = (
+        (
+            "runtime",
+            "Running time in seconds (table X of the paper)",
+            "One complete fit without other jobs at the same time; median of up to three.",
+            Column("", kind="number"),
+            ("fit_seconds", 1.0),
         ),
-        "memory": "Most resident memory of the process: libraries, data and the fit.",
-    }
-    for name, title, measured, unit, digits in measures if results.data else ():
-        columns = [Column(one.header, one.mode, "number", digits) for one in results.contenders]
+        (
+            "memory",
+            "Peak memory in MB",
+            "Maximum resident memory of the process: libraries, data and the fit.",
+            Column("", kind="number", digits=0),
+            ("peak_bytes", 1e6),
+        ),
+    )
+    for name, title, caption, column, measured in costs if results.data else ():
         rows = []
         for data in results.data:
             records = [results.record(data, one) for one in results.contenders]
-            cells = [number_cell(record, measured, unit) for record in records]
-            best = marked(cells, results.contenders, columns[0], lowest=True)
-            rows.append((Cell(text=data), *best))
-        caption = f"{words[name]} {_modes(results)}{MARK_WORDS}-: not done."
-        yield ResultTable(name, title, caption, (_DATA, *columns), tuple(rows), results.notes())
+            cells = [number_cell(record, *measured) for record in records]
+            best = marked(cells, results.contenders, column, lowest=True)
+            rows.append((*text_cells(data), *best))
+        columns = (
+            *text_columns("data"),
+            *(Column(one.header, one.mode, "number", column.digits) for one in results.contenders),
+        )
+        caption = f"{caption} {_modes_note(results)}{MARKS_NOTE}-: not done."
+        yield ResultTable(name, title, caption, columns, tuple(rows), results.notes())
 
 
-def _point_tables(results: SuiteResults, suite: str, what: str) -> Iterator[ResultTable]:
-    """Numbers of figures 2-5: points by metrics, one table a data set."""
+def _parameter_tables(results: SuiteResults, suite: str, parameter: str) -> Iterator[ResultTable]:
+    """Numbers of figures 2-5: one table per data set, one row per value of a parameter."""
     stems = file_names(results.data)
-    columns = (Column(suite, kind="point"), *(Column(metric) for metric in METRICS))
+    columns = (Column(suite, kind="point"), *map(Column, METRICS))
     for data in results.data:
         rows = [
             (Cell(point), *(score_cell(results.record(data, one, point), m) for m in METRICS))
             for one in results.contenders
             for point in results.points(data)
         ]
-        yield ResultTable(
-            f"{suite}-{stems[data]}",
-            f"Scores of DALMC against {what}, {data}",
-            f"{RUN_WORDS}; other settings are the defaults.",
-            columns,
-            tuple(rows),
-            results.notes(data),
-        )
+        title = f"Scores of DALMC against {parameter}, {data}"
+        caption = f"{RUNS_NOTE}; all other settings are the defaults."
+        name, notes = f"{suite}-{stems[data]}", results.notes(data)
+        yield ResultTable(name, title, caption, columns, tuple(rows), notes)
 
 
 def _incomplete_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Missing rates by columns, ACC and NMI, one table a data set."""
+    """ACC and NMI: one table per data set, one row per fraction of missing entries."""
     stems = file_names(results.data)
     metrics = ("ACC", "NMI")
     headers = [Column(one.header, metric) for metric in metrics for one in results.contenders]
-    single = SINGLE_WORDS if any(one.mode == "auto" for one in results.contenders) else ""
+    single = SINGLE_FIT_NOTE if any(one.mode == "auto" for one in results.contenders) else ""
     caption = (
-        f"{RUN_WORDS}, after a share of the (sample, view) entries was removed at random. "
-        f"{MASK_WORDS}{_modes(results)}{single}{MARK_WORDS}{SIGNIFICANCE_WORDS}"
-        f"{_contests(results)}-: not done."
+        f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
+        f"{MASK_NOTE}{single}{_columns_note(results, SIGNIFICANCE_NOTE)}"
     )
     for data in results.data:
         rows = [
             (Cell(point), *(c for m in metrics for c in marked_scores(results, data, m, point)))
             for point in results.points(data)
         ]
-        yield ResultTable(
-            f"incomplete-{stems[data]}",
-            f"Scores against the share of missing entries, {data}",
-            caption,
-            (Column("missing", kind="point"), *headers),
-            tuple(rows),
-            results.notes(data),
-        )
+        title = f"Scores against the fraction of missing entries, {data}"
+        columns = (Column("missing", kind="point"), *headers)
+        name, notes = f"incomplete-{stems[data]}", results.notes(data)
+        yield ResultTable(name, title, caption, columns, tuple(rows), notes)
 
 
 def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Figure 6 in words."""
+    """Numbers of iterations in figure 6."""
     if not results.data:
         return
-    default = float(method_class("dalmc")().tol)
-    tolerances = sorted({*TOLERANCES, default}, reverse=True)
+    tol = float(method_class("dalmc")().tol)
+    tolerances = sorted({*TOLERANCES, tol}, reverse=True)
     rows = [
-        _convergence_row(data, results.record(data, one), tolerances, default)
+        (*text_cells(data), *_convergence_cells(results.record(data, one), tolerances, tol))
         for data in results.data
         for one in results.contenders
     ]
-    columns = (
-        _DATA,
-        *(Column(f"change < {tolerance:g}", kind="text") for tolerance in tolerances),
-        Column("monotone", kind="text"),
-        Column(f"fewer than {PAPER_ITERATIONS}", kind="text"),
-    )
+    changes = (f"change < {tolerance:g}" for tolerance in tolerances)
     yield ResultTable(
         "convergence",
         "Convergence of DALMC (figure 6 of the paper)",
-        "Iterations until the objective changed by less than a share of its value: "
-        f"{default:g} is where DALMC stops by default, 0.01 what the eye sees in a figure; > where "
-        "it did not within the iterations run. Whether the objective never increased (beyond 1e-9 "
-        f"of its value), and whether DALMC stops after fewer than {PAPER_ITERATIONS} iterations, "
-        "as the paper says.",
-        columns,
+        "Number of iterations until the relative change of the objective was smaller: DALMC stops "
+        f"at {tol:g} by default, 0.01 is just visible in a figure; > if it was not reached. "
+        "Whether the objective never increased (beyond 1e-9 of its value), and whether DALMC stops "
+        f"after fewer than {PAPER_ITERATIONS} iterations, as the paper states.",
+        text_columns("data", *changes, "monotone", f"fewer than {PAPER_ITERATIONS}"),
         tuple(rows),
         results.notes(),
     )
 
 
-def _convergence_row(
-    data: str, record: Record | None, tolerances: Sequence[float], default: float
+def _convergence_cells(
+    record: Record | None, tolerances: Sequence[float], tol: float
 ) -> tuple[Cell, ...]:
-    name = Cell(text=data)
     if record is None or record["status"] != "done":
         status = "absent" if record is None else record["status"]
-        return name, *(Cell(status=status) for _ in range(len(tolerances) + 2))
+        return (Cell(status=status),) * (len(tolerances) + 2)
     objective = np.asarray(record["objective"], dtype=float)
-    needed = {tolerance: iterations_until(objective, tolerance) for tolerance in tolerances}
-    stops = needed[default]
-    few = stops is not None and stops < PAPER_ITERATIONS
-    return (
-        name,
-        *(Cell(text=f"> {len(objective) - 1}" if n is None else str(n)) for n in needed.values()),
-        Cell(text=_yes(is_monotone(record))),
-        Cell(text=_yes(few)),
-    )
+    needed = {tolerance: _iterations_until(objective, tolerance) for tolerance in tolerances}
+    # Increases within the rounding error are not counted.
+    monotone = (np.diff(objective) <= 1e-9 * np.abs(objective[:-1])).all()
+    few = (needed[tol] or PAPER_ITERATIONS) < PAPER_ITERATIONS
+    counts = (f"> {len(objective) - 1}" if n is None else str(n) for n in needed.values())
+    return text_cells(*counts, *("yes" if fact else "no" for fact in (monotone, few)))
 
 
-def iterations_until(objective: Array, tolerance: float) -> int | None:
-    """Iterations after which an objective changes by less than a share of it; None if never."""
+def _iterations_until(objective: Array, tolerance: float) -> int | None:
+    """Number of iterations until the relative change is below a tolerance; None if never."""
     small = np.abs(np.diff(objective)) < tolerance * np.abs(objective[1:])
     return int(small.argmax()) + 1 if small.any() else None
 
 
-def is_monotone(record: Record) -> bool:
-    """Whether the objective of a result never increases beyond the error of its computation."""
-    objective = np.asarray(record["objective"], dtype=float)
-    return bool((np.diff(objective) <= 1e-9 * np.abs(objective[:-1])).all())
-
-
-def _yes(answer: bool) -> str:
-    return "yes" if answer else "no"
-
-
-def _modes(results: SuiteResults) -> str:
-    """What the columns are, as far as there are any."""
+def _modes_note(results: SuiteResults) -> str:
     modes = {one.mode for one in results.contenders}
-    return "".join(f"{words} " for mode, words in MODE_WORDS.items() if mode in modes)
+    return "".join(f"{note} " for mode, note in MODE_NOTES.items() if mode in modes)
 
 
-def _contests(results: SuiteResults) -> str:
-    return CONTEST_WORDS if len({one.contest for one in results.contenders}) > 1 else ""
+def _columns_note(results: SuiteResults, significance: str = "") -> str:
+    """Explanation of the modes and marks that occur."""
+    contests = CONTESTS_NOTE if len({one.contest for one in results.contenders}) > 1 else ""
+    return f"{_modes_note(results)}{MARKS_NOTE}{significance}{contests}-: not done."

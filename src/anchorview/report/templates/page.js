@@ -5,23 +5,23 @@
   button.hidden = false;
   const documents = [];
 
-  // Charts: unpack, draw, and color what is drawn like the page.
+  // Charts: decompress and draw them, and apply the theme of the page.
 
-  async function unpacked(letters) {
-    const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  async function decompressed(base64) {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(stream).text());
   }
 
   async function draw(data) {
     const place = document.getElementById(data.dataset.chart);
-    const views = await Bokeh.embed.embed_item(await unpacked(data.textContent), place);
+    const views = await Bokeh.embed.embed_item(await decompressed(data.textContent), place);
     data.remove();
     for (const view of views.roots) {
       documents.push(view.model.document);
-      color(view.model.document);
+      applyTheme(view.model.document);
     }
-    hideNarrow();
+    hideCrowdedNumbers();
     place.dataset.drawn = "true";
   }
 
@@ -34,13 +34,13 @@
         place.textContent = "This chart could not be drawn: " + error.message;
         console.error(error);
       }
-      // The page answers between two charts.
+      // Keep the page responsive between charts.
       await new Promise((resolve) => setTimeout(resolve));
     }
     root.dataset.drawn = "true";
   }
 
-  function colorsOfModels() {
+  function themeColors() {
     const style = getComputedStyle(root);
     const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map((name) =>
       style.getPropertyValue(name).trim(),
@@ -75,55 +75,55 @@
     };
   }
 
-  function color(drawn) {
-    const colors = colorsOfModels();
+  function applyTheme(drawn) {
+    const colors = themeColors();
     for (const model of drawn._all_models.values()) {
-      // What has a color that means something is named so.
+      // Models whose colors carry meaning are tagged.
       if (model.type in colors && !model.tags.includes("own color")) {
         model.setv(colors[model.type]);
       }
     }
   }
 
-  // Numbers in cells that are too narrow for them would cover each other.
-  function hideNarrow() {
+  // Numbers would overlap in narrow cells.
+  function hideCrowdedNumbers() {
     for (const drawn of documents) {
       for (const model of drawn._all_models.values()) {
         if (model.type === "GlyphRenderer" && model.tags[0] === "numbers") {
-          const room = document.querySelector("main").clientWidth - 160;
-          model.visible = room / model.tags[1] >= 32;
+          const width = document.querySelector("main").clientWidth - 160;
+          model.visible = width / model.tags[1] >= 32;
         }
       }
     }
   }
-  addEventListener("resize", hideNarrow);
+  addEventListener("resize", hideCrowdedNumbers);
 
-  // Light and dark.
+  // Light and dark theme.
 
   function show(theme) {
     root.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
     button.setAttribute("aria-label", "Dark colors");
-    documents.forEach(color);
+    documents.forEach(applyTheme);
   }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let onScreen = root.dataset.theme;
-  show(onScreen);
+  let theme = root.dataset.theme;
+  show(theme);
   button.addEventListener("click", () => {
-    onScreen = onScreen === "dark" ? "light" : "dark";
-    show(onScreen);
+    theme = theme === "dark" ? "light" : "dark";
+    show(theme);
   });
   dark.addEventListener("change", () => {
-    onScreen = dark.matches ? "dark" : "light";
-    show(onScreen);
+    theme = dark.matches ? "dark" : "light";
+    show(theme);
   });
   addEventListener("beforeprint", () => show("light"));
-  addEventListener("afterprint", () => show(onScreen));
+  addEventListener("afterprint", () => show(theme));
 
-  // Tables: a click on a column's name sorts by it, another one the other way round.
+  // Tables: a click on a column header sorts by it, a second click reverses the order.
 
-  function compared(a, b) {
+  function compare(a, b) {
     const [x, y] = [Number(a), Number(b)];
     if (!Number.isNaN(x) && !Number.isNaN(y)) return x - y;
     return a.localeCompare(b, undefined, { numeric: true });
@@ -132,12 +132,12 @@
   function sort(head) {
     const table = head.closest("table");
     const position = [...head.parentNode.children].indexOf(head);
-    const rising = head.getAttribute("aria-sort") !== "ascending";
+    const ascending = head.getAttribute("aria-sort") !== "ascending";
     for (const other of head.parentNode.children) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", rising ? "ascending" : "descending");
+    head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
     const key = (row) => row.children[position].dataset.sort;
     const rows = [...table.tBodies[0].rows];
-    rows.sort((a, b) => (rising ? 1 : -1) * compared(key(a), key(b)));
+    rows.sort((a, b) => (ascending ? 1 : -1) * compare(key(a), key(b)));
     table.tBodies[0].append(...rows);
   }
 

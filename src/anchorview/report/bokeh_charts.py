@@ -1,0 +1,423 @@
+"""Interactive charts with bokeh, for pages.
+
+Only colors that carry meaning are set here. Those of text, axes and grids follow the theme of the
+page, light or dark, and are set by its script.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.typing import Array
+from anchorview.report.charts import (
+    BarChart,
+    HeatMap,
+    LineChart,
+    PatternChart,
+    PointChart,
+    SampleMap,
+)
+from anchorview.report.colors import (
+    ERROR_BAR_COLOR,
+    MAIN_COLOR,
+    MARK_COLOR,
+    cluster_color,
+    heat_map_palette,
+)
+
+BokehModel = Any
+"""A figure of bokeh, a layout of figures or a part of one; bokeh is optional."""
+
+MAX_NAME_LENGTH = 28
+"""Maximum length of names on axes."""
+
+MAX_ID_LENGTH = 60
+"""Maximum length of sample ids in tooltips."""
+
+MAX_LEGEND_CLUSTERS = 20
+"""Maximum number of clusters in the legend of a map."""
+
+MAX_NUMBERED_COLUMNS = 14
+"""Maximum number of columns of a heat map whose cells show their values."""
+
+BAR_HEIGHT = 26
+CELL_HEIGHT = 24
+FONT = "system-ui, sans-serif"
+DASH_PATTERNS = ("solid", "dashed", "dotted", "dotdash", "dashdot")
+
+
+@singledispatch
+def bokeh_figure(chart: object) -> BokehModel:
+    """Draw a chart, as wide as the page."""
+    raise TypeError(f"{type(chart).__name__} is not a chart.")
+
+
+def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
+    """Return a name on one line, with an ellipsis in the middle if it is too long."""
+    text = " ".join(str(name).split())
+    if len(text) > max_length:
+        half = (max_length - 1) // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return text
+
+
+def axis_names(names: Sequence[object]) -> list[str]:
+    """Shorten names and make them unique and not empty, as categorical axes require."""
+    unique: list[str] = []
+    for name in names:
+        text = shorten(name) or "(no name)"
+        while text in unique:
+            text += "\u200b"
+        unique.append(text)
+    return unique
+
+
+@bokeh_figure.register
+def _bar_chart(chart: BarChart) -> BokehModel:
+    names = axis_names(chart.names)
+    values = np.asarray(chart.values, dtype=float)
+    x_min = 1.05 * min(0.0, float(np.nanmin(values, initial=0.0)))
+    x_max = chart.x_max
+    if x_max is None:
+        x_max = 1.05 * float(np.nanmax(values, initial=0.0)) or 1.0
+    figure = _empty_figure(
+        60 + BAR_HEIGHT * len(names), chart.title, y_range=names[::-1], x_range=(x_min, x_max)
+    )
+    columns: dict[str, Any] = {
+        "name": names,
+        "value": values,
+        "color": list(chart.colors or [MAIN_COLOR] * len(names)),
+        "hatch": ["/" if hatched else " " for hatched in chart.hatched or [False] * len(names)],
+    }
+    tooltips = {"": "@name", chart.x_label: f"@value{{{chart.number_format}}}"}
+    if chart.deviations is not None:
+        columns |= _deviation_columns(values, chart.deviations)
+        tooltips[chart.x_label] += f" ± @deviation{{{chart.number_format}}}"
+    if chart.settings is not None:
+        columns["settings"] = [shorten(settings) for settings in chart.settings]
+        tooltips["settings"] = "@settings"
+    source = _source(**columns)
+    bars = figure.hbar(
+        y="name",
+        right="value",
+        height=0.7,
+        fill_color="color",
+        line_color=None,
+        hatch_pattern="hatch",
+        hatch_color="white",
+        hatch_alpha=0.6,
+        source=source,
+    )
+    if chart.deviations is not None:
+        figure.segment(
+            "low", "name", "high", "name", color=ERROR_BAR_COLOR, line_width=2, source=source
+        )
+    figure.xaxis.axis_label = chart.x_label
+    figure.ygrid.visible = False
+    figure.yaxis.major_tick_line_alpha = 0
+    figure.y_range.range_padding = 0.02
+    _add_hover(figure, tooltips, [bars])
+    return figure
+
+
+@bokeh_figure.register
+def _line_chart(chart: LineChart) -> BokehModel:
+    figure = _empty_figure(300, chart.title, x_axis_type="log" if chart.log_x else "linear")
+    figure.xaxis.axis_label, figure.yaxis.axis_label = chart.x_label, chart.y_label
+    markers = []
+    tooltips = {chart.x_label: "@x{0.[0000]}", chart.y_label: "@y{0.[000000]}"}
+    for number, line in enumerate(chart.lines):
+        if not len(line.x):
+            continue
+        name, y = shorten(line.name), np.asarray(line.y, dtype=float)
+        columns = {"x": np.asarray(line.x, dtype=float), "y": y, "name": [name] * len(y)}
+        if line.deviations is not None:
+            columns |= _deviation_columns(y, line.deviations)
+            tooltips[chart.y_label] = "@y{0.00} ± @deviation{0.00}"
+        style = {"color": line.color, "source": _source(**columns)}
+        if name:
+            style["legend_label"] = name
+            tooltips = {"": "@name", **tooltips}
+        if line.deviations is not None:
+            figure.varea(x="x", y1="low", y2="high", fill_alpha=0.15, **style)
+        dash = DASH_PATTERNS[number % len(DASH_PATTERNS)]
+        figure.line("x", "y", line_width=2, line_dash=dash, **style)
+        markers.append(figure.scatter("x", "y", size=7, **style))
+    _add_hover(figure, tooltips, markers)
+    if chart.marked_x is not None:
+        figure.add_layout(
+            _models().Span(
+                location=chart.marked_x,
+                dimension="height",
+                line_color=MARK_COLOR,
+                line_dash="dashed",
+            )
+        )
+    if chart.x_ticks is not None:
+        figure.xaxis.ticker = _models().FixedTicker(ticks=list(chart.x_ticks))
+        figure.xaxis.major_label_overrides = {tick: f"{tick:g}" for tick in chart.x_ticks}
+    elif all(float(x).is_integer() for line in chart.lines for x in line.x):
+        figure.xaxis.ticker.min_interval = 1
+    if figure.legend:
+        figure.height += 20
+        figure.legend.background_fill_alpha = 0.8
+        _place_legend(figure, figure.legend[0])
+    return figure
+
+
+@bokeh_figure.register
+def _point_chart(chart: PointChart) -> BokehModel:
+    # Names are to the right of the points.
+    x_range = (min(chart.x) / 2, 5 * max(chart.x))
+    figure = _empty_figure(370, chart.title, x_axis_type="log", x_range=x_range)
+    figure.xaxis.axis_label, figure.yaxis.axis_label = chart.x_label, chart.y_label
+    source = _source(
+        x=list(chart.x), y=list(chart.y), name=axis_names(chart.names), color=list(chart.colors)
+    )
+    points = figure.scatter("x", "y", color="color", size=11, source=source)
+    _add_text(figure, source, text="name", x_offset=9)
+    tooltips = {"": "@name", chart.x_label: "@x{0.000}", chart.y_label: "@y{0.00}"}
+    _add_hover(figure, tooltips, [points])
+    return figure
+
+
+@bokeh_figure.register
+def _heat_map(chart: HeatMap) -> BokehModel:
+    rows, columns = axis_names(chart.rows), axis_names(chart.columns)
+    figure = _empty_figure(
+        110 + CELL_HEIGHT * len(rows),
+        x_range=columns,
+        y_range=rows[::-1],
+        x_axis_location="above",
+    )
+    i, j = (index.ravel() for index in np.indices(chart.values.shape))
+    values = np.asarray(chart.values, dtype=float).ravel()
+    source = _source(
+        x=[columns[column] for column in j],
+        y=[rows[row] for row in i],
+        value=values,
+        text=["" if np.isnan(value) else f"{value:.2f}" for value in values],
+        text_color=["#ffffff" if value > 0.5 else "#1c2430" for value in values],
+    )
+    mapper = _models().LinearColorMapper(
+        palette=heat_map_palette(), low=0, high=1, nan_color="rgba(0, 0, 0, 0)"
+    )
+    cells = figure.rect(
+        "x",
+        "y",
+        width=0.96,
+        height=0.94,
+        fill_color={"field": "value", "transform": mapper},
+        line_color=None,
+        source=source,
+    )
+    if len(columns) <= MAX_NUMBERED_COLUMNS:
+        numbers = _add_text(
+            figure, source, text="text", text_color="text_color", text_align="center"
+        )
+        # The page's script keeps this color, and hides the numbers of narrow cells.
+        numbers.glyph.tags = ["own color"]
+        numbers.tags = ["numbers", len(columns)]
+    figure.grid.visible = False
+    figure.axis.axis_line_alpha = figure.axis.major_tick_line_alpha = 0
+    tooltips = {chart.row_label: "@y", chart.column_label: "@x"}
+    if chart.row_label == chart.column_label:
+        tooltips = {chart.row_label: "@y, @x"}
+    else:
+        figure.xaxis.axis_label, figure.yaxis.axis_label = chart.column_label, chart.row_label
+    longest = max(map(len, columns))
+    if longest * len(columns) > 60:
+        figure.xaxis.major_label_orientation = 0.9
+        figure.height += int(5.5 * min(longest, MAX_NAME_LENGTH))
+    _add_hover(figure, {**tooltips, chart.value_label: "@value{0.000}"}, [cells])
+    return figure
+
+
+@bokeh_figure.register
+def _sample_map(chart: SampleMap) -> BokehModel:
+    figure = _empty_figure(
+        560,
+        tools="pan,box_zoom,wheel_zoom,tap,reset,save",
+        output_backend="webgl",
+        match_aspect=True,
+    )
+    figure.axis.visible = figure.grid.visible = False
+    n_points = len(chart.rows)
+    # Points must neither vanish nor hide each other.
+    size = float(np.clip(9 - 1.3 * np.log10(max(n_points, 10)), 2.5, 8))
+    alpha = float(np.clip(1.15 - 0.15 * np.log10(max(n_points, 10)), 0.4, 0.9))
+    labels = chart.labels[chart.rows]
+    clusters = np.unique(labels).tolist()
+    if with_legend := len(clusters) <= MAX_LEGEND_CLUSTERS:
+        groups = [(labels == cluster, cluster_color(cluster)) for cluster in clusters]
+    else:
+        n_colors = max(clusters) + 1
+        palette = [cluster_color(cluster) for cluster in range(n_colors)]
+        mapper = _models().LinearColorMapper(palette=palette, low=-0.5, high=n_colors - 0.5)
+        groups = [(slice(None), {"field": "cluster", "transform": mapper})]
+    points = [
+        figure.scatter(
+            "x",
+            "y",
+            source=_map_source(chart, members),
+            size=size,
+            fill_alpha=alpha,
+            fill_color=color,
+            line_color=None,
+            nonselection_fill_alpha=alpha / 3,
+        )
+        for members, color in groups
+    ]
+    if with_legend:
+        legend = _models().Legend(
+            items=[
+                _models().LegendItem(label=str(cluster), renderers=[group])
+                for cluster, group in zip(clusters, points, strict=True)
+            ],
+            title="Cluster (click to hide)",
+            ncols=6,
+            background_fill_alpha=0,
+            title_text_font=FONT,
+            title_text_font_style="normal",
+            glyph_height=22,
+            glyph_width=22,
+        )
+        _place_legend(figure, legend)
+    tooltips = {"Sample": "@id", "Cluster": "@cluster"}
+    if chart.confidence is not None:
+        tooltips["Confidence"] = "@confidence %"
+    if chart.classes is not None:
+        tooltips["Class"] = "@class"
+    _add_hover(figure, tooltips, points, point_policy="snap_to_data", limit=1)
+    # Scrolling and swiping move the page until a tool is selected.
+    figure.toolbar.active_drag = figure.toolbar.active_scroll = None
+    return figure
+
+
+def _map_source(chart: SampleMap, members: Array | slice) -> BokehModel:
+    """Columns of some points of a map, in types that make small files."""
+    rows, positions = chart.rows[members], chart.positions[members]
+    columns: dict[str, Any] = {
+        "x": np.ascontiguousarray(positions[:, 0]),
+        "y": np.ascontiguousarray(positions[:, 1]),
+        "cluster": chart.labels[rows].astype(np.uint16),
+        "id": rows.astype(np.uint32),
+    }
+    if chart.sample_ids is not None:
+        columns["id"] = [shorten(chart.sample_ids[row], MAX_ID_LENGTH) for row in rows.tolist()]
+    if chart.confidence is not None:
+        columns["confidence"] = np.round(100 * chart.confidence[rows]).astype(np.uint8)
+    if chart.classes is not None:
+        columns["class"] = [shorten(name) for name in chart.classes[rows].tolist()]
+    return _source(**columns)
+
+
+@bokeh_figure.register
+def _pattern_chart(chart: PatternChart) -> BokehModel:
+    """Draw dots for the views on the left, and bars for the numbers of samples on the right."""
+    views, patterns = axis_names(chart.view_names), [str(i) for i in range(len(chart.available))]
+    shared: dict[str, Any] = {
+        "height": 110 + BAR_HEIGHT * len(patterns) + 7 * max(map(len, views)),
+        "y_range": patterns[::-1],
+        "x_axis_location": "above",
+    }
+    dots = _empty_figure(**shared, x_range=views)
+    dots.xaxis.major_label_orientation = "vertical"
+    available = chart.available.ravel()
+    i, j = (index.ravel() for index in np.indices(chart.available.shape))
+    source = _source(
+        view=[views[view] for view in j],
+        pattern=[patterns[pattern] for pattern in i],
+        alpha=np.where(available, 1.0, 0.12),
+        state=np.where(available, "available", "missing").tolist(),
+    )
+    points = dots.scatter(
+        "view", "pattern", size=13, color=MAIN_COLOR, alpha="alpha", line_color=None, source=source
+    )
+    _add_hover(dots, {"View": "@view", "": "@state"}, [points])
+    counts = _empty_figure(**shared, x_range=(0, 1.05 * max(chart.n_samples)))
+    counts.xaxis.axis_label = "Samples"
+    counts.xaxis.ticker.desired_num_ticks = 3
+    source = _source(pattern=patterns, samples=list(chart.n_samples))
+    bars = counts.hbar(y="pattern", right="samples", height=0.6, color=MAIN_COLOR, source=source)
+    _add_hover(counts, {"Samples": "@samples{0,0}"}, [bars])
+    for figure in (dots, counts):
+        figure.yaxis.visible = figure.grid.visible = False
+    return _models().Row(children=[dots, counts], sizing_mode="stretch_width")
+
+
+def _models() -> Any:
+    return optional_import("bokeh.models", "Reports", "report")
+
+
+def _source(**columns: Any) -> BokehModel:
+    return _models().ColumnDataSource(columns)
+
+
+def _deviation_columns(values: Array, deviations: Sequence[float]) -> dict[str, Array]:
+    half = np.asarray(deviations, dtype=float)
+    return {"deviation": half, "low": values - half, "high": values + half}
+
+
+def _empty_figure(height: int, title: str = "", *, tools: str = "", **options: Any) -> BokehModel:
+    if title:
+        height += 10
+        options["title"] = shorten(title)
+    figure = optional_import("bokeh.plotting", "Reports", "report").figure(
+        height=height,
+        sizing_mode="stretch_width",
+        tools=tools,
+        toolbar_location="above" if tools else None,
+        background_fill_alpha=0,
+        border_fill_alpha=0,
+        outline_line_alpha=0,
+        **options,
+    )
+    figure.toolbar.logo = None
+    figure.title.text_font = FONT
+    for axis in figure.axis:
+        axis.minor_tick_line_alpha = 0
+        axis.major_label_text_font_size = axis.axis_label_text_font_size = "13px"
+        axis.axis_label_text_font_style = "normal"
+        axis.major_label_text_font = axis.axis_label_text_font = FONT
+    figure.grid.grid_line_alpha = 0.7
+    return figure
+
+
+def _add_text(figure: BokehModel, source: BokehModel, **options: Any) -> BokehModel:
+    return figure.text(
+        "x",
+        "y",
+        text_baseline="middle",
+        text_font_size="12px",
+        text_font={"value": FONT},
+        source=source,
+        **options,
+    )
+
+
+def _add_hover(
+    figure: BokehModel,
+    tooltips: Mapping[str, str],
+    renderers: Sequence[BokehModel],
+    **options: Any,
+) -> None:
+    """Show tooltips, a mapping of names to values such as ``@column``."""
+    tool = _models().HoverTool(
+        tooltips=list(tooltips.items()), renderers=list(renderers), **options
+    )
+    figure.add_tools(tool)
+
+
+def _place_legend(figure: BokehModel, legend: BokehModel) -> None:
+    legend.update(
+        orientation="horizontal",
+        location="center",
+        click_policy="hide",
+        border_line_alpha=0,
+        label_text_font=FONT,
+    )
+    figure.add_layout(legend, "below")

@@ -1,0 +1,130 @@
+"""A fitted model together with its samples, checked for consistency."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.typing import Array
+from anchorview.metrics import clustering_scores
+from anchorview.views.container import MultiViewData
+
+UNKNOWN_CLASS = "–"
+"""Class of samples without a known one."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedFit:
+    """A fitted model with the samples it was fitted on, in the same order."""
+
+    model: Any
+    labels: Array
+    n_clusters: int
+    data: MultiViewData | None
+    """The views, if they are given."""
+    sample_ids: Sequence[object] | None
+    classes: Array | None
+    """Known classes as strings, or :data:`UNKNOWN_CLASS`; None if no class is known."""
+    scores: Mapping[str, float]
+
+    @property
+    def estimator_name(self) -> str:
+        """Name of the estimator's class."""
+        return type(self.model).__name__
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the model selected its settings among candidates."""
+        return hasattr(self.model, "candidates_")
+
+    @property
+    def embedding(self) -> Any:
+        """Embedding of all samples; None if the model has none."""
+        embedding = getattr(self.model, "embedding_", None)
+        # A model loaded from a file may lack an embedding that the fit wrote to another file.
+        return None if embedding is None or len(embedding) != len(self.labels) else embedding
+
+    @property
+    def normalizes_embedding(self) -> bool:
+        """Whether the model clusters the rows of the embedding scaled to unit length."""
+        return bool(getattr(self.model, "normalize_embedding", True))
+
+    @property
+    def confidence(self) -> Array | None:
+        """Confidence in the label of each sample; None if the model has none."""
+        return getattr(self.model, "confidence_", None)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Number of samples of each cluster."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+
+def check_fit(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> CheckedFit:
+    """Check that the model, views, classes and sample ids are of the same samples."""
+    if not hasattr(model, "labels_"):
+        raise ValueError(
+            f"This {type(model).__name__} is not fitted yet. Call fit before writing a report."
+        )
+    labels = np.asarray(model.labels_)
+    if not len(labels):
+        raise ValueError(
+            "The model has no labels: the fit wrote them to a separate file, and the model file "
+            "does not contain them. Fit again and report on that model."
+        )
+    data = None
+    if X is not None:
+        data = MultiViewData(X).matched_to(
+            model.view_names_in_, model.n_features_per_view_, type(model).__name__
+        )
+        _check_length("X", data, labels)
+        data = _reorder(data, data.sample_ids, model.sample_ids_, "X")
+    if target is not None:
+        _check_length("target", target, labels)
+        # An index without any of the sample ids only counts the samples.
+        if (
+            isinstance(target, pd.Series)
+            and model.sample_ids_ is not None
+            and target.index.isin(model.sample_ids_).any()
+        ):
+            target = _reorder(target.to_numpy(), target.index, model.sample_ids_, "target")
+        target = np.asarray(target)
+        if target.ndim != 1:
+            raise ValueError(f"target must have one class per sample; its shape is {target.shape}.")
+    if sample_ids is None:
+        sample_ids = model.sample_ids_
+    if sample_ids is not None:
+        sample_ids = sample_ids if isinstance(sample_ids, Sequence) else pd.Index(sample_ids)
+        _check_length("sample_ids", sample_ids, labels)
+    known = np.zeros(len(labels), bool) if target is None else ~pd.isna(target)
+    classes = None
+    if known.any():
+        classes = np.where(known, np.asarray(target).astype(str), UNKNOWN_CLASS)
+    if scores is None:
+        scores = {} if classes is None else clustering_scores(classes[known], labels[known])
+    n_clusters = int(getattr(model, "n_clusters_", None) or model.n_clusters)
+    return CheckedFit(model, labels, n_clusters, data, sample_ids, classes, scores)
+
+
+def _reorder(values: Any, sample_ids: Any, fitted_ids: Any, name: str) -> Any:
+    """Bring values to the order of the fit, if the samples have ids in both."""
+    if sample_ids is None or fitted_ids is None or sample_ids.equals(fitted_ids):
+        return values
+    unexpected = sample_ids[~sample_ids.isin(fitted_ids) | sample_ids.duplicated()]
+    if len(unexpected):
+        raise ValueError(
+            f"{name} has samples that the model was not fitted on, or duplicates, such as "
+            f"{unexpected[0]!r}. Pass {name} of the fitted samples, each once."
+        )
+    return values[sample_ids.get_indexer(fitted_ids)]
+
+
+def _check_length(name: str, values: Any, labels: Array) -> None:
+    if len(values) != len(labels):
+        raise ValueError(
+            f"{name} has {len(values)} samples, but the model was fitted on {len(labels)}. Pass "
+            f"{name} of the fitted samples, in the same order."
+        )
