@@ -1,6 +1,6 @@
-"""MuData and AnnData objects: views out of them, results into them.
+"""MuData and AnnData objects: views from them, results into them.
 
-Neither package is imported here: whoever has such an object has the package.
+Neither package is imported: whoever has such an object has the package.
 """
 
 import json
@@ -11,34 +11,34 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview.views.mudata_views import is_mudata, views_from_mudata
+from anchorview.views.mudata_views import is_mudata, require_mudata, views_from_mudata
 
 __all__ = ["is_mudata", "views_from_mudata", "write_results"]
 
 
 def write_results(mdata: Any, model: Any, key: str = "anchorview") -> None:
-    """Write what a fitted estimator found into the MuData or AnnData object it was fitted on.
+    """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
-    What was under the same key is replaced. The object can be saved afterwards as ever.
+    Earlier results under the same key are replaced. The object can still be saved afterwards.
 
     Parameters
     ----------
     mdata : MuData or AnnData
-        Gets ``obs[key]`` (the clusters, categorical, as strings), ``obsm["X_" + key]`` (the
+        Gets ``obs[key]`` (the cluster labels, categorical, as strings), ``obsm["X_" + key]`` (the
         embedding) and ``uns[key]`` (a dict with "params", "view_names" and "view_weights";
         a parameter that is None is written as "None").
     model : DALMC
-        Fitted on all samples of `mdata`, in their order there.
+        Fitted on all samples of `mdata`, in the same order.
     key : str, default="anchorview"
-        The name to write under.
+        Name of the entries.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     ValueError
-        If the samples are not as many, `mdata` is a view of another object, or the key contains
-        a slash.
+        If the numbers of samples differ, `mdata` is a view of another object, or the key is empty
+        or contains a slash.
 
     Examples
     --------
@@ -52,20 +52,19 @@ def write_results(mdata: Any, model: Any, key: str = "anchorview") -> None:
     >>> cells.obsm["X_anchorview"].shape[0], sorted(cells.uns["anchorview"])
     (60, ['params', 'view_names', 'view_weights'])
     """
-    if not is_mudata(mdata):
-        raise TypeError(f"A MuData or AnnData object is needed; got {type(mdata).__name__}.")
+    require_mudata(mdata)
     check_is_fitted(model, "labels_")
     if not key or "/" in key:
-        raise ValueError(f"key must be a name without slashes, which files need; got {key!r}.")
+        raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
     if mdata.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: mdata.copy().")
     if len(model.labels_) != mdata.n_obs:
         raise ValueError(
-            f"The model was fitted on {len(model.labels_)} samples, but there are {mdata.n_obs} "
-            "here. Fit it on this object."
+            f"The model was fitted on {len(model.labels_)} samples, but the object has "
+            f"{mdata.n_obs}. Fit the model on this object."
         )
     clusters, codes = np.unique(model.labels_, return_inverse=True)
-    # Of objects, because pandas' own strings cannot be saved by all versions of anndata.
+    # Of type object: not all versions of anndata can save pandas' own strings.
     names = pd.Index([str(cluster) for cluster in clusters], dtype=object)
     mdata.obs[key] = pd.Categorical.from_codes(codes, names)
     mdata.obsm[f"X_{key}"] = np.asarray(model.embedding_)
@@ -77,7 +76,7 @@ def write_results(mdata: Any, model: Any, key: str = "anchorview") -> None:
 
 
 def _storable(value: Any) -> Any:
-    """Parameters in the few types that HDF5 and anndata know."""
+    """Convert a parameter to a type that HDF5 and anndata can store."""
     if value is None:
         return "None"
     if isinstance(value, bool | int | float | str):

@@ -1,42 +1,42 @@
-"""Conversion: what is read from the folder is what was read from the source, or there is none."""
+"""Conversion: the folder holds what the source holds, or is not created."""
 
 import shutil
 from collections import namedtuple
+from functools import partial
 
 import h5py
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import io, sparse
-from test_reading import cell, save_matlab73
+from scipy import sparse
 
 from anchorview import read_views
 from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.datasets import DataFileError, conversion, convert, open_views
-from anchorview.datasets.formats.npy_writer import NpyWriter
+from anchorview.datasets.formats.npy_folder import NpyWriter
+from helpers.view_files import (
+    AVAILABLE,
+    LABELS,
+    TALL,
+    WIDE,
+    save_matlab5,
+    save_matlab73,
+    write_hdf5,
+    write_npy_folder,
+    write_tables,
+)
 
 RNG = np.random.default_rng(2)
-TALL = RNG.integers(0, 9, size=(12, 5)).astype(np.uint8)
-WIDE = RNG.normal(size=(12, 20)).astype(np.float32)
-LABELS = np.repeat([3, 1, 2], 4)
-HAS = np.ones((12, 2), dtype=bool)
-HAS[3, 0] = HAS[7, 1] = False
 
 
-def tables(folder, **files):
-    folder.mkdir()
-    for name, content in files.items():
-        path = folder / ".".join(name.rsplit("_", 1))
-        if isinstance(content, str):
-            path.write_text(content, encoding="utf-8")
-        else:
-            content.to_parquet(path)
-    return folder
+@pytest.fixture
+def block_bytes(set_constants):
+    return lambda size: set_constants(conversion, BLOCK_BYTES=size)
 
 
 def assert_read_the_same(source, folder, **options):
-    """The folder gives, from disk and from memory, what the source gives from memory."""
+    """Check that the folder gives, opened and read, what the source gives when it is read."""
     expected, opened, read = read_views(source, **options), open_views(folder), read_views(folder)
     assert set(opened.views) == set(expected.views)
     order = [list(expected.views).index(name) for name in opened.views]
@@ -63,7 +63,7 @@ def assert_read_the_same(source, folder, **options):
 
 
 def rows_written(monkeypatch):
-    """List that gets the number of rows of each block that is written from now on."""
+    """Return a list to which the number of rows of each block written from now on is added."""
     sizes = []
     put = NpyWriter.put
     monkeypatch.setattr(
@@ -82,40 +82,35 @@ def assert_nothing_left(folder):
 
 
 def save_npz(path):
-    np.savez(path, a=TALL, b=WIDE, y=LABELS, available=HAS)
+    np.savez(path, a=TALL, b=WIDE, y=LABELS, available=AVAILABLE)
+    return path
 
 
-def save_text_labels(path):
+def save_string_labels(path):
     np.savez(path, a=TALL, b=WIDE.astype(">f8"), y=np.array(["u", "v", "w"])[LABELS - 1])
 
 
-def save_mat(path):
-    io.savemat(path, {"X": cell(TALL, WIDE, sparse.csr_array(WIDE > 1)), "Y": LABELS[:, None]})
-
-
-def save_mat73(path):
-    save_matlab73(path, {"X": [TALL.T, WIDE.T], "Y": LABELS[:, None], "mask": HAS.astype(float)})
-
-
 def save_hdf5(path):
-    with h5py.File(path, "w") as file:
+    write_hdf5(path, a=TALL, y=LABELS, mask=AVAILABLE)
+    with h5py.File(path, "a") as file:
         file.create_dataset("b", data=WIDE, chunks=(5, 3))
-        file["a"], file["y"], file["mask"] = TALL, LABELS, HAS
 
 
+CELLS = {"X": [TALL, WIDE, sparse.csr_array(WIDE > 1)], "Y": LABELS[:, None]}
+COLUMNS = {"X": [TALL.T, WIDE.T], "Y": LABELS[:, None], "mask": AVAILABLE.astype(float)}
 SAVERS = {
     "npz": (save_npz, "data.npz"),
-    "labels of text": (save_text_labels, "data.npz"),
-    "mat": (save_mat, "data.mat"),
-    "mat 7.3": (save_mat73, "data.mat"),
+    "string labels": (save_string_labels, "data.npz"),
+    "mat": (partial(save_matlab5, variables=CELLS), "data.mat"),
+    "mat 7.3": (partial(save_matlab73, variables=COLUMNS), "data.mat"),
     "hdf5": (save_hdf5, "data.h5"),
 }
 
 
-@pytest.mark.parametrize("block_bytes", [1, 60, 2**20])
+@pytest.mark.parametrize("size", [1, 60, 2**20])
 @pytest.mark.parametrize(("save", "name"), SAVERS.values(), ids=SAVERS)
-def test_arrays(tmp_path, monkeypatch, save, name, block_bytes):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", block_bytes)
+def test_arrays(tmp_path, block_bytes, save, name, size):
+    block_bytes(size)
     save(tmp_path / name)
     folder = convert(str(tmp_path / name), str(tmp_path / "new"))
     assert folder == tmp_path / "new"
@@ -125,38 +120,34 @@ def test_arrays(tmp_path, monkeypatch, save, name, block_bytes):
 
 
 @pytest.mark.parametrize("chunks", [(1000, 1), (1000, 4), (300, 4), (7, 4)])
-def test_arrays_are_never_read_whole(tmp_path, monkeypatch, chunks):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 1600)
+def test_arrays_are_never_read_whole(tmp_path, monkeypatch, block_bytes, chunks):
+    block_bytes(1600)
     values = RNG.normal(size=(1000, 4))
     with h5py.File(tmp_path / "data.h5", "w") as file:
         file.create_dataset("a", data=values, chunks=chunks, compression="gzip")
     sizes = rows_written(monkeypatch)
     folder = convert(tmp_path / "data.h5", tmp_path / "new")
     np.testing.assert_array_equal(np.load(folder / "a.npy"), values)
-    # Whole chunks, if they are small.
+    # Whole chunks, if they are small enough.
     assert max(sizes) == (49 if chunks[0] == 7 else 50)
     assert sum(sizes) == 1000
 
 
 def test_folder_converts_to_itself(tmp_path):
-    save_npz(tmp_path / "data.npz")
-    first = convert(tmp_path / "data.npz", tmp_path / "first")
+    first = convert(save_npz(tmp_path / "data.npz"), tmp_path / "first")
     second = convert(first, tmp_path / "second")
     for file in first.iterdir():
         assert (second / file.name).read_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize("block_bytes", [60, 2**20])
+@pytest.mark.parametrize("size", [60, 2**20])
 @pytest.mark.parametrize("name", ["data.npz", "data.h5"])
-def test_rows_of_zeros_if_asked(tmp_path, monkeypatch, name, block_bytes):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", block_bytes)
+def test_zero_rows_are_missing_only_if_asked_for(tmp_path, block_bytes, name, size):
+    block_bytes(size)
     tall, wide = TALL.copy() + 1, WIDE.copy()
     tall[5], wide[2] = 0, 0
-    if name == "data.npz":
-        np.savez(tmp_path / name, a=tall, b=wide)
-    else:
-        with h5py.File(tmp_path / name, "w") as file:
-            file["a"], file["b"] = tall, wide
+    save = np.savez if name == "data.npz" else write_hdf5
+    save(tmp_path / name, a=tall, b=wide)
     plain = convert(tmp_path / name, tmp_path / "plain")
     assert_read_the_same(tmp_path / name, plain)
     assert np.load(plain / "a.npy").dtype == np.uint8
@@ -169,19 +160,17 @@ def test_rows_of_zeros_if_asked(tmp_path, monkeypatch, name, block_bytes):
     ("stored", "written"),
     [("u1", "f4"), ("i2", "f4"), ("?", "f4"), ("i4", "f8"), ("u8", "f8"), ("f2", "f2")],
 )
-def test_types_of_views_that_some_samples_lack(tmp_path, stored, written):
-    np.savez(
-        tmp_path / "data.npz", a=TALL.astype(stored), b=TALL.astype(stored), mask=HAS[:, [0, 0]]
-    )
-    np.savez(tmp_path / "whole.npz", a=TALL.astype(stored))
-    assert np.load(convert(tmp_path / "data.npz", tmp_path / "a") / "b.npy").dtype == written
-    assert np.load(convert(tmp_path / "whole.npz", tmp_path / "b") / "a.npy").dtype == stored
+def test_types_of_incomplete_views(tmp_path, stored, written):
+    tall = TALL.astype(stored)
+    np.savez(tmp_path / "incomplete.npz", a=tall, b=tall, mask=AVAILABLE)
+    np.savez(tmp_path / "complete.npz", a=tall)
+    assert np.load(convert(tmp_path / "incomplete.npz", tmp_path / "a") / "b.npy").dtype == written
+    assert np.load(convert(tmp_path / "complete.npz", tmp_path / "b") / "a.npy").dtype == stored
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_wanted_type(tmp_path, dtype):
-    save_npz(tmp_path / "data.npz")
-    folder = convert(tmp_path / "data.npz", tmp_path / "new", dtype=dtype)
+def test_requested_type(tmp_path, dtype):
+    folder = convert(save_npz(tmp_path / "data.npz"), tmp_path / "new", dtype=dtype)
     assert {view.dtype.name for view in open_views(folder).views.values()} == {dtype}
     assert_read_the_same(tmp_path / "data.npz", folder)
 
@@ -201,50 +190,49 @@ def test_numbers_too_large_for_the_type(tmp_path):
 # Names.
 
 
-def test_names_that_are_not_names_of_files(tmp_path):
-    with h5py.File(tmp_path / "data.h5", "w") as file:
-        file["rna/x"], file[".hidden"], file["é *?.1"] = TALL, WIDE, WIDE
-    folder = convert(tmp_path / "data.h5", tmp_path / "new")
+def test_names_that_are_not_valid_file_names(tmp_path):
+    path = write_hdf5(tmp_path / "data.h5", **{"rna/x": TALL, ".hidden": WIDE, "é *?.1": WIDE})
+    folder = convert(path, tmp_path / "new")
     names = {path.name for path in folder.iterdir()}
     assert names == {"rna_x.npy", "_hidden.npy", "é __.1.npy"}
     np.testing.assert_array_equal(open_views(folder).views["rna_x"][:], TALL)
 
 
-@pytest.mark.parametrize(("one", "other"), [("a/x", "a_x"), ("A", "a")])
-def test_names_that_collide(tmp_path, one, other):
-    with h5py.File(tmp_path / "data.h5", "w") as file:
-        file[one], file[other] = TALL, WIDE
-    with pytest.raises(DataFileError, match=f"which is for the view '{one}'. Rename it"):
-        convert(tmp_path / "data.h5", tmp_path / "new")
-
-
-def test_view_named_like_sample_ids(tmp_path):
-    np.savez(tmp_path / "data.npz", sample_ids=TALL)
-    with pytest.raises(DataFileError, match=r"which is for the sample ids\. Rename it"):
-        convert(tmp_path / "data.npz", tmp_path / "new")
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (("a/x", "a_x"), "the view 'a/x'"),
+        (("A", "a"), "the view 'A'"),
+        (("sample_ids",), "the sample ids"),
+    ],
+)
+def test_names_that_collide(tmp_path, names, taken):
+    path = write_hdf5(tmp_path / "data.h5", **dict.fromkeys(names, TALL))
+    with pytest.raises(DataFileError, match=f"which is for {taken}. Rename it"):
+        convert(path, tmp_path / "new")
 
 
 # Tables.
 
 
-@pytest.mark.parametrize("block_bytes", [1, 40, 2**20])
+@pytest.mark.parametrize("size", [1, 40, 2**20])
 @pytest.mark.parametrize(
     "files",
     [
         pytest.param(
             {"a_csv": "id,x,y\n0012,1,2.5\nNA,3,\nc,,\n", "b_csv": "id,z\nc,7\n12,8\n0012,0\n"},
-            id="other samples, gaps, ids like numbers",
+            id="different samples, missing values, ids like numbers",
         ),
         pytest.param(
-            {"a_csv": "id,x\n3,1\n1,2\n2,0.5\n", "b_csv": "id,y\n2,1\n3,2\n"}, id="whole ids"
+            {"a_csv": "id,x\n3,1\n1,2\n2,0.5\n", "b_csv": "id,y\n2,1\n3,2\n"}, id="integer ids"
         ),
         pytest.param(
-            {"a_csv": "id,x\n1,1\n2,2\n", "b_csv": "id,y\n02,1\n1,2\n"}, id="zeros before"
+            {"a_csv": "id,x\n1,1\n2,2\n", "b_csv": "id,y\n02,1\n1,2\n"}, id="leading zeros"
         ),
         pytest.param({"a_csv": "id,x,y\na,0,0\nb,1,0\nc,1e3,-0.5\n"}, id="zeros"),
         pytest.param(
             {"a_csv": "id,x\na,1\nb,2\nc,3\n", "labels_csv": "id,k\nc,z\na,x\nb,01\nnobody,q\n"},
-            id="labels of text",
+            id="string labels",
         ),
         pytest.param(
             {
@@ -265,7 +253,7 @@ def test_view_named_like_sample_ids(tmp_path):
                 "a_parquet": pd.DataFrame({"x": [1.5, 2, 3]}, index=pd.Index([7, 5, 3], name="id")),
                 "b_csv": "id,z\n5,1\n7,2\n3,0\n",
             },
-            id="both kinds",
+            id="both formats",
         ),
         pytest.param(
             {
@@ -278,9 +266,9 @@ def test_view_named_like_sample_ids(tmp_path):
         ),
     ],
 )
-def test_tables(tmp_path, monkeypatch, files, block_bytes):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", block_bytes)
-    source = tables(tmp_path / "source", **files)
+def test_tables(tmp_path, block_bytes, files, size):
+    block_bytes(size)
+    source = write_tables(tmp_path / "source", **files)
     assert_read_the_same(source, convert(source, tmp_path / "new"))
     marked = convert(source, tmp_path / "marked", zero_rows_missing=True)
     assert_read_the_same(source, marked, zero_rows_missing=True)
@@ -289,15 +277,15 @@ def test_tables(tmp_path, monkeypatch, files, block_bytes):
 @pytest.mark.parametrize(
     ("other", "ids"), [("12", [7, 12]), ("012", ["7", "012"]), ("b", ["7", "b"])]
 )
-def test_ids_are_whole_numbers_only_if_all_are(tmp_path, other, ids):
-    source = tables(tmp_path / "source", a_csv="id,x\n7,1\n", b_csv=f"id,x\n{other},2\n")
+def test_ids_are_integers_only_if_all_are(tmp_path, other, ids):
+    source = write_tables(tmp_path / "source", a_csv="id,x\n7,1\n", b_csv=f"id,x\n{other},2\n")
     stored = np.load(convert(source, tmp_path / "new") / "sample_ids.npy")
     assert stored.tolist() == ids
     assert stored.dtype.kind == ("i" if ids[0] == 7 else "U")
 
 
-def test_many_rows_in_any_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 500)
+def test_many_rows_in_any_order(tmp_path, block_bytes):
+    block_bytes(500)
     source = tmp_path / "source"
     source.mkdir()
     whole = pd.DataFrame(RNG.normal(size=(300, 4)), index=[f"s{i}" for i in range(300)])
@@ -309,13 +297,13 @@ def test_many_rows_in_any_order(tmp_path, monkeypatch):
     for name in "ab":
         view = found.views[name].dropna()
         assert len(view) == 240
-        # The last digits of numbers in text depend on the version of pandas.
+        # The last digits of parsed numbers depend on the version of pandas.
         np.testing.assert_allclose(view, whole.loc[view.index], rtol=1e-11)
 
 
-def test_csv_column_that_is_whole_at_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 16)
-    source = tables(tmp_path / "source", a_csv="id,x\na,1\nb,2\nc,0.5\nd,\ne,1e-3\n")
+def test_csv_column_that_starts_with_integers(tmp_path, block_bytes):
+    block_bytes(16)
+    source = write_tables(tmp_path / "source", a_csv="id,x\na,1\nb,2\nc,0.5\nd,\ne,1e-3\n")
     found = np.load(convert(source, tmp_path / "new") / "a.npy")
     np.testing.assert_array_equal(found, [[1], [2], [0.5], [np.nan], [1e-3]])
     assert found.dtype == np.float64
@@ -323,7 +311,7 @@ def test_csv_column_that_is_whole_at_first(tmp_path, monkeypatch):
 
 def test_parquet_keeps_its_types(tmp_path):
     frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype="int16")
-    source = tables(tmp_path / "source", a_parquet=frame, b_parquet=frame.astype("f4"))
+    source = write_tables(tmp_path / "source", a_parquet=frame, b_parquet=frame.astype("f4"))
     folder = convert(source, tmp_path / "new")
     assert np.load(folder / "a.npy").dtype == np.int16
     assert np.load(folder / "b.npy").dtype == np.float32
@@ -334,26 +322,29 @@ def test_parquet_keeps_its_types(tmp_path):
     [
         (
             {"a_csv": "id,x,color\na,1,2\nb,2,3\nc,3,red\n"},
-            "column 'color' is not numeric: it ho.* 'red'",
+            "column 'color' is not numeric: it holds 'red'",
         ),
         (
             {"a_parquet": pd.DataFrame({"id": [1], "c": ["red"]})},
             "column 'c' is not numeric: it holds 'red'",
         ),
-        ({"a_csv": "id,x\n7,1\n07,2\n7,3\n"}, "a.csv: the sample id '7' is there more than once"),
+        ({"a_csv": "id,x\n7,1\n07,2\n7,3\n"}, "a.csv: the sample id '7' occurs more than once"),
         ({"a_csv": "id,x\na,1\n,2\n"}, "a.csv: row 2 has no sample id"),
         ({"a_parquet": pd.DataFrame({"id": ["a", None], "x": [1.0, 2]})}, "row 2 has no sample id"),
         ({"a_csv": "1,2\n3,4\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "id\na\nb\n"}, "a.csv: 2 samples and 0 columns after the id"),
         ({"a_csv": "id,x\na,1\nb,2\nc,2,3\n"}, "a.csv: row 3 has more fields than the header"),
         ({"a_csv": "id,x\na,1\nb,2\nc,2,3,4\n"}, "a.csv: "),
-        ({"a_csv": "id,x\na,1\n", "y_csv": "id,k\nb,1\n"}, "y.csv has no class for the sample 'a'"),
+        (
+            {"a_csv": "id,x\na,1\n", "y_csv": "id,k\nb,1\n"},
+            "y.csv has no class label for the sample 'a'",
+        ),
         ({"y_csv": "id,k\nb,1\n"}, "no views inside"),
     ],
 )
-def test_tables_that_are_refused(tmp_path, monkeypatch, files, message):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 16)
-    source = tables(tmp_path / "source", **files)
+def test_refused_tables(tmp_path, block_bytes, files, message):
+    block_bytes(16)
+    source = write_tables(tmp_path / "source", **files)
     with pytest.raises(DataFileError, match=message) as caught:
         convert(source, tmp_path / "new")
     assert str(source) in str(caught.value)
@@ -361,32 +352,31 @@ def test_tables_that_are_refused(tmp_path, monkeypatch, files, message):
     assert_nothing_left(tmp_path)
 
 
-def test_tables_are_never_read_whole(tmp_path, monkeypatch):
+def test_tables_are_never_read_whole(tmp_path, monkeypatch, block_bytes):
     rows = "".join(f"s{i},{i},1\n" for i in range(1000))
-    source = tables(tmp_path / "source", a_csv=f"id,x,y\n{rows}")
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 160)
+    source = write_tables(tmp_path / "source", a_csv=f"id,x,y\n{rows}")
+    block_bytes(160)
     sizes = rows_written(monkeypatch)
     convert(source, tmp_path / "new")
     assert max(sizes) == 10
     assert sum(sizes) == 1000
 
 
-# The folder is complete or not there.
+# The folder is complete or does not exist.
 
 
-def test_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 100)
-    save_npz(tmp_path / "data.npz")
+def test_progress(tmp_path, block_bytes):
+    block_bytes(100)
     reports = []
     with listen_to_progress(lambda *args: reports.append(args)):
-        convert(tmp_path / "data.npz", tmp_path / "new")
+        convert(save_npz(tmp_path / "data.npz"), tmp_path / "new")
     assert len(reports) > 5
     assert reports[-1] == ("converting", 24, 24)
     assert reports == sorted(reports)
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_what_exists_is_not_touched(tmp_path, kind):
+def test_existing_files_are_not_touched(tmp_path, kind):
     target = tmp_path / "new"
     if kind == "folder":
         target.mkdir()
@@ -400,15 +390,14 @@ def test_what_exists_is_not_touched(tmp_path, kind):
 
 
 def test_empty_folder_is_filled(tmp_path):
-    save_npz(tmp_path / "data.npz")
     (tmp_path / "new").mkdir()
-    assert len(open_views(convert(tmp_path / "data.npz", tmp_path / "new")).views) == 2
+    folder = convert(save_npz(tmp_path / "data.npz"), tmp_path / "new")
+    assert len(open_views(folder).views) == 2
 
 
-def test_no_folder_to_put_it_into(tmp_path):
-    save_npz(tmp_path / "data.npz")
+def test_parent_folder_that_does_not_exist(tmp_path):
     with pytest.raises(OutputFileError, match="there is no folder"):
-        convert(tmp_path / "data.npz", tmp_path / "none" / "new")
+        convert(save_npz(tmp_path / "data.npz"), tmp_path / "none" / "new")
 
 
 def test_source_that_does_not_exist(tmp_path):
@@ -419,7 +408,7 @@ def test_source_that_does_not_exist(tmp_path):
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), RuntimeError("bug")])
 def test_interrupted(tmp_path, problem):
-    save_npz(tmp_path / "data.npz")
+    path = save_npz(tmp_path / "data.npz")
     (tmp_path / "new").mkdir()
 
     def interrupt(_, done, __):
@@ -428,13 +417,13 @@ def test_interrupted(tmp_path, problem):
             raise problem
 
     with pytest.raises(type(problem)), listen_to_progress(interrupt):
-        convert(tmp_path / "data.npz", tmp_path / "new")
+        convert(path, tmp_path / "new")
     assert list((tmp_path / "new").iterdir()) == []
     assert_nothing_left(tmp_path)
 
 
-def test_source_damaged_in_the_middle(tmp_path, monkeypatch):
-    monkeypatch.setattr(conversion, "BLOCK_BYTES", 200)
+def test_source_damaged_in_the_middle(tmp_path, monkeypatch, block_bytes):
+    block_bytes(200)
     with h5py.File(tmp_path / "data.h5", "w") as file:
         node = file.create_dataset("a", data=WIDE, chunks=(2, 20), fletcher32=True)
         place = node.id.get_chunk_info(3).byte_offset
@@ -448,7 +437,7 @@ def test_source_damaged_in_the_middle(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"data.h5"}
 
 
-def test_no_room_on_the_disk(tmp_path, monkeypatch):
+def test_too_little_disk_space(tmp_path, monkeypatch):
     np.savez(tmp_path / "data.npz", a=np.ones((1000, 1000)))
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**7, 3 * 10**6, 7 * 10**6))
@@ -463,10 +452,10 @@ def test_disk_that_fills_up(tmp_path, kind):
     source = tmp_path / "source"
     source.mkdir()
     if kind == "arrays":
-        np.save(source / "a.npy", np.ones((2000, 10)))
+        write_npy_folder(source, a=np.ones((2000, 10)))
     else:
         pd.DataFrame(np.ones((2000, 10), int), index=range(2000)).to_csv(source / "a.csv")
-    # The system answers writes beyond this size of a file as it does those to a full disk.
+    # Writes beyond this file size fail as writes to a full disk do.
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:

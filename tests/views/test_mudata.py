@@ -1,4 +1,4 @@
-"""MuData and AnnData objects and files: views out of them, results into them."""
+"""MuData and AnnData objects and files: views from them, results into them."""
 
 import subprocess
 import sys
@@ -14,11 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, MultiViewData, make_multiview
-from anchorview.datasets import DataFileError, read_views
+from anchorview.datasets import read_views
 from anchorview.mudata import write_results
 from anchorview.views.mudata_views import is_mudata, views_from_mudata
+from helpers.view_files import error_of
 
-# They announce changes to come, and use what pandas has deprecated.
+# They announce changes, and use deprecated functions of pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
 
 RNA = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], dtype=np.float32)
@@ -34,24 +35,19 @@ def modality(X, ids, features="g"):
 
 
 def example():
-    """Two modalities with one sample in common, its rows in different places."""
+    """Two modalities with one sample in common, in different rows."""
     return mudata.MuData(
         {"rna": modality(RNA, IDS[:3]), "protein": modality(PROTEIN, IDS[2:], "p")}
     )
 
 
 @pytest.fixture
-def saveable():
-    """Have pandas hold texts as objects: not every anndata can save its own strings."""
-
+def object_strings():
+    """Have pandas store strings as objects: not every anndata can save pandas' own strings."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*infer_string")
-        before = pd.get_option("future.infer_string")
-        pd.set_option("future.infer_string", False)
-    yield
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*infer_string")
-        pd.set_option("future.infer_string", before)
+        with pd.option_context("future.infer_string", False):
+            yield
 
 
 @pytest.fixture
@@ -63,7 +59,7 @@ def fitted():
     return data, DALMC(n_clusters=3, random_state=0).fit(views)
 
 
-# What is recognized.
+# Recognition.
 
 
 class Derived(anndata.AnnData):
@@ -74,7 +70,7 @@ class MuData:
     """Only its name is right."""
 
 
-def test_objects_are_told_by_their_class():
+def test_objects_are_recognized_by_their_class():
     assert is_mudata(example())
     assert is_mudata(example()["rna"])
     assert is_mudata(Derived(RNA))
@@ -91,16 +87,16 @@ def test_neither_package_is_imported():
 
 @pytest.mark.parametrize("other", [RNA, pd.DataFrame(RNA), None])
 def test_other_objects_are_refused(other):
-    with pytest.raises(TypeError, match="MuData or AnnData object is needed"):
+    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
         views_from_mudata(other)
-    with pytest.raises(TypeError, match="MuData or AnnData object is needed"):
+    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
         write_results(other, None)
 
 
 # Views.
 
 
-def test_samples_are_those_of_the_whole_object():
+def test_samples_are_those_of_the_mudata_object():
     views, available = views_from_mudata(example())
     assert list(views) == ["rna", "protein"]
     np.testing.assert_array_equal(available, AVAILABLE)
@@ -110,9 +106,6 @@ def test_samples_are_those_of_the_whole_object():
     np.testing.assert_array_equal(views["rna"], [*RNA, [np.nan] * 3])
     assert isinstance(views["protein"], sparse.csr_array)
     np.testing.assert_array_equal(views["protein"].toarray(), [[0, 0], [0, 0], [0, 1.5], [2.5, 0]])
-
-
-def test_multiview_data_takes_it_over():
     data = MultiViewData(example())
     assert data.names == ("rna", "protein")
     assert list(data.sample_ids) == IDS
@@ -164,7 +157,7 @@ def test_anndata_is_one_view():
     assert available.all()
 
 
-# What is taken of a modality.
+# Layers, representations and selected features.
 
 
 def rich():
@@ -179,19 +172,14 @@ def rich():
     return data
 
 
-def test_layer_of_all():
-    views, _ = views_from_mudata(rich(), layer="log")
+@pytest.mark.parametrize(("layer", "factor"), [("log", 2), ({"rna": "log", "protein": None}, 1)])
+def test_layers(layer, factor):
+    views, _ = views_from_mudata(rich(), layer=layer)
     np.testing.assert_array_equal(views["rna"][:3], np.log(RNA))
-    np.testing.assert_array_equal(views["protein"].toarray()[2:], 2 * PROTEIN.toarray())
+    np.testing.assert_array_equal(views["protein"].toarray()[2:], factor * PROTEIN.toarray())
 
 
-def test_layer_of_one():
-    views, _ = views_from_mudata(rich(), layer={"rna": "log", "protein": None})
-    np.testing.assert_array_equal(views["rna"][:3], np.log(RNA))
-    np.testing.assert_array_equal(views["protein"].toarray()[2:], PROTEIN.toarray())
-
-
-def test_representation_of_all():
+def test_representations():
     views, available = views_from_mudata(rich(), use_rep="X_pca")
     assert list(views["rna"].columns) == ["X_pca_0", "X_pca_1"]
     np.testing.assert_array_equal(views["rna"][:3], RNA[:, :2] + 10)
@@ -200,7 +188,7 @@ def test_representation_of_all():
     np.testing.assert_array_equal(available, AVAILABLE)
 
 
-def test_representation_of_one_beside_a_layer_of_another():
+def test_representation_and_layer_of_different_modalities():
     views, _ = views_from_mudata(rich(), use_rep={"rna": "X_pca"}, layer={"protein": "log"})
     assert views["rna"].shape == (4, 2)
     assert views["protein"].max() == 5
@@ -214,7 +202,7 @@ def test_selected_features(use_var):
     assert views["protein"].shape == (4, 2)
 
 
-def test_selected_features_of_a_layer_and_of_no_representation():
+def test_feature_selection_applies_to_layers_but_not_to_representations():
     views, _ = views_from_mudata(rich(), layer="log", use_var="highly_variable")
     np.testing.assert_array_equal(views["rna"][:3], np.log(RNA)[:, [0, 2]])
     views, _ = views_from_mudata(rich(), use_rep="X_pca", use_var="highly_variable")
@@ -239,30 +227,49 @@ def test_options_of_anndata():
         ({"use_rep": "X_pca", "use_var": {"rna": "none"}}, "both a use_rep and a use_var"),
     ],
 )
-def test_what_is_not_there(options, message):
+def test_refused_options(options, message):
     with pytest.raises(ValueError, match=message):
         views_from_mudata(rich(), **options)
 
 
-# Objects that are no set of views.
+# Refused objects.
 
 
-def test_modality_without_numbers():
-    data = mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))})
-    with pytest.raises(ValueError, match=r"Modality 'rna' has no X\. Give a layer or a use_rep"):
-        views_from_mudata(data)
+@pytest.mark.filterwarnings("ignore:Observation names are not unique")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))}),
+            r"Modality 'rna' has no X\. Give a layer or a use_rep",
+        ),
+        (
+            lambda: mudata.MuData({"rna": modality(np.ones((4, 0)), IDS)}),
+            r"Modality 'rna': X has shape \(4, 0\)",
+        ),
+        (
+            lambda: modality(RNA, ["a", "b", "a"]),
+            r"sample name 'a' .* Call obs_names_make_unique\(\)",
+        ),
+        (
+            lambda: mudata.MuData(
+                {"a": modality(RNA, list("abc")), "b": modality(RNA, list("def"))}, axis=1
+            ),
+            "share features, not samples",
+        ),
+        (lambda: mudata.MuData({}), "no modalities"),
+        (lambda: mudata.MuData({"inner": example()}), "Modality 'inner' is itself a MuData object"),
+    ],
+)
+def test_refused_objects(make, message):
+    with pytest.raises(ValueError, match=message):
+        views_from_mudata(make())
 
 
-def test_modality_without_features():
-    data = mudata.MuData({"rna": modality(np.ones((4, 0)), IDS)})
-    with pytest.raises(ValueError, match=r"Modality 'rna': X has shape \(4, 0\)"):
-        views_from_mudata(data)
-
-
-def test_representation_of_text():
+def test_representation_of_strings():
     data = modality(RNA, IDS[:3])
     data.obsm["names"] = pd.DataFrame({"one": ["u", "v", "w"]}, index=IDS[:3])
-    with pytest.raises(ValueError, match=r"names has shape .* at least one column of numbers"):
+    with pytest.raises(ValueError, match=r"names has shape .* at least one numeric column"):
         views_from_mudata(data, use_rep="names")
 
 
@@ -281,28 +288,6 @@ def test_renamed_samples():
     data["rna"].obs_names = ["x", "y", "z"]
     with pytest.raises(ValueError, match=r"Call mdata.update\(\)"):
         views_from_mudata(data)
-
-
-@pytest.mark.filterwarnings("ignore:Observation names are not unique")
-def test_repeated_samples():
-    with pytest.raises(ValueError, match=r"sample 'a' .* Call obs_names_make_unique\(\)"):
-        views_from_mudata(modality(RNA, ["a", "b", "a"]))
-
-
-def test_shared_features():
-    data = mudata.MuData({"a": modality(RNA, list("abc")), "b": modality(RNA, list("def"))}, axis=1)
-    with pytest.raises(ValueError, match="share features, not samples"):
-        views_from_mudata(data)
-
-
-def test_no_modalities():
-    with pytest.raises(ValueError, match="no modalities"):
-        views_from_mudata(mudata.MuData({}))
-
-
-def test_nested_objects():
-    with pytest.raises(ValueError, match="Modality 'inner' is itself a MuData object"):
-        views_from_mudata(mudata.MuData({"inner": example()}))
 
 
 # Results.
@@ -330,7 +315,7 @@ def test_results_are_replaced(fitted):
 
 
 class Model(BaseEstimator):
-    """As much of a fitted estimator as is looked at."""
+    """The part of a fitted estimator that write_results uses."""
 
     def __init__(self, labels, **params):
         self.labels_, self.params = labels, params
@@ -359,9 +344,9 @@ PARAMS = {
 }
 
 
-@pytest.mark.usefixtures("saveable")
+@pytest.mark.usefixtures("object_strings")
 @pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
-def test_results_survive_a_file(tmp_path, kind):
+def test_results_can_be_saved(tmp_path, kind):
     model = Model(np.array([10, 9, 10, -1]), **{name: given for name, (given, _) in PARAMS.items()})
     data = example() if kind == "h5mu" else modality(np.ones((4, 2)), IDS)
     write_results(data, model, "found")
@@ -385,14 +370,14 @@ def test_results_of_a_model_that_is_not_fitted():
         write_results(example(), DALMC(n_clusters=2))
 
 
-def test_results_of_other_samples(fitted):
+def test_results_of_another_number_of_samples(fitted):
     _, model = fitted
-    with pytest.raises(ValueError, match="fitted on 40 samples, but there are 4 here"):
+    with pytest.raises(ValueError, match="fitted on 40 samples, but the object has 4"):
         write_results(example(), model)
 
 
 @pytest.mark.parametrize("part", [lambda data: data[:4], lambda data: data["view_0"][:4]])
-def test_results_into_a_part(fitted, part):
+def test_results_are_not_written_to_a_view_of_an_object(fitted, part):
     data, _ = fitted
     with pytest.raises(ValueError, match=r"Write into a copy"):
         write_results(part(data), Model(np.arange(4)))
@@ -400,7 +385,7 @@ def test_results_into_a_part(fitted, part):
 
 
 @pytest.mark.parametrize("key", ["", "a/b"])
-def test_keys_that_files_cannot_have(key):
+def test_invalid_keys(key):
     with pytest.raises(ValueError, match="key must be a name without slashes"):
         write_results(example(), Model(np.arange(4)), key)
 
@@ -408,22 +393,13 @@ def test_keys_that_files_cannot_have(key):
 # Files.
 
 
-def error_of(path):
-    with pytest.raises(DataFileError) as caught:
-        read_views(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    return message
-
-
-@pytest.mark.usefixtures("saveable")
+@pytest.mark.usefixtures("object_strings")
 class TestFiles:
     def save(self, folder, data=None):
         (example() if data is None else data).write(folder / "data.h5mu")
         return folder / "data.h5mu"
 
-    def test_views_come_back(self, tmp_path):
+    def test_views_are_read(self, tmp_path):
         file = read_views(self.save(tmp_path))
         assert list(file.views) == ["rna", "protein"]
         assert list(file.sample_ids) == IDS
@@ -435,7 +411,7 @@ class TestFiles:
         assert list(data.sample_ids) == IDS
         np.testing.assert_array_equal(data.available, AVAILABLE)
 
-    def test_object_that_stays_on_disk(self, tmp_path):
+    def test_backed_object(self, tmp_path):
         data = mudata.read_h5mu(self.save(tmp_path), backed=True)
         views, available = views_from_mudata(data)
         data.file.close()
@@ -443,7 +419,7 @@ class TestFiles:
         np.testing.assert_array_equal(views["rna"][:3], RNA)
         np.testing.assert_array_equal(views["protein"].toarray()[2:], PROTEIN.toarray())
 
-    def test_zero_rows_count_only_if_asked(self, tmp_path):
+    def test_zero_rows_are_missing_only_if_asked_for(self, tmp_path):
         X = RNA.copy()
         X[1] = 0
         path = self.save(tmp_path, mudata.MuData({"a": modality(X, list("abc"))}))
@@ -451,7 +427,7 @@ class TestFiles:
         found = read_views(path, zero_rows_missing=True).available
         np.testing.assert_array_equal(found, [[True], [False], [True]])
 
-    def test_column_of_labels(self, tmp_path):
+    def test_labels_in_obs(self, tmp_path):
         data = example()
         data.obs["other"] = 0.5
         data.obs["Label"] = pd.Categorical(["u", "v", "u", "w"])
@@ -462,7 +438,7 @@ class TestFiles:
     def test_sample_without_label(self, tmp_path):
         data = example()
         data.obs["y"] = [1, 2, np.nan, 1]
-        assert "the column 'y' of obs has no class for the sample 'c'" in error_of(
+        assert "the column 'y' of obs has no class label for the sample 'c'" in error_of(
             self.save(tmp_path, data)
         )
 

@@ -1,11 +1,13 @@
-"""Multi-view data: an embedded real set, generated sets, and files of views."""
+"""Multi-view data: an embedded data set, generated data, and files of views in many formats.
+
+Imports ``_utils`` and ``views``; ``formats`` has one module per file format.
+"""
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.conversion import convert
 from anchorview.datasets.digits import load_digits
-from anchorview.datasets.opening import open_views, stays_on_disk
 from anchorview.datasets.paper_sets import PAPER_SETS, PaperSet, paper_set
-from anchorview.datasets.reading import read_views
+from anchorview.datasets.reading import open_views, read_views, stays_on_disk
 from anchorview.datasets.synthetic import make_multiview
 from anchorview.views.view_file import ViewFile
 

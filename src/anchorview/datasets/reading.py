@@ -1,63 +1,64 @@
-"""Files and folders of views, read without ever running code from them."""
+"""Reading of files and folders of views, without ever running code from them."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import availability, naming_file
-from anchorview.datasets.formats.h5mu import read_h5mu
-from anchorview.datasets.formats.matlab5 import read_matlab
-from anchorview.datasets.formats.table_folders import read_folder
-from anchorview.datasets.opening import is_hdf5, loaded, matlab73
-from anchorview.datasets.variables import matlab_views, npz_views, sort_out
-from anchorview.views.view_file import Target, View, ViewFile
+from anchorview.datasets.file_contents import data_file_errors
+from anchorview.datasets.formats.format_table import (
+    FILE_SUFFIXES,
+    FORMATS,
+    MEMBER_SUFFIXES,
+    STORE_SUFFIXES,
+    Format,
+    find_format,
+)
+from anchorview.views.view_file import ViewFile
 
 
 def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False) -> ViewFile:
-    r"""Read views, and labels if there are any, from a file or a folder.
+    r"""Read views, and class labels if there are any, from a file or a folder.
 
-    Labels are a vector named y, gt, truth, truelabel, label, labels, target or gnd, in any case;
-    nothing with such a name is taken for a view. Views are
+    Class labels are a vector named y, gt, truth, truelabel, label, labels, target or gnd, in any
+    case; nothing with such a name is read as a view. Views are
 
     - in ``.npz``: all other 2-D numeric arrays, in the natural order of their names;
     - in ``.mat``: the matrices of the cell array ``X``, or else of the only cell array of
       matrices, as "view_0", "view_1", ...; without one, the matrices ``X1``, ``X2``, ...; without
       those, all matrices with more than one row and column, in the natural order of their names;
-    - in a folder: its ``.csv`` and ``.parquet`` files, by their names without the ending, in
-      natural order; labels are such a file too, with one column;
-    - in ``.h5mu``: ``X`` of each modality; labels are a column of ``obs``;
+    - in a folder: its ``.csv`` and ``.parquet`` files, by their names without suffix, in natural
+      order; class labels are such a file too, with one column;
+    - in ``.h5mu``: ``X`` of each modality; class labels are a column of ``obs``;
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
       :func:`open_views` finds, which leaves them on disk.
 
-    In ``.npz`` and ``.mat``, samples are rows. They are taken to be columns, and all views are
-    transposed, if only that fits the labels, or, without labels, if only that gives all views
-    equally many samples. A matrix of zeros and ones, samples x views or transposed, named
-    available, availability, mask, index, ind, indicator or presence, in any case, says which
-    samples have which views (1: has it). Anything else of such a name is a view if it can be one,
-    and otherwise refused if it is like such a matrix in either its values or its shape.
+    In ``.npz`` and ``.mat``, samples are rows. All views are transposed if the labels, or without
+    labels equal numbers of samples in all views, are possible only with samples as columns. A
+    matrix of zeros and ones, samples x views or transposed, named available, availability, mask,
+    index, ind, indicator or presence, in any case, says which samples have which views (1: has
+    it). Any other matrix with such a name is a view if it can be one, and otherwise refused if its
+    values or its shape are those of such a matrix.
 
-    In a folder, samples are matched by their ids: a view need not have all samples, and the
-    samples of any view are read, in the order in which they appear first. In CSV, there is a
-    header, the id is the first column, and an empty cell is NaN; in Parquet, the id is the index
-    of the DataFrame, or the first column if there is no index but the row numbers. Ids stay the
-    strings that they are, unless all are whole numbers without leading zeros. If there are
-    labels, every sample needs one.
+    In a folder of tables, samples are matched by their ids: views may have different samples, and
+    the union is read, in order of first appearance. In CSV, there is a header, the id is the first
+    column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame, or the
+    first column if the index is only row numbers. Ids are strings, unless all are integers without
+    leading zeros. If there are class labels, every sample needs one.
 
     Parameters
     ----------
     path : str or path-like
         A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu``, ``.h5`` or
-        ``.hdf5`` file. Some need a package more: HDF5 and MATLAB 7.3
+        ``.hdf5`` file. Some need an extra package: HDF5 and MATLAB 7.3
         ``pip install "anchorview[hdf5]"``, Parquet ``"anchorview[parquet]"``, Zarr
         ``"anchorview[zarr]"``, and ``.h5mu`` ``"anchorview[mudata]"``.
     zero_rows_missing : bool, default=False
-        Whether a sample does not have a view in which its row is all zero. A row that is all NaN
-        always means that.
+        Whether a row of zeros means that the sample lacks the view. A row of NaN always does.
 
     Returns
     -------
@@ -68,9 +69,9 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
     Raises
     ------
     DataFileError
-        If there is no such file, it is damaged, what it holds is not a set of views, or a package
-        is missing to read it; the latter is an ImportError too. Pickled objects are refused,
-        never loaded.
+        If the file does not exist, is damaged or does not hold a set of views, or if a package to
+        read it is missing; the latter is an ImportError too. Pickled objects are refused, never
+        loaded.
 
     Examples
     --------
@@ -98,61 +99,121 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
            [False,  True]])
     """
     path = Path(path)
-    with naming_file(path):
-        views, target, ids, available = _read(path)
-        return ViewFile(views, target, path, ids, availability(views, available, zero_rows_missing))
+    with data_file_errors(path):
+        file = _existing_format(path).read(path)
+        available = _availability(file, zero_rows_missing)
+        return replace(file, path=path, available=available)
 
 
-def _read(
-    path: Path,
-) -> "tuple[dict[str, View], Target, pd.Index[Any] | None, NDArray[np.bool_] | None]":
-    """Read views, labels, sample ids and availability."""
+def open_views(path: str | os.PathLike[str]) -> ViewFile:
+    """Open views that stay on disk: their rows are read in blocks when they are needed.
+
+    Views are
+
+    - in a folder of ``.npy`` files: each 2-D numeric file, by its name without suffix, in natural
+      order; the vector ``sample_ids.npy`` has the sample ids, integers or strings;
+    - in ``.h5`` and ``.hdf5``, and in a Zarr store: all 2-D numeric datasets, including those in
+      groups, by their names within the file, in natural order;
+    - in ``.mat`` of MATLAB 7.3: the matrices that :func:`read_views` reads;
+    - in a folder of only ``.parquet`` files: each file. All must have the same samples in the same
+      order; their ids are read with the rows.
+
+    Samples are rows; only in ``.mat`` may they be columns. Class labels and availability have the
+    names that :func:`read_views` knows; the latter is samples x views, of zeros and ones.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file or folder in one of these formats. HDF5 needs ``pip install "anchorview[hdf5]"``,
+        Zarr ``"anchorview[zarr]"``, Parquet ``"anchorview[parquet]"``. :func:`convert` writes
+        anything else that :func:`read_views` reads to a folder of ``.npy`` files.
+
+    Returns
+    -------
+    ViewFile
+        With views of :class:`anchorview.views.stored_view.StoredView`.
+
+    Raises
+    ------
+    DataFileError
+        If the file does not exist, is too short or damaged, or has another format.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "text.npy", np.arange(8.0).reshape(4, 2))
+    ...     np.save(Path(folder) / "image.npy", np.ones((4, 3), dtype=np.float32))
+    ...     np.save(Path(folder) / "labels.npy", [0, 0, 1, 1])
+    ...     data = open_views(folder)
+    ...     data.views["text"][1:3]
+    array([[2., 3.],
+           [4., 5.]])
+    >>> {name: view.shape for name, view in data.views.items()}
+    {'image': (4, 3), 'text': (4, 2)}
+    >>> data.target
+    array([0, 0, 1, 1])
+    """
+    path = Path(path).absolute()
+    with data_file_errors(path):
+        found = _existing_format(path)
+        if found.open is None:
+            names = ", ".join(f"a {entry.name}" for entry in FORMATS if entry.open is not None)
+            raise DataFileError(
+                f"a {found.name} cannot stay on disk, but these can: {names}. "
+                "`anchorview convert DATA FOLDER` writes a folder of .npy files."
+            )
+        return found.open(path)
+
+
+def stays_on_disk(path: str | os.PathLike[str]) -> bool:
+    """Whether a path has a format that :func:`open_views` opens; its contents are not checked."""
+    found = find_format(Path(path))
+    return found is not None and found.open is not None
+
+
+def _existing_format(path: Path) -> Format:
     if not path.exists():
         raise DataFileError("no such file. Check the path.")
-    file = loaded(path)
-    if file is not None:
-        return file.views, file.target, file.sample_ids, file.available
+    found = find_format(path)
+    if found is not None:
+        return found
+    members = _listed(MEMBER_SUFFIXES)
     if path.is_dir():
-        return read_folder(path)
+        raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
     suffix = path.suffix.lower()
-    if suffix == ".npz":
-        views, target, available = sort_out(_read_npz(path), npz_views)
-    elif suffix == ".mat":
-        variables = matlab73().read_matlab73(path) if is_hdf5(path) else read_matlab(path)
-        views, target, available = sort_out(variables, matlab_views)
-    elif suffix == ".h5mu":
-        return read_h5mu(path)
-    elif suffix == ".h5ad":
+    if suffix == ".h5ad":
         raise DataFileError(
             "an .h5ad file holds a single modality. Put the modalities into one MuData object "
-            "and save that as .h5mu."
+            "and save it as .h5mu."
         )
-    elif suffix in (".csv", ".parquet", ".npy"):
+    if suffix in MEMBER_SUFFIXES:
         raise DataFileError(
-            "is a single view. Put one file a view into a folder, and give the folder."
+            "is a single view. Put one file per view into a folder, and give the folder."
         )
-    else:
-        raise DataFileError(
-            f"unknown file type {path.suffix!r}. Save the views as .npz (numpy.savez), .mat, "
-            ".h5mu, .h5 or .zarr, or as a folder of .npy, .csv or .parquet files."
-        )
-    return views, target, None, available
+    raise DataFileError(
+        f"unknown file type {path.suffix!r}. Save the views as "
+        f"{_listed(FILE_SUFFIXES + STORE_SUFFIXES)}, or as a folder of {members} files."
+    )
 
 
-def _read_npz(path: Path) -> dict[str, object]:
-    variables: dict[str, object] = {}
-    with path.open("rb") as stream:
-        # Without this, a single array or a pickle under this name would fail less clearly.
-        if stream.read(2) != b"PK":
-            raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
-        stream.seek(0)
-        with np.load(stream, allow_pickle=False) as archive:
-            for name in archive.files:
-                try:
-                    variables[name] = archive[name]
-                except ValueError as error:
-                    raise DataFileError(
-                        f"array {name!r} cannot be read ({error}). Save it again as a plain "
-                        "numeric array; pickled objects are never loaded."
-                    ) from error
-    return variables
+def _listed(suffixes: tuple[str, ...]) -> str:
+    return f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+
+
+def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] | None:
+    """Combine the availability in the file with rows of NaN and, if asked for, of zeros."""
+    n_samples = next(iter(file.views.values())).shape[0]
+    available = np.ones((n_samples, len(file.views)), dtype=bool)
+    if file.available is not None:
+        available &= file.available
+    for p, view in enumerate(file.views.values()):
+        values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
+        if zero_rows_missing:
+            # A sparse matrix may store zeros, so its entries are not just counted.
+            available[:, p] &= values.astype(bool).sum(axis=1) > 0
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            # The first column excludes nearly all rows, so few are examined whole.
+            suspects = np.flatnonzero(np.isnan(values[:, 0]))
+            available[suspects[np.isnan(values[suspects]).all(axis=1)], p] = False
+    return None if available.all() else available

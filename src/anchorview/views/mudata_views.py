@@ -1,6 +1,6 @@
 """MuData and AnnData objects: their modalities as views.
 
-Neither package is imported here: whoever has such an object has the package.
+Neither package is imported: whoever has such an object has the package.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,21 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.modality import Choice, numbers_of, rows_of, spread_dense, spread_sparse
+from anchorview.views.reindexing import reindex_rows
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 View: TypeAlias = "pd.DataFrame | sparse.csr_array[Any]"
+Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
 
-#: The name of the one view that an AnnData object is.
-ONLY_VIEW = "view_0"
+Choice: TypeAlias = str | Mapping[str, str | None] | None
+"""A name for all modalities, or one per modality."""
+
+ANNDATA_VIEW = "view_0"
+"""Name of the single view of an AnnData object."""
 
 
 def is_mudata(obj: object) -> bool:
-    """Whether an object is a MuData or AnnData object, told by its class alone.
+    """Whether an object is a MuData or AnnData object, judged by its class alone.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ def is_mudata(obj: object) -> bool:
     Returns
     -------
     bool
-        True for objects of these two classes and of classes derived from them.
+        True for instances of these two classes and of their subclasses.
 
     Examples
     --------
@@ -51,40 +55,46 @@ def _is_a(obj: object, package: str, name: str) -> bool:
     )
 
 
+def require_mudata(obj: object) -> None:
+    """Raise if an object is neither a MuData nor an AnnData object."""
+    if not is_mudata(obj):
+        raise TypeError(f"Expected a MuData or AnnData object; got {type(obj).__name__}.")
+
+
 def views_from_mudata(
     mdata: Any, *, layer: Choice = None, use_rep: Choice = None, use_var: Choice = None
 ) -> tuple[dict[str, View], NDArray[np.bool_]]:
-    """Take the modalities of a MuData object as views of the same samples.
+    """Return the modalities of a MuData object as views of the same samples.
 
     Parameters
     ----------
     mdata : MuData or AnnData
         An AnnData object is one view, named "view_0".
     layer : str or dict of str to str, optional
-        The layer to take instead of ``X``: of all modalities, or by modality.
+        The layer to use instead of ``X``: for all modalities, or by modality.
     use_rep : str or dict of str to str, optional
-        The representation to take from ``obsm`` of the modality instead of ``X``.
+        The representation in ``obsm`` of the modality to use instead of ``X``.
     use_var : str or dict of str to str, optional
-        A boolean column of ``var``, such as "highly_variable", that says which features of ``X``
-        or of the layer to keep. A modality without it keeps all, unless a dict asks for it.
+        A boolean column of ``var``, such as "highly_variable", that selects features of ``X`` or
+        of the layer. A modality without it keeps all features, unless a dict names that modality.
 
     Returns
     -------
     views : dict of str to DataFrame or csr_array of shape (n_samples, n_features)
-        One view a modality, with the samples of ``mdata.obs_names`` in this order. Dense ones are
-        DataFrames with the names of samples and features, and NaN in the rows of samples that
-        the modality lacks; integers that lack some become floats. Sparse ones stay sparse, with
-        empty rows there.
+        One view per modality, with the samples of ``mdata.obs_names`` in this order. Dense views
+        are DataFrames indexed by sample and feature names, with NaN rows for samples that the
+        modality lacks; integers become floats if there are such rows. Sparse views stay sparse,
+        with empty rows for these samples.
     available : array of shape (n_samples, n_views) of bool
         Which samples each modality has.
 
     Raises
     ------
     TypeError
-        If it is neither a MuData nor an AnnData object.
+        If `mdata` is neither a MuData nor an AnnData object.
     ValueError
-        If a modality does not have what is asked for, is not numeric, or the samples of the
-        modalities cannot be told apart or matched.
+        If a modality lacks what is asked for or is not numeric, or if sample names are repeated or
+        out of date.
 
     Examples
     --------
@@ -100,12 +110,11 @@ def views_from_mudata(
     >>> available.all()
     np.True_
     """
-    if not is_mudata(mdata):
-        raise TypeError(f"A MuData or AnnData object is needed; got {type(mdata).__name__}.")
+    require_mudata(mdata)
     repeated = mdata.obs_names[mdata.obs_names.duplicated()]
     if len(repeated):
         raise ValueError(
-            f"The sample {repeated[0]!r} is there more than once. Call obs_names_make_unique()."
+            f"The sample name {repeated[0]!r} occurs more than once. Call obs_names_make_unique()."
         )
     modalities = _modalities(mdata)
     for option, choice in (("layer", layer), ("use_rep", use_rep), ("use_var", use_var)):
@@ -118,26 +127,105 @@ def views_from_mudata(
     views: dict[str, View] = {}
     available = np.ones((mdata.n_obs, len(modalities)), dtype=bool)
     for p, (name, modality) in enumerate(modalities.items()):
-        matrix, features = numbers_of(name, modality, layer, use_rep, use_var)
-        rows = rows_of(mdata, name, modality)
+        matrix, features = _selected_features(name, modality, layer, use_rep, use_var)
+        rows = _rows_in_modality(mdata, name, modality)
         available[:, p] = rows >= 0
-        if sparse.issparse(matrix):
-            views[name] = spread_sparse(matrix, rows)
+        if isinstance(matrix, np.ndarray):
+            values = reindex_rows(matrix, rows)
+            views[name] = pd.DataFrame(values, index=mdata.obs_names, columns=features, copy=False)
         else:
-            dense = spread_dense(matrix, rows)
-            views[name] = pd.DataFrame(dense, index=mdata.obs_names, columns=features, copy=False)
+            views[name] = reindex_rows(matrix, rows)
     return views, available
 
 
 def _modalities(mdata: Any) -> dict[str, Any]:
     if _is_a(mdata, "anndata", "AnnData"):
-        return {ONLY_VIEW: mdata}
+        return {ANNDATA_VIEW: mdata}
     if getattr(mdata, "axis", 0) == 1:
-        raise ValueError("The modalities share features, not samples (axis=1): they are no views.")
+        raise ValueError(
+            "The modalities share features, not samples (axis=1), so they are not views."
+        )
     modalities = dict(mdata.mod)
     if not modalities:
         raise ValueError("The MuData object has no modalities.")
     for name, modality in modalities.items():
         if not _is_a(modality, "anndata", "AnnData"):
-            raise ValueError(f"Modality {name!r} is itself a MuData object. Give that one.")
+            raise ValueError(f"Modality {name!r} is itself a MuData object. Pass that one.")
     return modalities
+
+
+def _selected_features(
+    name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
+) -> tuple[Matrix, "pd.Index[Any]"]:
+    """Return the selected values of a modality, and the names of their columns."""
+    layer_name, rep_name, var_name = (
+        choice.get(name) if isinstance(choice, Mapping) else choice
+        for choice in (layer, use_rep, use_var)
+    )
+    if layer_name is not None and rep_name is not None:
+        raise ValueError(f"Modality {name!r} is given both a layer and a use_rep. Give one.")
+    if rep_name is not None:
+        if var_name is not None and isinstance(use_var, Mapping):
+            raise ValueError(
+                f"Modality {name!r} is given both a use_rep and a use_var, which selects features "
+                "of X or a layer only. Give one."
+            )
+        found = _get(modality.obsm, rep_name, f"Modality {name!r} has no {rep_name!r} in obsm")
+        matrix = _in_memory(found, name, rep_name)
+        if isinstance(found, pd.DataFrame):
+            return matrix, found.columns
+        return matrix, pd.Index([f"{rep_name}_{i}" for i in range(matrix.shape[1])])
+    if layer_name is not None:
+        found = _get(modality.layers, layer_name, f"Modality {name!r} has no layer {layer_name!r}")
+    else:
+        found = modality.X
+    matrix, features = _in_memory(found, name, layer_name or "X"), modality.var_names
+    if var_name is None or (var_name not in modality.var and not isinstance(use_var, Mapping)):
+        return matrix, features
+    kept = _get(modality.var, var_name, f"Modality {name!r} has no column {var_name!r} in var")
+    if not pd.api.types.is_bool_dtype(kept.dtype) or kept.isna().any() or not kept.any():
+        raise ValueError(
+            f"Modality {name!r}: the column {var_name!r} of var must be True or False for each "
+            "feature, and True for at least one."
+        )
+    selected = kept.to_numpy(dtype=bool)
+    return matrix[:, selected], features[selected]
+
+
+def _get(store: Any, name: str, complaint: str) -> Any:
+    if name not in store:
+        there = ", ".join(map(str, store.keys())) or "nothing"
+        raise ValueError(f"{complaint}; there is {there}.")
+    return store[name]
+
+
+def _in_memory(found: Any, name: str, what: str) -> Matrix:
+    """Values of any type that anndata stores, also on disk, as an array or CSR matrix."""
+    if found is None:
+        raise ValueError(f"Modality {name!r} has no X. Give a layer or a use_rep.")
+    # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
+    if not sparse.issparse(found) and hasattr(found, "to_memory"):
+        found = found.to_memory()
+    matrix = sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
+        raise ValueError(
+            f"Modality {name!r}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
+            "needs one row per sample and at least one numeric column."
+        )
+    return matrix
+
+
+def _rows_in_modality(mdata: Any, name: str, modality: Any) -> NDArray[np.intp]:
+    """Row of each sample in the modality; -1 if it is not there."""
+    if modality is mdata:
+        return np.arange(mdata.n_obs)
+    rows = np.asarray(mdata.obsmap[name]).astype(np.intp).ravel() - 1
+    present = rows >= 0
+    # obsmap is as old as the last update(), and the modality may have changed since.
+    fits = len(rows) == mdata.n_obs and present.sum() == modality.n_obs > rows.max(initial=-1)
+    if not fits or not mdata.obs_names[present].equals(modality.obs_names[rows[present]]):
+        raise ValueError(
+            f"The samples of modality {name!r} differ from those recorded in the MuData object. "
+            "Call mdata.update()."
+        )
+    return rows

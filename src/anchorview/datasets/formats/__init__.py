@@ -1,4 +1,5 @@
-"""One module per file format: read, open by slices, write.
+"""One module per file format: reading, opening by slices, writing.
 
-``suffixes`` has the one table of suffixes. Imports ``_utils`` and ``views``.
+``format_table`` has one entry per format; suffixes and error messages follow from it. Modules here
+import ``_utils``, ``views`` and the modules of ``datasets`` on the contents of files.
 """

@@ -1,6 +1,7 @@
 """Views in HDF5 files, read by slices. Needs h5py."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import numpy as np
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
+from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.views.stored_view import StoredView
+from anchorview.views.view_file import ViewFile
 
 
 def _h5py() -> Any:
@@ -25,10 +28,10 @@ class Hdf5View(StoredView):
     @property
     def T(self) -> "Hdf5View":
         """The view with samples and features exchanged."""
-        return open_hdf5(self.path, self.key, not self.in_columns)
+        return open_dataset(self.path, self.key, not self.in_columns)
 
     def _read(self, start: int, stop: int) -> Array:
-        # Opened for each read: an open file can be neither pickled nor taken into a fork.
+        # Opened for each read: an open file can neither be pickled nor survive a fork.
         with _h5py().File(self.path, "r") as file:
             node = file[self.key]
             if len(self) != node.shape[self.in_columns]:
@@ -36,21 +39,21 @@ class Hdf5View(StoredView):
             return node[:, start:stop].T if self.in_columns else node[start:stop]
 
 
-def hdf5_view(path: Path, node: Any, in_columns: bool) -> Hdf5View:
-    """View of an open 2-D numeric dataset."""
+def view_of_dataset(path: Path, node: Any, in_columns: bool) -> Hdf5View:
+    """Return the view of an open 2-D numeric dataset."""
     shape = node.shape[::-1] if in_columns else node.shape
     step = node.chunks[in_columns] if node.chunks else 1
     dtype = node.dtype.newbyteorder("=")
     return Hdf5View(path, shape, dtype, node.name, in_columns, row_step=step)
 
 
-def open_hdf5(path: Path, key: str, in_columns: bool = False) -> Hdf5View:
+def open_dataset(path: Path, key: str, in_columns: bool = False) -> Hdf5View:
     """Open a 2-D numeric dataset as a view."""
     with _h5py().File(path, "r") as file:
-        return hdf5_view(path, file[key], in_columns)
+        return view_of_dataset(path, file[key], in_columns)
 
 
-def read_hdf5(path: Path, key: str) -> Array:
+def _read_dataset(path: Path, key: str) -> Array:
     """Read a whole dataset; text as strings."""
     h5py = _h5py()
     with h5py.File(path, "r") as file:
@@ -60,16 +63,17 @@ def read_hdf5(path: Path, key: str) -> Array:
         return np.asarray(node[()])
 
 
-def hdf5_datasets(path: Path) -> "dict[str, tuple[tuple[int, ...], np.dtype[Any]]]":
-    """Shape and type of all datasets, in groups too, by their names."""
+def open_hdf5(path: Path) -> ViewFile:
+    """Open the datasets of a file, including those in groups."""
     h5py = _h5py()
     names: list[str] = []
+    arrays = {}
     with h5py.File(path, "r") as file:
         file.visit(names.append)
-        nodes = {name: file[name] for name in names}
-        return {
-            name: (node.shape, node.dtype)
-            for name, node in nodes.items()
+        for name in names:
+            node = file[name]
             # A dataset may be empty in the sense that it has no shape at all.
-            if isinstance(node, h5py.Dataset) and node.shape is not None
-        }
+            if isinstance(node, h5py.Dataset) and node.shape is not None:
+                read, opener = partial(_read_dataset, path, name), partial(open_dataset, path, name)
+                arrays[name] = UnreadArray(node.shape, node.dtype, read, opener)
+    return open_arrays(path, arrays)

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,11 @@ import numpy as np
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
+from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.views.stored_view import StoredView
+from anchorview.views.view_file import ViewFile
+
+METADATA_FILES = ("zarr.json", ".zgroup", ".zattrs")
 
 
 def _zarr() -> Any:
@@ -29,24 +34,35 @@ class ZarrView(StoredView):
         return np.asarray(node[start:stop])
 
 
-def zarr_view(path: Path, node: Any) -> ZarrView:
-    """View of an open 2-D numeric array."""
+def is_zarr(folder: Path) -> bool:
+    """Whether a folder is a Zarr store, by its suffix or its metadata."""
+    has_metadata = any((folder / name).exists() for name in METADATA_FILES)
+    return folder.suffix.lower() == ".zarr" or has_metadata
+
+
+def open_zarr(path: Path) -> ViewFile:
+    """Open the arrays of a store, including those in groups."""
+    zarr = _zarr()
+    with warnings.catch_warnings():
+        # Other files in the folder are not our concern.
+        warnings.filterwarnings("ignore", message=".*not recognized as a component")
+        members = zarr.open_group(str(path), mode="r").members(max_depth=None)
+    arrays = {
+        name: UnreadArray(
+            node.shape, node.dtype, partial(_read_array, node), partial(_view_of_array, path, node)
+        )
+        for name, node in members
+        if isinstance(node, zarr.Array)
+    }
+    return open_arrays(path, arrays)
+
+
+def _view_of_array(path: Path, node: Any) -> ZarrView:
     dtype = node.dtype.newbyteorder("=")
     return ZarrView(path, node.shape, dtype, node.path, row_step=node.chunks[0])
 
 
-def zarr_arrays(path: Path) -> list[tuple[str, Any]]:
-    """List all arrays, in groups too, with their names."""
-    zarr = _zarr()
-    with warnings.catch_warnings():
-        # Files of others in the folder are none of our business.
-        warnings.filterwarnings("ignore", message=".*not recognized as a component")
-        group = zarr.open_group(str(path), mode="r")
-        members = group.members(max_depth=None)
-    return [(name, node) for name, node in members if isinstance(node, zarr.Array)]
-
-
-def read_zarr(node: Any) -> Array:
+def _read_array(node: Any) -> Array:
     """Read a whole array; text as strings."""
     values = np.asarray(node[...])
     return np.array(values.tolist(), dtype=str) if values.dtype.kind in "TO" else values

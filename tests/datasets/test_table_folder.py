@@ -1,4 +1,4 @@
-"""Folders of tables: ids that look like numbers or gaps, unions of samples, every refusal."""
+"""Folders of tables: sample ids, unions of samples, class labels, and every refusal."""
 
 import sys
 
@@ -7,37 +7,19 @@ import pandas as pd
 import pytest
 
 from anchorview import MultiViewData
-from anchorview.datasets import DataFileError, read_views
+from anchorview.datasets import read_views
+from helpers.view_files import error_of
+from helpers.view_files import write_tables as write
 
 RNA = "id,g1,g2\n0012,1,2.5\nNA,3,4\nc,5,6\n"
 PROTEIN = "id,p1\nc,7\n12,8\n"
 UNION = ["c", "12", "0012", "NA"]
 
 
-def write(folder, **files):
-    """Write CSV texts and Parquet frames under names such as rna_csv and rna_parquet."""
-    for name, content in files.items():
-        path = folder / ".".join(name.rsplit("_", 1))
-        if isinstance(content, str):
-            path.write_text(content, encoding="utf-8")
-        else:
-            content.to_parquet(path)
-    return folder
-
-
-def error_of(folder):
-    with pytest.raises(DataFileError) as caught:
-        read_views(folder)
-    message = str(caught.value)
-    assert str(folder) in message
-    assert "\n" not in message
-    return message
-
-
 # Samples and their ids.
 
 
-def test_samples_are_the_union_in_order_of_appearance(tmp_path):
+def test_samples_are_the_union_in_order_of_first_appearance(tmp_path):
     data = read_views(write(tmp_path, rna_csv=RNA, protein_csv=PROTEIN))
     assert list(data.views) == ["protein", "rna"]
     assert list(data.sample_ids) == UNION
@@ -48,13 +30,9 @@ def test_samples_are_the_union_in_order_of_appearance(tmp_path):
     np.testing.assert_array_equal(data.views["protein"]["p1"], [7, 8, np.nan, np.nan])
     np.testing.assert_array_equal(data.views["rna"], [[5, 6], [np.nan, np.nan], [1, 2.5], [3, 4]])
     np.testing.assert_array_equal(data.available, [[1, 1], [1, 0], [0, 1], [0, 1]])
-
-
-def test_multiview_data_takes_it_over(tmp_path):
-    file = read_views(write(tmp_path, rna_csv=RNA, protein_csv=PROTEIN))
-    data = MultiViewData(file.views, available=file.available)
-    assert list(data.sample_ids) == UNION
-    np.testing.assert_array_equal(data.available, file.available)
+    container = MultiViewData(data.views, available=data.available)
+    assert list(container.sample_ids) == UNION
+    np.testing.assert_array_equal(container.available, data.available)
 
 
 def test_same_samples_in_another_order(tmp_path):
@@ -66,7 +44,7 @@ def test_same_samples_in_another_order(tmp_path):
     assert (data.views["b"].dtypes == np.int64).all()
 
 
-def test_whole_ids_become_integers(tmp_path):
+def test_integer_ids_become_integers(tmp_path):
     data = read_views(write(tmp_path, a_csv="id,x\n12,1\n-3,2\n", b_csv="id,y\n0,3\n12,4\n"))
     assert data.sample_ids.dtype == np.int64
     assert list(data.sample_ids) == [12, -3, 0]
@@ -83,7 +61,7 @@ def test_views_are_in_natural_order(tmp_path):
     assert list(read_views(tmp_path).views) == ["view_1", "view_9", "view_10"]
 
 
-def test_other_files_are_passed_over(tmp_path):
+def test_other_files_are_ignored(tmp_path):
     (tmp_path / "readme.txt").write_text("hello")
     (tmp_path / ".hidden.csv").write_text("hello")
     (tmp_path / "RNA.CSV").write_text(RNA)
@@ -94,14 +72,14 @@ def test_other_files_are_passed_over(tmp_path):
 # Numbers.
 
 
-def test_empty_cells_are_nan(tmp_path):
+def test_empty_fields_are_nan(tmp_path):
     data = read_views(write(tmp_path, a_csv="id,x,y\na,1,\nb,,\nc,NA,2\nd,3,4\n"))
     expected = [[1, np.nan], [np.nan, np.nan], [np.nan, 2], [3, 4]]
     np.testing.assert_array_equal(data.views["a"], expected)
     np.testing.assert_array_equal(data.available, [[True], [False], [True], [True]])
 
 
-def test_rows_of_zeros_count_only_if_asked(tmp_path):
+def test_zero_rows_are_missing_only_if_asked_for(tmp_path):
     write(tmp_path, a_csv="id,x,y\na,0,0\nb,0,1\n", b_csv="id,z\na,1\nb,2\n")
     assert read_views(tmp_path).available is None
     found = read_views(tmp_path, zero_rows_missing=True).available
@@ -122,7 +100,7 @@ def test_header_of_an_exported_frame(tmp_path):
     assert list(found.columns) == ["0", "1"]
 
 
-def test_byte_order_mark_and_line_ends_of_windows(tmp_path):
+def test_byte_order_mark_and_windows_line_ends(tmp_path):
     (tmp_path / "a.csv").write_bytes("\ufeffid,x\r\né,1\r\nb,2\r\n".encode())
     data = read_views(tmp_path)
     assert list(data.sample_ids) == ["é", "b"]
@@ -140,20 +118,21 @@ def test_parquet_with_an_index_of_ids(tmp_path):
     np.testing.assert_array_equal(data.views["b"]["z"], [2, 1])
 
 
-def test_parquet_with_a_column_of_ids(tmp_path):
-    data = read_views(write(tmp_path, a_parquet=pd.DataFrame({"id": [7, 5], "x": [1.5, 2]})))
-    assert list(data.sample_ids) == [7, 5]
-    assert list(data.views["a"].columns) == ["x"]
-
-
-def test_parquet_with_a_named_range_of_ids(tmp_path):
-    frame = pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(2, name="id"))
+@pytest.mark.parametrize(
+    ("frame", "ids"),
+    [
+        (pd.DataFrame({"id": [7, 5], "x": [1.5, 2]}), [7, 5]),
+        (pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(2, name="id")), [0, 1]),
+    ],
+    ids=["column", "named range"],
+)
+def test_other_places_of_ids_in_parquet(tmp_path, frame, ids):
     data = read_views(write(tmp_path, a_parquet=frame))
-    assert list(data.sample_ids) == [0, 1]
+    assert list(data.sample_ids) == ids
     assert list(data.views["a"].columns) == ["x"]
 
 
-def test_ids_of_csv_and_parquet_match_whatever_their_type(tmp_path):
+def test_ids_of_csv_and_parquet_match_for_any_type(tmp_path):
     frame = pd.DataFrame({"x": [1.5, 2]}, index=pd.Index([7, 5], name="id"))
     assert read_views(write(tmp_path, a_parquet=frame, b_csv="id,y\n5,1\n7,2\n")).available is None
     data = read_views(write(tmp_path, c_csv="id,z\nA5,1\n7,2\n"))
@@ -181,15 +160,13 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     write(tmp_path, a_parquet=pd.DataFrame({"x": [1.0]}, index=["a"]))
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert 'a.parquet: Parquet files need pyarrow: pip install "anchorview[parquet]"' in error_of(
-        tmp_path
-    )
+    message = error_of(tmp_path)
+    assert 'a.parquet: Parquet files need pyarrow: pip install "anchorview[parquet]"' in message
     with pytest.raises(ImportError):
         read_views(tmp_path)
 
 
-# Labels.
+# Class labels.
 
 
 @pytest.mark.parametrize("name", ["labels", "y", "target", "Labels", "gt"])
@@ -215,10 +192,10 @@ def test_labels_may_be_strings(tmp_path):
     ("classes", "expected"),
     [
         pytest.param([3, 1], [3, 1], id="integers"),
-        pytest.param([3.0, 1.0], [3, 1], id="whole floats"),
+        pytest.param([3.0, 1.0], [3, 1], id="integer-valued floats"),
         pytest.param([True, False], [1, 0], id="booleans"),
         pytest.param(pd.Categorical(["u", "v"]), ["u", "v"], id="categories"),
-        pytest.param(["3", "1"], [3, 1], id="whole strings"),
+        pytest.param(["3", "1"], [3, 1], id="integers as strings"),
         pytest.param(pd.array([3, 1], "Int64"), [3, 1], id="nullable integers"),
     ],
 )
@@ -228,80 +205,83 @@ def test_labels_in_parquet(tmp_path, classes, expected):
     assert data.target.tolist() == expected
 
 
-def test_whole_floats_in_csv_are_classes_too(tmp_path):
+def test_integer_valued_floats_in_csv_are_labels(tmp_path):
     write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_csv="id,c\na,1.0\nb,2\nnobody,\n")
     assert read_views(tmp_path).target.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("cell", ["b,", "b,NA", "nobody,2"])
-def test_sample_without_class(tmp_path, cell):
-    write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_csv=f"id,c\na,1\n{cell}\n")
-    assert "labels.csv has no class for the sample 'b'" in error_of(tmp_path)
-
-
 @pytest.mark.parametrize("classes", [[0.5, 1], pd.to_datetime(["2020-01-01", "2020-01-02"])])
-def test_what_cannot_be_classes(tmp_path, classes):
+def test_refused_labels_in_parquet(tmp_path, classes):
     frame = pd.DataFrame({"class": classes}, index=["a", "b"])
     write(tmp_path, v_csv="id,x\na,1\nb,2\n", y_parquet=frame)
-    assert "y.parquet holds classes that are not whole numbers or strings" in error_of(tmp_path)
-
-
-def test_labels_in_several_columns(tmp_path):
-    write(tmp_path, v_csv="id,x\na,1\n", labels_csv="id,c,d\na,1,2\n")
-    assert "labels.csv: labels need an id and one column, but there are 2" in error_of(tmp_path)
-
-
-def test_several_files_of_labels(tmp_path):
-    write(tmp_path, v_csv="id,x\na,1\n", labels_csv="id,c\na,1\n", y_csv="id,c\na,1\n")
-    assert "several files are named like labels: labels, y" in error_of(tmp_path)
-
-
-def test_class_of_a_sample_twice(tmp_path):
-    write(tmp_path, v_csv="id,x\na,1\n", labels_csv="id,c\na,1\na,2\n")
-    assert "labels.csv: the sample id 'a' is there more than once" in error_of(tmp_path)
-
-
-# What is not a folder of views.
-
-
-def test_empty_folder(tmp_path):
-    assert "no views inside" in error_of(tmp_path)
-
-
-def test_folder_of_labels_only(tmp_path):
-    assert "no views inside" in error_of(write(tmp_path, labels_csv="id,c\na,1\n"))
-
-
-def test_same_name_twice(tmp_path):
-    frame = pd.DataFrame({"x": [1.0]}, index=["a"])
-    message = error_of(write(tmp_path, a_csv="id,x\na,1\n", a_parquet=frame))
-    assert "a.csv" in message
-    assert "a.parquet" in message
-    assert "have the same name" in message
-
-
-def test_repeated_id(tmp_path):
-    write(tmp_path, a_csv="id,x\n7,1\n07,2\n7,3\n")
-    assert "a.csv: the sample id '7' is there more than once" in error_of(tmp_path)
-
-
-def test_ids_that_become_the_same_string(tmp_path):
-    frame = pd.DataFrame({"id": [1.5, 1.5], "x": [1.0, 2.0]})
-    assert "a.parquet: the sample id '1.5' is" in error_of(write(tmp_path, a_parquet=frame))
+    assert "y.parquet holds class labels that are not integers or strings" in error_of(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "content", ["id,x\na,1\n,2\n", pd.DataFrame({"id": ["a", None], "x": [1.0, 2.0]})]
+    ("labels", "message"),
+    [
+        *[
+            (f"id,c\na,1\n{row}\n", "labels.csv has no class label for the sample 'b'")
+            for row in ("b,", "b,NA", "nobody,2")
+        ],
+        ("id,c,d\na,1,2\n", "labels.csv: class labels need an id and one other column, but there"),
+        ("id,c\na,1\na,2\n", "labels.csv: the sample id 'a' occurs more than once"),
+    ],
 )
-def test_row_without_id(tmp_path, content):
-    kind = "csv" if isinstance(content, str) else "parquet"
-    write(tmp_path, **{f"a_{kind}": content})
-    assert f"a.{kind}: row 2 has no sample id" in error_of(tmp_path)
+def test_refused_labels(tmp_path, labels, message):
+    assert message in error_of(write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_csv=labels))
 
 
-def test_text_in_csv(tmp_path):
-    write(tmp_path, a_csv="id,x,color\na,1,2\nb,2,red\n")
-    assert "a.csv: the column 'color' is not numeric: it holds 'red'" in error_of(tmp_path)
+# Refused folders and tables.
+
+
+@pytest.mark.parametrize("files", [{}, {"labels_csv": "id,c\na,1\n"}], ids=["empty", "labels"])
+def test_folder_without_views(tmp_path, files):
+    assert "no views inside" in error_of(write(tmp_path, **files))
+
+
+FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a_csv": "id,x\na,1\n", "a_parquet": FRAME}, "a.parquet have the same name"),
+        (
+            {"v_csv": "id,x\na,1\n", "labels_csv": "id,c\na,1\n", "y_csv": "id,c\na,1\n"},
+            "several names of class labels: labels, y",
+        ),
+        ({"a_csv": "id,x\n7,1\n07,2\n7,3\n"}, "a.csv: the sample id '7' occurs more than once"),
+        (
+            {"a_parquet": pd.DataFrame({"id": [1.5, 1.5], "x": [1.0, 2.0]})},
+            "a.parquet: the sample id '1.5' occurs more than once",
+        ),
+        ({"a_csv": "id,x\na,1\n,2\n"}, "a.csv: row 2 has no sample id"),
+        (
+            {"a_parquet": pd.DataFrame({"id": ["a", None], "x": [1.0, 2.0]})},
+            "a.parquet: row 2 has no sample id",
+        ),
+        (
+            {"a_csv": "id,x,color\na,1,2\nb,2,red\n"},
+            "a.csv: the column 'color' is not numeric: it holds 'red'",
+        ),
+        ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is all numbers"),
+        ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is all numbers"),
+        ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is all numbers"),
+        ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "a.csv: cannot be read as .csv"),
+        ({"a_csv": "id,x\na,1\nb,2,3\n"}, "a.csv: cannot be read as .csv"),
+        *[({"a_csv": text}, "a.csv: ") for text in ("", "\n", "id;x\na;1\n")],
+        ({"a_csv": "id,x\n"}, "a.csv: 0 samples and 1 columns"),
+        ({"a_csv": "id\na\nb\n"}, "a.csv: 2 samples and 0 columns"),
+        ({"a_parquet": pd.DataFrame(index=["a", "b"])}, "a.parquet: 2 samples and 0 columns"),
+        (
+            {"a_parquet": FRAME.set_axis(pd.MultiIndex.from_tuples([("a", 1)]))},
+            "a.parquet: the index has several levels",
+        ),
+    ],
+)
+def test_refused_tables(tmp_path, files, message):
+    assert message in error_of(write(tmp_path, **files))
 
 
 @pytest.mark.parametrize(
@@ -314,37 +294,10 @@ def test_text_in_csv(tmp_path):
         pytest.param([None, None], id="nothing"),
     ],
 )
-def test_columns_of_parquet_that_are_not_numeric(tmp_path, column):
+def test_parquet_columns_that_are_not_numeric(tmp_path, column):
     frame = pd.DataFrame({"x": [1.0, 2], "y": column}, index=["a", "b"])
     message = error_of(write(tmp_path, a_parquet=frame))
     assert "a.parquet: the column 'y' is not numeric" in message
-
-
-@pytest.mark.parametrize("header", ["1,2", "7,5.1,5.1", "0,-1e3,inf"])
-def test_csv_without_header(tmp_path, header):
-    write(tmp_path, a_csv=f"{header}\n{header}\n")
-    assert "a.csv: the first row is all numbers" in error_of(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "\n", "id,x\n", "id\na\nb\n", "id;x\na;1\n"], ids=range(5))
-def test_csv_without_rows_or_columns(tmp_path, text):
-    assert "a.csv: " in error_of(write(tmp_path, a_csv=text))
-
-
-@pytest.mark.parametrize("text", ["x,y\na,1,2\nb,3,4\n", "id,x\na,1\nb,2,3\n"])
-def test_csv_with_more_fields_than_names(tmp_path, text):
-    assert "a.csv: cannot be read as .csv" in error_of(write(tmp_path, a_csv=text))
-
-
-def test_parquet_without_columns(tmp_path):
-    frame = pd.DataFrame(index=["a", "b"])
-    assert "a.parquet: 2 samples and 0 columns" in error_of(write(tmp_path, a_parquet=frame))
-
-
-def test_parquet_with_an_index_of_several_levels(tmp_path):
-    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
-    frame = pd.DataFrame({"x": [1.0, 2]}, index=index)
-    assert "a.parquet: the index has several levels" in error_of(write(tmp_path, a_parquet=frame))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])

@@ -1,0 +1,277 @@
+"""Views, class labels and availability among the arrays of a file, read or not read yet."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.typing import Matrix
+from anchorview.datasets.file_contents import (
+    by_precedence,
+    is_label_name,
+    label_vector,
+    natural,
+    single_label_name,
+)
+from anchorview.views.stored_view import StoredView
+from anchorview.views.view_file import View, ViewFile
+
+AVAILABILITY_NAMES = ("available", "availability", "mask", "index", "ind", "indicator", "presence")
+"""Names, in any case, of a matrix that says which samples have which views."""
+
+Variables: TypeAlias = dict[str, object]
+"""Contents of a file by name."""
+
+
+@dataclass(frozen=True)
+class UnreadArray:
+    """An array in a file or folder, of which only the header has been read."""
+
+    shape: tuple[int, ...]
+    dtype: "np.dtype[Any]"
+    read: Callable[[], NDArray[Any]]
+    open: Callable[[], StoredView]
+
+    def __str__(self) -> str:
+        return f"{' x '.join(map(str, self.shape)) or 'one'} {self.dtype} values"
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it can be a view."""
+        return len(self.shape) == 2 and self.dtype.kind in "biuf" and 0 not in self.shape
+
+
+def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
+    """Open the views, whose rows are samples, and read class labels and availability."""
+    label_name = single_label_name(arrays)
+    matrices = {
+        name: arrays[name]
+        for name in sorted(arrays, key=natural)
+        if arrays[name].is_matrix and name != label_name
+    }
+    availability_name, available = _availability(matrices)
+    if availability_name is not None:
+        del matrices[availability_name]
+    if not matrices:
+        raise _no_views_error(arrays)
+    target = None
+    if label_name is not None:
+        labels = arrays[label_name]
+        # Only vectors are read: anything else may be too large.
+        is_vector = np.prod(labels.shape) == max(labels.shape, default=0)
+        target = label_vector(labels.read()) if is_vector else None
+        if target is None:
+            raise _labels_error(label_name)
+    _require_same_samples(matrices, target)
+    views = {name: array.open() for name, array in matrices.items()}
+    return ViewFile(dict(views), target, path, None, available)
+
+
+def _availability(
+    matrices: dict[str, UnreadArray],
+) -> tuple[str | None, NDArray[np.bool_] | None]:
+    """Find and read the matrix that says which samples have which views."""
+    named = [name for name in matrices if is_availability_name(name.rpartition("/")[2])]
+    views = [array for name, array in matrices.items() if name not in named]
+    if not views:
+        return None, None
+    shape = (views[0].shape[0], len(views))
+    # A matrix of another shape and type is a view that only has such a name.
+    named = [n for n in named if matrices[n].shape == shape or matrices[n].dtype.kind == "b"]
+    _require_single_availability(named)
+    for name in named:
+        matrix = matrices[name]
+        available = _as_availability(matrix.read()) if matrix.shape == shape else None
+        if available is None:
+            raise _availability_error(name, *shape)
+        return name, available
+    return None, None
+
+
+def views_among(
+    variables: Variables, path: Path, select: Callable[[Variables], dict[str, Matrix]]
+) -> ViewFile:
+    """Separate views, class labels and availability; samples become rows.
+
+    `select` returns the views of such a file: :func:`all_matrices` or :func:`matlab_views`.
+    """
+    # A matrix of zeros and ones with a name of availability may still be a view. It is one if it
+    # does not fit the other views as their availability.
+    binary = {
+        name: available
+        for name, value in variables.items()
+        if is_availability_name(name) and _is_matrix(value)
+        if (available := _as_availability(value)) is not None
+    }
+    found = select(_without(variables, binary))
+    if not found:
+        binary, found = {}, select(variables)
+    if not found:
+        raise _no_views_error(variables)
+    target = _class_labels(variables)
+    views = _samples_as_rows(found, target)
+    shape = (next(iter(views.values())).shape[0], len(views))
+    fitting = {name: m for name, m in binary.items() if shape in (m.shape, m.shape[::-1])}
+    possible = select(_without(variables, fitting))
+    for name, value in _without(variables, [*found, *fitting]).items():
+        if not (is_availability_name(name) and _is_matrix(value)):
+            continue
+        if name in possible:
+            refused = shape[0] not in value.shape
+        else:
+            # MATLAB's vectors are 2-D too, and often hold an order of the samples.
+            alike = name in binary or shape in (value.shape, value.shape[::-1])
+            refused = alike and min(value.shape) > 1
+        if refused:
+            raise _availability_error(name, *shape)
+    if len(possible) > len(found):
+        views = _samples_as_rows(possible, target)
+        if fitting:
+            raise _availability_error(next(iter(fitting)), shape[0], len(views))
+    _require_single_availability(fitting)
+    available = next(iter(fitting.values()), None)
+    if available is not None and available.shape != shape:
+        available = available.T
+    return ViewFile(views, target, path, None, available)
+
+
+def _without(variables: Variables, names: Iterable[str]) -> Variables:
+    return {name: value for name, value in variables.items() if name not in names}
+
+
+def matlab_views(variables: Variables) -> dict[str, Matrix]:
+    """Select the views by MATLAB conventions: a cell array, numbered matrices, or all others."""
+    cells = {
+        name: value
+        for name, value in variables.items()
+        if not is_label_name(name) and isinstance(value, list) and value
+        if all(map(_is_matrix, value))
+    }
+    if cells:
+        if "X" not in cells and len(cells) > 1:
+            raise DataFileError(
+                f"several cell arrays of matrices: {', '.join(map(repr, cells))}. Give the name X "
+                "to the one with the views."
+            )
+        matrices = cells["X"] if "X" in cells else next(iter(cells.values()))
+        return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
+    views = all_matrices(variables)
+    numbered = {name: view for name, view in views.items() if re.fullmatch(r"[xX]_?\d+", name)}
+    # MATLAB's scalars and vectors are 2-D too: parameters, indices, weights.
+    return numbered or {name: view for name, view in views.items() if min(view.shape) > 1}
+
+
+def all_matrices(variables: Variables) -> dict[str, Matrix]:
+    """Select all matrices that are not class labels, in the natural order of their names."""
+    matrices = {
+        name: value
+        for name, value in variables.items()
+        if not is_label_name(name) and _is_matrix(value)
+    }
+    return {name: matrices[name] for name in sorted(matrices, key=natural)}
+
+
+def _is_matrix(value: object) -> TypeGuard[Matrix]:
+    return (
+        isinstance(value, np.ndarray | sparse.csc_array | StoredView)
+        and value.ndim == 2
+        and value.dtype.kind in "biuf"
+        and min(value.shape) > 0
+    )
+
+
+def _class_labels(variables: Variables) -> NDArray[Any] | None:
+    names = by_precedence(variables)
+    found = (labels for name in names if (labels := label_vector(variables[name])) is not None)
+    labels = next(found, None)
+    if labels is None and names:
+        raise _labels_error(names[0])
+    return labels
+
+
+def _samples_as_rows(matrices: dict[str, Matrix], target: NDArray[Any] | None) -> dict[str, View]:
+    rows = {matrix.shape[0] for matrix in matrices.values()}
+    columns = {matrix.shape[1] for matrix in matrices.values()}
+    if target is None:
+        in_columns = len(columns) == 1 and len(rows) > 1
+    else:
+        in_columns = columns == {len(target)} and rows != {len(target)}
+    if in_columns:
+        matrices = {name: matrix.T for name, matrix in matrices.items()}
+    _require_same_samples(matrices, target)
+    return {name: _as_view(matrix) for name, matrix in matrices.items()}
+
+
+def _require_same_samples(matrices: dict[str, Matrix], target: NDArray[Any] | None) -> None:
+    """Raise if the numbers of rows, or of class labels, differ."""
+    rows = {matrix.shape[0] for matrix in matrices.values()}
+    shapes = ", ".join(f"{name} {m.shape[0]} x {m.shape[1]}" for name, m in matrices.items())
+    if len(rows) > 1:
+        raise DataFileError(
+            f"the views differ in their number of samples: {shapes}. All views need the same "
+            "samples as rows, in the same order."
+        )
+    if target is not None and rows != {len(target)}:
+        raise DataFileError(
+            f"{len(target)} class labels do not fit the views: {shapes}. Store one label per "
+            "sample."
+        )
+
+
+def _as_view(matrix: Matrix) -> View:
+    if isinstance(matrix, StoredView):
+        return matrix
+    view = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+    # Compiled code downstream requires native byte order.
+    return view.astype(view.dtype.newbyteorder("="), copy=False)
+
+
+def is_availability_name(name: str) -> bool:
+    """Whether a name is one of a matrix that says which samples have which views."""
+    return name.lower() in AVAILABILITY_NAMES
+
+
+def _as_availability(matrix: Any) -> NDArray[np.bool_] | None:
+    """Convert a matrix of zeros and ones to booleans; None if it holds anything else."""
+    if sparse.issparse(matrix):
+        return matrix.toarray().astype(bool) if np.isin(matrix.data, (0, 1)).all() else None
+    values = np.asarray(matrix)
+    return values.astype(bool) if np.isin(values, (0, 1)).all() else None
+
+
+def _availability_error(name: str, n_samples: int, n_views: int) -> DataFileError:
+    """Error about a value that has a name of an availability matrix but cannot be one."""
+    return DataFileError(
+        f"{name!r} is named like an availability matrix (which samples have which views), but is "
+        f"not {n_samples} x {n_views} (samples x views) of zeros and ones. Correct or rename it."
+    )
+
+
+def _require_single_availability(names: Iterable[str]) -> None:
+    """Raise if there are several availability matrices."""
+    if len(found := list(names)) > 1:
+        raise DataFileError(
+            f"several availability matrices: {' and '.join(map(repr, found))}. Keep one."
+        )
+
+
+def _no_views_error(names: Iterable[str]) -> DataFileError:
+    """Error about a file that holds nothing that can be a view."""
+    return DataFileError(
+        f"no views inside, only {', '.join(map(repr, names)) or 'nothing'}. Store each view as a "
+        "2-D numeric array, samples x features, under a name that is not one of class labels."
+    )
+
+
+def _labels_error(name: str) -> DataFileError:
+    """Error about a value that has a name of class labels but cannot be labels."""
+    return DataFileError(
+        f"{name!r} is named like class labels but is not one vector of integers or strings. Store "
+        "one label per sample, or rename it."
+    )

@@ -1,0 +1,135 @@
+"""Folders with one ``.npy`` file per view: opened, and written row by row in any order."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anchorview._utils.errors import DataFileError
+from anchorview.datasets.file_arrays import UnreadArray, open_arrays
+from anchorview.datasets.file_contents import data_file_errors, single_label_name
+from anchorview.datasets.formats.npy import npy_header, open_npy
+from anchorview.datasets.formats.table_checks import unique_ids
+from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
+from anchorview.views.view_file import Target, ViewFile
+
+LABELS = "labels"
+SAMPLE_IDS = "sample_ids"
+
+Rows: TypeAlias = "range | NDArray[np.intp]"
+"""Positions of rows in a file, consecutive or not."""
+
+FILL_BYTES = 2**20
+"""Size of the blocks in which rows are filled with one value."""
+
+
+def open_npy_folder(folder: Path) -> ViewFile:
+    """Open the files of a folder."""
+    files = files_by_name(folder, (".npy", *TABLE_FORMATS))
+    for file in files.values():
+        if file.suffix.lower() != ".npy":
+            raise DataFileError(f"holds .npy files and the table {file.name}. Keep one format.")
+    arrays = {}
+    for name, file in files.items():
+        shape, _, dtype, _ = npy_header(file)
+        arrays[name] = UnreadArray(shape, dtype, partial(_read, file), partial(open_npy, file))
+    ids = _sample_ids(files[SAMPLE_IDS], arrays.pop(SAMPLE_IDS)) if SAMPLE_IDS in arrays else None
+    label_name = single_label_name(arrays)
+    for name, array in arrays.items():
+        if not array.is_matrix and name != label_name:
+            raise DataFileError(
+                f"{name}.npy holds {array}. A view is a 2-D numeric array; class labels are a "
+                f"vector in {LABELS}.npy, and sample ids one in {SAMPLE_IDS}.npy. Correct or "
+                "remove it."
+            )
+    opened = open_arrays(folder, arrays)
+    if ids is None:
+        return opened
+    n_samples = next(iter(opened.views.values())).shape[0]
+    if len(ids) != n_samples:
+        raise DataFileError(
+            f"{SAMPLE_IDS}.npy has {len(ids)} ids, but the views have {n_samples} samples. Store "
+            "one id per sample."
+        )
+    target: Target = None if opened.target is None else pd.Series(opened.target, index=ids)
+    return ViewFile(opened.views, target, folder, ids, opened.available)
+
+
+def _read(file: Path) -> NDArray[Any]:
+    with data_file_errors(file):
+        if npy_header(file)[2].hasobject:
+            raise DataFileError(
+                "holds Python objects, which are not loaded. Store integers or strings."
+            )
+        return np.load(file, allow_pickle=False)
+
+
+def _sample_ids(file: Path, array: UnreadArray) -> "pd.Index[Any]":
+    with data_file_errors(file):
+        if len(array.shape) != 1 or array.dtype.kind not in "iuU":
+            raise DataFileError(f"holds {array}. Store one vector of integers or strings.")
+        values = array.read()
+        strings = array.dtype.kind == "U"
+        return unique_ids(pd.Index(values.tolist() if strings else values.astype(np.int64)))
+
+
+class NpyWriter:
+    """Writes rows of an array to their positions in a file.
+
+    It does not use a memory map: on a full disk, that ends the process instead of raising.
+    """
+
+    def __init__(self, stream: BinaryIO, shape: tuple[int, int], dtype: "np.dtype[Any]") -> None:
+        self._stream = stream
+        self._dtype = dtype
+        self._width = shape[1]
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
+        np.lib.format.write_array_header_1_0(stream, {**header, "shape": shape})
+        self._start = stream.tell()
+
+    def put(self, rows: Rows, values: NDArray[Any]) -> None:
+        """Write each row of `values` to its position."""
+        rows = np.asarray(rows)
+        # Tables mostly have the same order, so there are few runs of consecutive rows.
+        ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
+        begin = 0
+        for end in ends:
+            row_bytes = self._width * self._dtype.itemsize
+            self._stream.seek(self._start + int(rows[begin]) * row_bytes)
+            self._stream.write(np.ascontiguousarray(values[begin:end], self._dtype).data)
+            begin = end
+
+    def fill(self, rows: NDArray[np.intp], value: float) -> None:
+        """Write one value to all entries of some rows."""
+        n_rows = max(1, FILL_BYTES // (self._width * self._dtype.itemsize))
+        block = np.full((n_rows, self._width), value, self._dtype)
+        for start in range(0, len(rows), n_rows):
+            part = rows[start : start + n_rows]
+            self.put(part, block[: len(part)])
+
+
+@contextmanager
+def npy_writer(path: Path, shape: tuple[int, int], dtype: "np.dtype[Any]") -> Iterator[NpyWriter]:
+    """Create a file, which is on the disk when the block ends."""
+    with path.open("wb") as stream:
+        yield NpyWriter(stream, shape, dtype)
+        _sync(stream)
+
+
+def save_npy(path: Path, array: NDArray[Any]) -> None:
+    """Write a whole array."""
+    with path.open("wb") as stream:
+        np.lib.format.write_array(stream, array, allow_pickle=False)
+        _sync(stream)
+
+
+def _sync(stream: BinaryIO) -> None:
+    stream.flush()
+    # A full disk may be reported only now.
+    os.fsync(stream.fileno())
