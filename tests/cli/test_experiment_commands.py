@@ -1,5 +1,4 @@
 import json
-import random
 import signal
 import sqlite3
 import subprocess
@@ -9,11 +8,11 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from test_commands import INTERRUPTIBLE, MAIN, command, error_of, posix
-from test_commands import run as invoke
 
 from anchorview import __version__, make_multiview
 from anchorview._utils.atomic_files import exclusive_folder
+from anchorview.cli import experiment_commands
+from helpers.command_line import INTERRUPTIBLE, MAIN, command, error_of, output_of, posix, run
 
 PLAN = """
 suites = ["all"]
@@ -29,6 +28,8 @@ n_neighbors = [5, 8]
 beta = [0.01, 0.1]
 """
 
+in_one_process = pytest.mark.xdist_group("experiments")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -41,68 +42,80 @@ def folder(tmp_path_factory):
     return folder
 
 
-def rows_of(out):
-    with closing(sqlite3.connect(out / "results.sqlite")) as database:
-        return dict(database.execute("SELECT key, job || result || environment FROM results"))
+def suite_command(folder, out, **options):
+    plan = folder / "plan.toml"
+    return command("experiment", "run", plan, "--data", folder, "--out", out, **options)
 
 
-def scores_of(out):
-    with closing(sqlite3.connect(out / "results.sqlite")) as database:
-        rows = database.execute("SELECT key, result FROM results").fetchall()
-    return {key: (found["status"], found["scores"], found["own"]) for key, found in decoded(rows)}
+def completed(arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def decoded(rows):
-    return ((key, json.loads(text)) for key, text in rows)
+def stored(out, columns="key, job || result || environment"):
+    """Columns of the stored results; none while the database is being created."""
+    if not (out / "results.sqlite").exists():
+        return {}
+    try:
+        with closing(sqlite3.connect(out / "results.sqlite")) as database:
+            return dict(database.execute(f"SELECT {columns} FROM results"))
+    except sqlite3.Error:
+        return {}
+
+
+def results_of(out):
+    return {key: json.loads(text) for key, text in stored(out, "key, result").items()}
+
+
+def wait_for_results(process, out, count):
+    deadline = time.monotonic() + 120
+    while len(stored(out)) < count:
+        assert process.poll() is None and time.monotonic() < deadline, count
+        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
 def finished(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("whole") / "out"
-    run = command("experiment", "run", folder / "plan.toml", "--data", folder, "--out", out)
-    done = subprocess.run(run, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return out, done.stdout
+    return out, completed(suite_command(folder, out))
 
 
-@pytest.mark.xdist_group("experiments")
+@in_one_process
 def test_a_suite_writes_all_tables_and_figures(finished):
-    out, said = finished
+    out, shown = finished
     tables = {path.stem for path in (out / "tables").glob("*.md")}
     expected = {"compare-acc", "ablation-acc", "runtime", "convergence", "ranks", "environment"}
     assert expected <= {name.lower() for name in tables}
-    for ending in ("csv", "tex"):
-        assert {path.stem for path in (out / "tables").glob(f"*.{ending}")} == tables
+    for suffix in ("csv", "tex"):
+        assert {path.stem for path in (out / "tables").glob(f"*.{suffix}")} == tables
     assert len(list((out / "figures").glob("*.svg"))) == len(list((out / "figures").glob("*.png")))
     assert (out / "report.html").stat().st_size < 6e6
-    assert "DALMC (oracle)" in said
-    assert "Report written to" in said
+    assert "DALMC (oracle)" in shown
+    assert "Report written to" in shown
     assert not list(out.rglob("*.part*"))
 
 
 @posix
-@pytest.mark.xdist_group("experiments")
-def test_killed_at_a_random_moment_it_goes_on_and_repeats_nothing(folder, finished, tmp_path):
+@in_one_process
+def test_a_killed_run_resumes_and_repeats_nothing(folder, finished, tmp_path):
     whole, _ = finished
     out = tmp_path / "out"
-    run = command("experiment", "run", folder / "plan.toml", "--data", folder, "--out", out)
-    killed = subprocess.Popen(run, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    total = len(rows_of(whole))
-    # From the start, when data are being read, to the end, when tables are being written.
-    moment = random.randrange(total + 1)
-    deadline = time.monotonic() + 120
-    while len(_readable_rows(out)) < moment:
-        assert killed.poll() is None and time.monotonic() < deadline, moment
-        time.sleep(0.02)
+    suite = suite_command(folder, out)
+    killed = subprocess.Popen(suite, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    # At any time, from reading the data (0) to writing the tables (all results).
+    wait_for_results(killed, out, np.random.default_rng(0).integers(len(stored(whole)) + 1))
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    before = _readable_rows(out)
-    assert moment <= len(before)
-    again = subprocess.run(run, capture_output=True, text=True, timeout=300)
-    assert again.returncode == 0, again.stderr
-    after = rows_of(out)
+    before = stored(out)
+    completed(suite)
+    after = stored(out)
     assert {key: after[key] for key in before} == before
-    assert scores_of(out) == scores_of(whole)
+    resumed, uninterrupted = results_of(out), results_of(whole)
+    assert resumed.keys() == uninterrupted.keys()
+    for key, result in resumed.items():
+        for part in ("status", "scores", "own"):
+            assert result[part] == uninterrupted[key][part]
     for table in (whole / "tables").glob("*.csv"):
         if not table.stem.startswith(("runtime", "environment", "memory")):
             pd.testing.assert_frame_equal(
@@ -110,114 +123,86 @@ def test_killed_at_a_random_moment_it_goes_on_and_repeats_nothing(folder, finish
             )
 
 
-def _readable_rows(out):
-    if not (out / "results.sqlite").exists():
-        return {}
-    try:
-        return rows_of(out)
-    except sqlite3.Error:
-        return {}
+@posix
+@in_one_process
+def test_an_interrupted_run_keeps_finished_jobs(folder, tmp_path):
+    out = tmp_path / "out"
+    suite = suite_command(folder, out, script=INTERRUPTIBLE + MAIN)
+    started = subprocess.Popen(suite, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    wait_for_results(started, out, 1)
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=30)
+    assert started.returncode == 130
+    assert "finished jobs are kept" in errors
+    assert stored(out)
 
 
-@pytest.mark.xdist_group("experiments")
-def test_a_method_beyond_its_memory_is_a_dash_and_the_suite_goes_on(folder, tmp_path):
+@in_one_process
+def test_a_method_beyond_its_memory_is_a_dash_until_it_is_retried(tmp_path):
     views, y = make_multiview(3000, n_clusters=3, n_features=(5, 6), random_state=0)
-    data = tmp_path / "data"
+    data, plan, out = (tmp_path / name for name in ("data", "two.toml", "out"))
     data.mkdir()
     np.savez(data / "larger.npz", **views, y=y)
-    plan = tmp_path / "two.toml"
     plan.write_text('methods = ["amgl", "dalmc"]\nmodes = ["default"]\nruns = 1\n')
-    out = tmp_path / "out"
-    run = command("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit", "60MB")
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "compare: larger AMGL: memory" in done.stdout
-    assert "--retry" in done.stdout
-    statuses = {json.loads(r)["status"] for r in _results(out)}
-    assert statuses == {"memory", "done"}
-    (line,) = [
-        text
-        for text in (out / "tables" / "compare-acc.md").read_text().splitlines()
-        if text.startswith("| larger")
-    ]
+    suite = command("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit")
+
+    def statuses():
+        return {result["status"] for result in results_of(out).values()}
+
+    shown = completed([*suite, "60MB"])
+    assert "compare: larger AMGL: memory" in shown
+    assert "--retry" in shown
+    assert statuses() == {"memory", "done"}
+    table = (out / "tables" / "compare-acc.md").read_text().splitlines()
+    (line,) = [text for text in table if text.startswith("| larger")]
     assert " - " in line
-    # With enough memory it is done, if asked for.
-    roomy = [*run[:-1], "4GB"]
-    assert subprocess.run(roomy, capture_output=True, timeout=120).returncode == 0
-    assert {json.loads(r)["status"] for r in _results(out)} == {"memory", "done"}
-    assert subprocess.run([*roomy, "--retry"], capture_output=True, timeout=120).returncode == 0
-    assert {json.loads(r)["status"] for r in _results(out)} == {"done"}
-
-
-def _results(out):
-    with closing(sqlite3.connect(out / "results.sqlite")) as database:
-        return [text for (text,) in database.execute("SELECT result FROM results")]
+    completed([*suite, "4GB"])
+    assert statuses() == {"memory", "done"}
+    completed([*suite, "4GB", "--retry"])
+    assert statuses() == {"done"}
 
 
 @posix
-def test_two_runs_in_one_folder_do_not_meet(folder, tmp_path):
+def test_two_runs_cannot_share_a_folder(folder, tmp_path):
     with exclusive_folder(tmp_path):
-        failed = invoke("experiment", "run", "beta", "--data", folder, "--out", tmp_path)
-        assert "is in use by another run" in error_of(failed)
+        message = error_of("experiment", "run", "beta", "--data", folder, "--out", tmp_path)
+        assert "is in use by another run" in message
 
 
 @pytest.mark.filterwarnings("default")
-def test_results_of_another_version_are_told(folder, tmp_path, monkeypatch):
+def test_results_of_another_version_are_reported(folder, tmp_path, set_constants):
     plan = tmp_path / "plan.toml"
     plan.write_text('suites = ["convergence"]')
     arguments = ("experiment", "run", plan, "--data", folder, "--out", tmp_path / "out")
-    assert invoke(*arguments).exit_code == 0
-    monkeypatch.setattr("anchorview.cli.experiment_commands.__version__", "99.0")
-    again = invoke(*arguments)
+    output_of(*arguments)
+    set_constants(experiment_commands, __version__="99.0")
+    again = run(*arguments)
     assert again.exit_code == 0
-    assert f"made by anchorview {__version__}, not by 99.0" in again.stderr
+    assert f"from anchorview {__version__}, not 99.0" in again.stderr
 
 
-def test_a_folder_without_data_sets_is_when_instructions_are_needed(tmp_path):
-    listed = invoke("experiment", "list", "--data", tmp_path)
-    assert listed.exit_code == 0
-    assert "there is no data set with labels inside" in listed.stdout
-    assert "not ours to redistribute" in listed.stdout
-
-
-def test_what_there_is_to_run(folder):
-    listed = invoke("experiment", "list", "--data", folder)
-    assert listed.exit_code == 0
-    for name in ("compare", "incomplete", "digits", "synthetic", "small", "AWA", "126054"):
-        assert name in listed.stdout
-    assert "not ours to redistribute" in listed.stdout
+def test_list_has_suites_data_sets_and_instructions(folder, tmp_path):
+    shown = output_of("experiment", "list", "--data", folder)
+    for text in ("compare", "incomplete", "digits", "synthetic", "small", "AWA", "126054"):
+        assert text in shown
+    assert "not ours to redistribute" in shown
+    shown = output_of("experiment", "list", "--data", tmp_path)
+    assert "no data set with classes found" in shown
+    assert "not ours to redistribute" in shown
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "comparison"), "Suite 'comparison' is unknown; there are compare, ablation"),
-        (("run", "beta", "--mode", "best"), "best"),
-        (("run", "beta", "--mode", "oracle"), "nothing to run"),
-        (("run", "beta", "--only", "digitz"), "digitz"),
-        (("run", "beta", "--only", "AWA"), "not ours to redistribute"),
-        (("run", "missing.toml"), "missing.toml"),
-        (("run", "beta", "--memory-limit", "much"), "much"),
+        (("comparison",), "Suite 'comparison' is unknown; pass compare, ablation"),
+        (("beta", "--mode", "best"), "best"),
+        (("beta", "--mode", "oracle"), "nothing to run"),
+        (("beta", "--only", "digitz"), "digitz"),
+        (("beta", "--only", "AWA"), "not ours to redistribute"),
+        (("missing.toml",), "missing.toml"),
+        (("beta", "--memory-limit", "much"), "much"),
     ],
 )
-def test_errors_of_usage_are_one_line(arguments, message, tmp_path):
-    assert message in error_of(invoke("experiment", *arguments, "--out", tmp_path / "out"))
+def test_bad_arguments(arguments, message, tmp_path):
+    assert message in error_of("experiment", "run", *arguments, "--out", tmp_path / "out")
     assert not (tmp_path / "out" / "results.sqlite").exists()
-
-
-@posix
-@pytest.mark.xdist_group("experiments")
-def test_interrupted_it_keeps_what_is_done(folder, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("experiment", "run", folder / "plan.toml", "--data", folder, "--out", out)
-    run = command(*arguments, script=INTERRUPTIBLE + MAIN)
-    started = subprocess.Popen(run, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    deadline = time.monotonic() + 120
-    while not _readable_rows(out):
-        assert started.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=30)
-    assert started.returncode == 130
-    assert "what is done is kept" in said
-    assert _readable_rows(out)

@@ -1,12 +1,13 @@
-"""Reports from the command line."""
+"""Option --report, and the report of the demo."""
 
 import sys
 
 import numpy as np
 import pytest
-from test_commands import error_of, run
 
 from anchorview import make_multiview
+from anchorview.cli import commands
+from helpers.command_line import error_of, output_of
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,8 @@ def data(tmp_path_factory):
 )
 def test_every_method_has_a_report(data, tmp_path, settings):
     report = tmp_path / "report.html"
-    done = run("fit", data, "-k", 3, *settings, "--report", report)
-    assert done.exit_code == 0, done.output
-    assert f"Report written to {report}" in done.stdout
+    shown = output_of("fit", data, "-k", 3, *settings, "--report", report)
+    assert f"Report written to {report}" in shown
     page = report.read_text()
     assert "&lt;b&gt;views.npz" in page
     assert "<b>views.npz" not in page
@@ -35,37 +35,29 @@ def test_every_method_has_a_report(data, tmp_path, settings):
 
 def test_views_on_disk_have_a_report(data, tmp_path):
     folder, results, report = (tmp_path / name for name in ("folder", "results", "report.html"))
-    assert run("convert", data, folder).exit_code == 0
+    output_of("convert", data, folder)
     limit = ("--memory-limit", "40kB")
-    done = run("fit", folder, "-k", 3, *limit, "--results", results, "--report", report)
-    assert done.exit_code == 0, done.output
+    output_of("fit", folder, "-k", 3, *limit, "--results", results, "--report", report)
     assert "DALMC" in report.read_text()
 
 
-def test_a_report_of_results_on_workers_is_refused(data, tmp_path):
+def test_a_report_of_results_on_workers_is_rejected(data, tmp_path):
     where = ("--scheduler", "tcp://127.0.0.1:1", "--report", tmp_path / "report.html")
-    assert "--report needs the embedding here" in error_of(run("fit", data, "-k", 3, *where))
+    assert "--report needs the embedding" in error_of("fit", data, "-k", 3, *where)
 
 
-def test_what_a_report_needs_is_said_before_the_fit(data, tmp_path, monkeypatch):
+def test_packages_that_a_report_needs_are_checked_before_the_fit(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bokeh", None)
     out = tmp_path / "labels.csv"
-    failed = run("fit", data, "-k", 3, "--out", out, "--report", tmp_path / "report.html")
-    assert 'pip install "anchorview[report]"' in error_of(failed)
+    message = error_of("fit", data, "-k", 3, "--out", out, "--report", tmp_path / "report.html")
+    assert 'pip install "anchorview[report]"' in message
     assert not out.exists()
 
 
-def test_report_and_labels_cannot_be_one_file(data, tmp_path):
-    same = tmp_path / "same.html"
-    failed = run("fit", data, "-k", 3, "--out", same, "--report", same)
-    assert "are the same file" in error_of(failed)
-
-
-def test_the_demo_needs_no_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("anchorview.cli.commands.find_spec", lambda name: None)
+def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "find_spec", lambda name: None)
     out, report = tmp_path / "labels.csv", tmp_path / "report.html"
-    done = run("demo", "--out", out, "--report", report)
-    assert done.exit_code == 0, done.output
-    assert 'pip install "anchorview[report]"' in done.stdout
+    shown = output_of("demo", "--out", out, "--report", report)
+    assert 'pip install "anchorview[report]"' in shown
     assert out.exists()
     assert not report.exists()

@@ -1,9 +1,10 @@
-"""The command ``anchorview``: cluster files of views, label new samples, look at what is there."""
+"""The commands fit, demo, convert, predict and info."""
 
-# Only light modules here: scikit-learn and what it brings would make ``--help`` wait for seconds.
+# Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import sys
-from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,46 +13,27 @@ from typer.core import TyperGroup
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import require_writable
-from anchorview._utils.progress import report_progress as tell
-from anchorview.cli import options
+from anchorview._utils.progress import report_progress
+from anchorview.cli import experiment_commands, options, summaries, terminal
 from anchorview.cli.clustering import (
-    Outputs,
+    OutputPaths,
     Samples,
+    cluster_samples,
     is_large,
-    open_samples,
     option_name,
     read_samples,
-    run,
     write_labels,
 )
-from anchorview.cli.experiment_commands import app as experiments
-from anchorview.cli.summaries import (
-    closing_lines,
-    data_lines,
-    model_lines,
-    prediction_lines,
-    show_stored_views,
-    show_views_of_data,
-    show_views_of_model,
-)
-from anchorview.cli.terminal import (
-    BAD_INPUT,
-    explained,
-    print_error,
-    print_lines,
-    printable,
-    progress_bar,
-    watched,
-)
+from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar, watched
 
 DATA_SUFFIXES = {".npz", ".mat", ".h5mu", ".h5", ".hdf5"}
 
-# Typer exports no name of its own for the base of all errors of usage.
+# Typer does not export the base class of usage errors.
 _UsageError: Any = typer.BadParameter.__base__
 
 
 class _Program(TyperGroup):
-    """The commands, with errors of usage on one line."""
+    """Group of commands that prints usage errors in one line."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         options["standalone_mode"] = False
@@ -59,17 +41,15 @@ class _Program(TyperGroup):
             code = super().main(*args, **options)
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "anchorview"
-            print_error(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
-            code = BAD_INPUT
+            terminal.print_error(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+            code = terminal.BAD_INPUT
         sys.exit(code)
 
 
 app = typer.Typer(
     name="anchorview", cls=_Program, add_completion=False, pretty_exceptions_enable=False
 )
-
-
-app.add_typer(experiments)
+app.add_typer(experiment_commands.app)
 
 
 def main() -> None:
@@ -118,14 +98,14 @@ def fit(
     random_state: options.Seed = 0,
     verbose: options.Verbose = False,
 ) -> None:
-    """Cluster the samples of a file of views.
+    """Cluster multi-view data.
 
-    By default settings are chosen, and without -k the number of clusters too; a setting given by
-    hand makes it dalmc with one number of clusters. Settings not given are the method's own.
-    Samples may lack views for auto and dalmc. Labels in the file (y, gt, labels, ...) are used for
-    scores only. Data larger than memory stay on disk: by default dalmc clusters them.
+    By default the settings are chosen, and without -k the number of clusters too. A setting that
+    is given selects dalmc, which needs -k. Samples may lack views with auto and dalmc. Classes in
+    the data (y, gt, labels, ...) are used only for scores. Data larger than memory are clustered
+    from disk by dalmc.
     """
-    by_hand = {
+    given = {
         "n_anchors": n_anchors,
         "n_components": n_components,
         "beta": beta,
@@ -136,77 +116,69 @@ def fit(
         "max_iter": max_iter,
         "tol": tol,
     }
-    settings = {name: value for name, value in by_hand.items() if value is not None}
-    with explained():
+    settings = {name: value for name, value in given.items() if value is not None}
+    with explained_errors(options=terminal.FIT_OPTIONS):
         files = {"--out": out, "--save": save, "--report": report}
-        _require_distinct({**files, "--results": results, "DATA": data})
-        _require_outside(files, {"--results": results, "DATA": data})
-        in_parts = is_large(data, memory_limit) or scheduler is not None
-        chosen = method or ("dalmc" if settings or in_parts or results else "auto")
-        if memory_limit is not None and chosen != "auto":
-            _require_dalmc(chosen, "--memory-limit")
-            settings["memory_limit"] = memory_limit
-        if scheduler is not None:
-            _require_dalmc(chosen, "--scheduler")
-        if results is not None:
-            _require_dalmc(chosen, "--results")
-            if scheduler is not None:
-                raise ValueError(
-                    "--results is for files that this machine reads; results of --scheduler stay "
-                    "on the workers. Write the clusters with --out."
-                )
-
-    def load() -> Samples:
-        read = open_samples if in_parts else read_samples
-        samples = read(data, zero_rows_missing)
-        if n_clusters is None and chosen != "auto":
-            raise ValueError(_clusters_missing(samples.target))
-        return samples
-
-    with explained():
-        if method is None and settings and max_candidates is not None:
+        folders = {"--results": results, "DATA": data}
+        _require_separate(files, folders)
+        on_disk = is_large(data, memory_limit) or scheduler is not None
+        chosen = method or ("dalmc" if settings or on_disk or results else "auto")
+        dalmc_only = {"--scheduler": scheduler, "--results": results}
+        if chosen != "auto":
+            dalmc_only["--memory-limit"] = memory_limit
+        for option, value in dalmc_only.items():
+            if value is not None and chosen != "dalmc":
+                raise ValueError(f"{option} is for --method dalmc, not {chosen}.")
+        if results is not None and scheduler is not None:
             raise ValueError(
-                f"--max-candidates is for the method auto, but {option_name(min(settings))} makes "
-                "it dalmc. Leave one of them out."
+                "--results is for files that this machine reads; with --scheduler the results stay "
+                "on the workers. Write the labels with --out."
             )
+        if memory_limit is not None and chosen == "dalmc":
+            settings["memory_limit"] = memory_limit
+        if max_candidates is not None:
+            if method is None and settings:
+                raise ValueError(
+                    f"--max-candidates is for --method auto, but {option_name(min(settings))} "
+                    "selects dalmc. Leave one of them out."
+                )
+            settings["max_candidates"] = max_candidates
         if chosen != "auto" and not isinstance(n_clusters, int | None):
             raise ValueError(
                 f"-k: {chosen} takes one number of clusters, for example -k {n_clusters[0]}; only "
                 "--method auto, the default without settings, chooses among several."
             )
-    if max_candidates is not None:
-        settings["max_candidates"] = max_candidates
-    run(
-        load,
-        Outputs(out, save, report, results),
-        chosen,
-        scheduler,
-        n_clusters=n_clusters,
-        random_state=random_state,
-        verbose=int(verbose),
-        **settings,
-    )
+        cluster_samples(
+            partial(read_samples, data, zero_rows_missing, on_disk=on_disk),
+            OutputPaths(out, save, report, results),
+            chosen,
+            scheduler,
+            n_clusters=n_clusters,
+            random_state=random_state,
+            verbose=int(verbose),
+            **settings,
+        )
 
 
 @app.command()
 def demo(
-    out: options.OutInAnyCase = Path("digits_labels.csv"),
-    report: options.ReportInAnyCase = Path("digits_report.html"),
+    out: options.Out = Path("digits_labels.csv"),
+    report: options.Report = Path("digits_report.html"),
 ) -> None:
-    """Cluster 2000 handwritten digits in six views, which come with the program."""
+    """Cluster 2000 handwritten digits in six views, which come with the package."""
 
     def load() -> Samples:
-        from anchorview.datasets import load_digits
-        from anchorview.views.container import MultiViewData
+        from anchorview import MultiViewData, load_digits
 
         views, y = load_digits(return_X_y=True)
         return Samples(MultiViewData(views), y, None, "Handwritten digits")
 
-    drawable = find_spec("bokeh") is not None and find_spec("jinja2") is not None
-    outputs = Outputs(out, report=report if drawable else None)
-    run(load, outputs, "auto", n_clusters=10, random_state=0)
-    if not drawable:
-        print_lines(['For a report of it: pip install "anchorview[report]"'])
+    can_report = find_spec("bokeh") is not None and find_spec("jinja2") is not None
+    with explained_errors():
+        paths = OutputPaths(out, report=report if can_report else None)
+        cluster_samples(load, paths, "auto", n_clusters=10, random_state=0)
+    if not can_report:
+        print_lines('To write a report: pip install "anchorview[report]"')
 
 
 @app.command()
@@ -216,17 +188,16 @@ def convert(
     dtype: options.NumberType = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
 ) -> None:
-    """Turn data into a folder of .npy files, which can stay on disk however large they are."""
-    with explained():
+    """Convert data to a folder of .npy files, which can be larger than memory."""
+    with explained_errors():
         with progress_bar(shown=watched()):
-            tell("reading", 0, 1)
-            from anchorview.datasets import convert as write_folder
-            from anchorview.datasets import open_views
+            report_progress("reading", 0, 1)
+            from anchorview import datasets
 
-            write_folder(data, folder, zero_rows_missing=zero_rows_missing, dtype=dtype)
-        views = open_views(folder).views
-    show_stored_views(views)
-    print_lines([f"Folder {printable(folder)} written"])
+            datasets.convert(data, folder, zero_rows_missing=zero_rows_missing, dtype=dtype)
+        views = datasets.open_views(folder).views
+    summaries.print_views(views)
+    print_lines(f"Folder {printable(folder)} written")
 
 
 @app.command()
@@ -236,93 +207,65 @@ def predict(
     out: options.Out = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
 ) -> None:
-    """Label samples with the clusters of a saved model; they may lack views."""
-    with explained():
-        _require_distinct({"--out": out, "MODEL": model, "DATA": data})
+    """Assign samples, which may lack views, to the clusters of a saved model."""
+    with explained_errors():
+        _require_separate({"--out": out, "MODEL": model, "DATA": data})
         if out is not None:
             require_writable(out)
         with progress_bar(shown=watched()):
-            tell("reading", 0, 1)
-            from anchorview.estimators.persistence.saving import load_model
+            report_progress("reading", 0, 1)
+            from anchorview import load
             from anchorview.metrics import clustering_scores
 
-            fitted = load_model(model)
+            fitted: Any = load(model)
             if not hasattr(fitted, "predict"):
-                raise ValueError(f"{model} is of an ablation, which cannot label new samples.")
-            in_parts = is_large(data, None) and not hasattr(fitted, "predict_with_confidence")
-            samples = (
-                open_samples(data, zero_rows_missing)
-                if in_parts
-                else read_samples(data, zero_rows_missing)
-            )
-            labels, confidence = _predicted(fitted, samples.data)
+                raise ValueError(f"{model} is an ablation, which cannot label new samples.")
+            with_confidence = hasattr(fitted, "predict_with_confidence")
+            on_disk = not with_confidence and is_large(data, None)
+            samples = read_samples(data, zero_rows_missing, on_disk=on_disk)
+            if with_confidence:
+                labels, confidence = fitted.predict_with_confidence(samples.data)
+            else:
+                labels, confidence = fitted.predict(samples.data), None
         if out is not None:
             write_labels(labels, confidence, samples.ids, out)
     scores = {} if samples.target is None else clustering_scores(samples.target, labels)
-    print_lines([*prediction_lines(fitted, labels, confidence), *closing_lines(scores, out)])
+    print_lines(
+        *summaries.prediction_lines(fitted, labels, confidence),
+        *summaries.closing_lines(scores, out),
+    )
 
 
 @app.command()
 def info(path: options.ModelOrData, zero_rows_missing: options.ZeroRowsMissing = False) -> None:
-    """Tell what a file of views or a saved model holds."""
-    with explained():
+    """Describe multi-view data or a saved model."""
+    with explained_errors():
         if is_large(path, None):
-            from anchorview.datasets import open_views
+            from anchorview import open_views
 
-            show_stored_views(open_views(path).views)
+            summaries.print_views(open_views(path).views)
         elif path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
-            samples = read_samples(path, zero_rows_missing)
-            show_views_of_data(samples.data)
-            print_lines(data_lines(samples.data, samples.target))
+            samples: Any = read_samples(path, zero_rows_missing)
+            data = samples.data
+            views = dict(zip(data.names, data.views, strict=True))
+            summaries.print_views(views, data.available)
+            print_lines(*summaries.data_lines(data, samples.target))
         else:
-            from anchorview.estimators.persistence.saving import load_model
+            from anchorview import load
 
-            fitted = load_model(path)
-            show_views_of_model(fitted)
-            print_lines(model_lines(fitted))
-
-
-def _require_distinct(files: Mapping[str, Path | None]) -> None:
-    """Raise if two of the files are one, which writing it would destroy."""
-    seen: dict[Path, str] = {}
-    for option, path in files.items():
-        if path is not None:
-            other = seen.setdefault(path.resolve(), option)
-            if other != option:
-                raise ValueError(f"{other} and {option} are the same file, {path}. Give two names.")
+            fitted = load(path)
+            summaries.print_views_of_model(fitted)
+            print_lines(*summaries.model_lines(fitted))
 
 
-def _require_outside(files: Mapping[str, Path | None], folders: Mapping[str, Path | None]) -> None:
-    """Raise if a file is to be written into a folder where it would replace or disturb others."""
-    for option, path in files.items():
-        for other, folder in folders.items():
-            if (
-                path is not None
-                and folder is not None
-                and path.resolve().parent == folder.resolve()
-            ):
-                raise ValueError(f"{option} is in the folder of {other}, {folder}. Give another.")
-
-
-def _require_dalmc(method: str, option: str) -> None:
-    if method != "dalmc":
-        raise ValueError(f"{option} is for --method dalmc, not {method}.")
-
-
-def _clusters_missing(target: Any) -> str:
-    example, known = 10, ""
-    if target is not None:
-        example = len(set(target.tolist()))
-        known = f" The labels in the file have {example} classes, but are used for scores only."
-    return (
-        f"-k is missing: pass the number of clusters, for example -k {example}.{known} Only "
-        "--method auto, the default without settings for data that fit into memory, can choose "
-        "the number."
-    )
-
-
-def _predicted(model: Any, data: Any) -> tuple[Any, Any]:
-    """Clusters of samples and, if the model can tell, the confidence in each."""
-    if hasattr(model, "predict_with_confidence"):
-        return model.predict_with_confidence(data)
-    return model.predict(data), None
+def _require_separate(
+    files: dict[str, Path | None], folders: dict[str, Path | None] | None = None
+) -> None:
+    """Raise if two paths are the same, or if a file would be written into one of the folders."""
+    folders = folders or {}
+    paths = {option: path.resolve() for option, path in (files | folders).items() if path}
+    for (option, path), (other, place) in combinations(paths.items(), 2):
+        if path == place:
+            raise ValueError(f"{option} and {other} are the same file, {path}. Pass two names.")
+        if option in files and other in folders and path.parent == place:
+            raise ValueError(f"{option} is in the folder of {other}, {place}. Pass another.")

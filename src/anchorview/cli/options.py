@@ -1,6 +1,6 @@
-"""Arguments and options of the command line: types, names and help."""
+"""Arguments and options of the commands: types, names and help texts."""
 
-# Only light modules here, as for the commands themselves.
+# Imported by ``--help``: light modules only.
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,146 +9,136 @@ import typer
 
 from anchorview.estimators.methods import METHODS
 
-# Spelled out because the estimator's own lists come with scikit-learn; a test holds them equal.
+# Repeated here because the estimator's constraints import scikit-learn; a test compares them.
 SolverName = Literal["auto", "compressed", "left", "direct"]
 AssignmentName = Literal["kmeans", "cluster_qr"]
 MethodName = Literal[METHODS]  # type: ignore[valid-type]
 
 
-def numbers_of_clusters(text: str) -> Any:
-    """Value of -k: a number, or the numbers to choose from."""
-    numbers: Any = None
+def parse_n_clusters(text: str) -> int | list[int] | range:
+    """Parse the value of -k: one number, or several to choose from."""
+    numbers: list[int] | range = []
     if re.fullmatch(r"\d{1,9}(,\d{1,9})*", text, re.ASCII):
         numbers = sorted({int(part) for part in text.split(",")})
     elif ends := re.fullmatch(r"(\d{1,9})-(\d{1,9})", text, re.ASCII):
         numbers = range(int(ends[1]), int(ends[2]) + 1)
     if not numbers or numbers[0] < 2:
         raise typer.BadParameter(
-            f"{text!r} is not a number from 2 on (10), a range of them (2-30) or a list (5,8,10)."
+            f"{text!r} is not a number of at least 2 (10), a range (2-30) or a list (5,8,10)."
         )
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def option(description: str, *names: str, default: str | bool = True, **rest: Any) -> Any:
+    """Option with a help text; `default` describes what is done without it."""
+    return typer.Option(*names, help=description, show_default=default, **rest)
+
+
+def _argument(metavar: str, description: str) -> Any:
+    return typer.Argument(metavar=metavar, help=description)
+
+
 Data = Annotated[
     Path,
-    typer.Argument(
-        metavar="DATA",
-        help="A .npz, .mat, .h5 or .h5mu file of views, a Zarr store, or a folder of .npy, .csv or "
-        ".parquet files.",
+    _argument(
+        "DATA",
+        "Multi-view data: a .npz, .mat, .h5 or .h5mu file, a Zarr store, or a folder of .npy, .csv "
+        "or .parquet files.",
     ),
 ]
-NewFolder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="The folder to make; it must not be there yet.")
-]
+NewFolder = Annotated[Path, _argument("FOLDER", "Folder to create.")]
+Model = Annotated[Path, _argument("MODEL", "Model saved by fit --save.")]
+ModelOrData = Annotated[Path, _argument("MODEL|DATA", "Saved model, or data in any format.")]
+
 NumberType = Annotated[
     Literal["float32", "float64"] | None,
-    typer.Option("--dtype", help="Type of the numbers.", show_default="as they are"),
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by fit --save.")]
-ModelOrData = Annotated[
-    Path, typer.Argument(metavar="MODEL|DATA", help="A saved model, or data in any form.")
+    option("Type of the stored numbers.", "--dtype", default="as in the data"),
 ]
 ZeroRowsMissing = Annotated[
     bool,
-    typer.Option("--zero-rows-missing", help="A row of zeros is a sample without that view."),
+    option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing"),
 ]
 
-_OUT_HELP = "CSV file to write the clusters to."
-Out = Annotated[Path | None, typer.Option(help=_OUT_HELP, show_default=False)]
-OutInAnyCase = Annotated[Path, typer.Option(help=_OUT_HELP)]
-Save = Annotated[
-    Path | None, typer.Option(help="File to save the model to, for predict.", show_default=False)
-]
-Report = Annotated[
-    Path | None,
-    typer.Option(help="HTML file to write a report of the fit to.", show_default=False),
-]
-ReportInAnyCase = Annotated[Path, typer.Option("--report", help="HTML file to write a report to.")]
-
+Out = Annotated[Path | None, option("CSV file for the cluster labels.")]
+Report = Annotated[Path | None, option("HTML file for a report on the fit.")]
+Save = Annotated[Path | None, option("File for the fitted model, to be used by predict.")]
 Results = Annotated[
     Path | None,
-    typer.Option(
-        help="Folder for embedding.npy and labels.npy, written part by part; for dalmc.",
-        show_default=False,
-    ),
+    option("Folder for embedding.npy and labels.npy, which are written in parts; for dalmc."),
 ]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Memory to use, such as 2GB. Larger data are read from disk in parts, by dalmc, if their "
+        "format allows it.",
         metavar="SIZE",
-        help="Memory to use, such as 2GB. Larger data that can stay on disk are read part by part, "
-        "by dalmc.",
-        show_default="half of what is free",
+        default="half of the free memory",
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute; for "
+        "dalmc.",
         metavar="ADDRESS",
-        help="Dask scheduler, such as tcp://host:8786, whose workers read the files and do the "
-        "work, by dalmc.",
-        show_default=False,
     ),
 ]
-
-# Any: typer knows no type for one number or several.
+# Any: typer has no type for one number or several.
 Clusters = Annotated[
     Any,
-    typer.Option(
+    option(
+        "Number of clusters (10), or numbers from which auto chooses (2-30 or 5,8,10). Methods "
+        "other than auto require one number.",
         "--clusters",
         "-k",
-        parser=numbers_of_clusters,
+        parser=parse_n_clusters,
         metavar="K",
-        help="Number of clusters (10), or numbers among which auto chooses (2-30 or 5,8,10). "
-        "Other methods than auto require one number.",
-        show_default="auto chooses, at most 30",
+        default="auto chooses, at most 30",
     ),
 ]
 Method = Annotated[
     MethodName | None,
-    typer.Option(
-        help="The clustering method; auto is dalmc with settings chosen by agreement.",
-        show_default="auto, or dalmc if a setting of it is given",
+    option(
+        "Clustering method; auto is dalmc with settings chosen by agreement.",
+        default="auto, or dalmc if one of its settings is given",
     ),
 ]
 MaxCandidates = Annotated[
-    int | None,
-    typer.Option(help="Most settings that auto tries; fewer take less time.", show_default="all"),
+    int | None, option("Maximum number of settings that auto tries.", default="all")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all randomness.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print sizes and times of the stages.")]
+Seed = Annotated[int, option("Random seed.", "--seed")]
+Verbose = Annotated[bool, option("Print sizes and times of the stages.", "--verbose")]
 
 
 def _setting(default: str, description: str) -> Any:
-    return typer.Option(
-        help=description,
-        show_default=default,
-        rich_help_panel="Settings of single methods, with the defaults of dalmc",
-    )
+    panel = "Settings of the methods, with the defaults of dalmc"
+    return option(description, default=default, rich_help_panel=panel)
 
 
-NAnchors = Annotated[int | None, _setting("as many as clusters", "Columns of the anchor graph.")]
+NAnchors = Annotated[int | None, _setting("number of clusters", "Number of anchors.")]
 NComponents = Annotated[
-    int | None, _setting("twice the clusters", "Size of each view's representation.")
+    int | None,
+    _setting("twice the number of clusters", "Number of components of each view's representation."),
 ]
 Beta = Annotated[float | None, _setting("0.1", "Weight of the alignment of the views.")]
 Scaling = Annotated[
     str | None,
     _setting(
         "zscore-unit",
-        "What is done to each view first: zscore-unit, unit-center, zscore, unit or none; "
-        "rows, features or none for opmc.",
+        "Scaling of each view: zscore-unit, unit-center, zscore, unit or none; rows, features or "
+        "none for opmc.",
     ),
 ]
 Solver = Annotated[
     SolverName | None,
-    _setting("auto", "Form of the data to solve on; all give the same result."),
+    _setting("auto", "Form of the data that is solved; all forms give the same result."),
 ]
 Assignment = Annotated[
-    AssignmentName | None, _setting("kmeans", "How the embedding becomes clusters.")
+    AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
 ]
-NInit = Annotated[int | None, _setting("10", "Restarts.")]
-MaxIter = Annotated[int | None, _setting("50", "Most iterations.")]
+NInit = Annotated[int | None, _setting("10", "Number of restarts.")]
+MaxIter = Annotated[int | None, _setting("50", "Maximum number of iterations.")]
 Tol = Annotated[
-    float | None, _setting("0.0001", "Relative change of the objective at which to stop.")
+    float | None,
+    _setting("0.0001", "Relative change of the objective below which iterations stop."),
 ]

@@ -1,9 +1,12 @@
-"""How the command line shows things: tables, lines, progress, warnings and errors."""
+"""Terminal output of the commands: tables, lines, progress bars, warnings and errors."""
 
+import re
+import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -27,36 +30,39 @@ from anchorview._utils.progress import listen_to_progress
 BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
 """Exit codes."""
 
+FIT_OPTIONS = {
+    "n_clusters": "-k",
+    "random_state": "--seed",
+    "memory_limit": "--memory-limit",
+    "out=": "--results",
+}
+"""Options of ``anchorview fit`` for the parameters that errors of the library name."""
 
-def print_table(rows: Iterable[tuple[str, ...]], *columns: str) -> None:
-    """Print a row for each view: its name and the cells of the columns."""
-    print_grid(rows, "View", *columns)
 
-
-def print_grid(rows: Iterable[tuple[str, ...]], first: str, *columns: str) -> None:
-    """Print a table: names in the first column, cells in the others."""
+def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> None:
+    """Print a table with names in the first column and right-aligned cells in the others."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column(first, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right")
     for name, *cells in rows:
-        table.add_row(printable(name), *cells)
+        table.add_row(printable(name), *map(str, cells))
     _console().print(table)
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines as they are."""
+def print_lines(*lines: str) -> None:
+    """Print lines without wrapping them."""
     for line in lines:
         _console().print(line, soft_wrap=True)
 
 
 def _console() -> Console:
-    # Names are the user's: without markup and emoji codes they are shown as they are.
+    # View and file names must not be interpreted as markup or emoji codes.
     return Console(markup=False, emoji=False, highlight=False)
 
 
 class _Note(ProgressColumn):
-    """The note of a task on one line, cut where the terminal has no more room."""
+    """Note of a task in one line, cut at the width of the terminal."""
 
     def render(self, task: Task) -> Text:
         return Text(task.fields["note"], overflow="ellipsis", no_wrap=True)
@@ -64,15 +70,13 @@ class _Note(ProgressColumn):
 
 @contextmanager
 def progress_bar(*, shown: bool) -> Iterator[None]:
-    """Show on stderr how far the present stage is.
+    """Show the progress of the current stage on stderr.
 
-    What stands in parentheses after a stage's name is a note, which may change as the stage goes
-    on.
+    A stage may be followed by a note in parentheses, which changes as the stage proceeds.
     """
     columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), _Note()
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not shown
-    ) as progress:
+    stderr = Console(stderr=True)
+    with Progress(*columns, console=stderr, transient=True, disable=not shown) as progress:
         bars: dict[str, TaskID] = {}
 
         def advance(stage: str, done: int, total: int) -> None:
@@ -82,7 +86,7 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
             for name, bar in bars.items():
                 progress.update(bar, visible=name == stage)
             progress.update(bars[stage], note=note.removesuffix(")"))
-            # How far a stage of one step is cannot be known: its bar only moves.
+            # The bar of a stage with a single step pulses: its progress is unknown.
             if total > 1:
                 progress.update(bars[stage], completed=done, total=total)
 
@@ -91,39 +95,56 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
-def explained(if_interrupted: str = "no file was left half-written") -> Iterator[None]:
-    """Turn what a person can act on into one line, and an error into an exit code as well."""
+def explained_errors(
+    if_interrupted: str = "no file was left half-written",
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[None]:
+    """Print warnings and errors that the user can act on in one line; exit after errors.
+
+    Other errors are bugs and keep their traceback. Parameters in messages are followed by their
+    `options`, see :func:`name_options`.
+    """
     try:
-        with _plain_warnings():
+        with _one_line_warnings():
             yield
     except KeyboardInterrupt:
         print(f"anchorview: interrupted; {if_interrupted}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
-        print_error(str(error) or "not enough memory")
+        print_error(name_options(str(error) or "not enough memory", options))
         raise typer.Exit(OUT_OF_MEMORY) from None
-    # ImportError: a file may need a package that is optional.
+    # ImportError: a file format may need an optional package.
     except (ValueError, TypeError, ImportError, ConnectionError, OutputFileError) as error:
-        print_error(str(error))
+        print_error(name_options(str(error), options))
         raise typer.Exit(BAD_INPUT) from None
 
 
+def name_options(message: str, options: Mapping[str, str]) -> str:
+    """Add the command-line option to the first mention of each parameter.
+
+    Examples
+    --------
+    >>> name_options("n_samples=5 should be >= n_clusters=9.", FIT_OPTIONS)
+    'n_samples=5 should be >= n_clusters=9 (-k).'
+    """
+    for parameter, option in options.items():
+        # Not within paths or longer names; a value and a closing quote belong to the mention.
+        mention = rf"(?<![\w./\\-]){parameter}(='[^']*'|=[\w.]*\w)?['`]?(?![\w/\\])"
+        message = re.sub(mention, rf"\g<0> ({option})", message, count=1)
+    return message
+
+
 @contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Show warnings on one line each, without the place in the program that they come from."""
-    places: set[tuple[str, int]] = set()
+def _one_line_warnings() -> Iterator[None]:
+    """Print warnings in one line each, without the source location."""
+    locations: set[tuple[str, int]] = set()
 
     def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        *rest: Any,
-        **named: Any,
+        message: Warning | str, category: object, filename: str, lineno: int, *_: Any, **__: Any
     ) -> None:
-        # Many candidates may meet the same, and differ only in the numbers they tell of it.
-        if (filename, lineno) not in places:
-            places.add((filename, lineno))
+        # Several candidates may raise the same warning with different numbers in it.
+        if (filename, lineno) not in locations:
+            locations.add((filename, lineno))
             _print_message("warning", str(message))
 
     with warnings.catch_warnings():
@@ -132,24 +153,29 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def print_error(message: str) -> None:
-    """Print an error on one line of stderr."""
+    """Print an error in one line on stderr."""
     _print_message("error", message)
 
 
 def _print_message(kind: str, message: str) -> None:
     line = f"anchorview: {kind}: {printable(' '.join(message.split()))}\n"
-    # In one piece: several threads may warn.
+    # A single write: several threads may warn at the same time.
     print(line, end="", file=sys.stderr)
 
 
 def printable(text: object) -> str:
-    """Text without line breaks, terminal codes and what the output cannot encode."""
-    # Python has no stream at all where the caller closed it.
+    """Escape line breaks, terminal codes and characters that stdout cannot encode."""
+    # sys.stdout is None if the caller closed it.
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
     return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
+def command_line() -> str:
+    """Command that is running, as it was typed."""
+    return shlex.join(["anchorview", *sys.argv[1:]])
+
+
 def watched() -> bool:
-    """Whether a person sees what is written to stderr."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

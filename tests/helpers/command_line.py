@@ -1,0 +1,112 @@
+"""Runs of the command line, in this process or in another one, and the label files they write."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from anchorview.cli.commands import app
+
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and terminals")
+
+QUICK = ("-k", 3, "--max-candidates", 4)
+"""Options of a fit whose method and result do not matter."""
+
+MAIN = "from anchorview.cli import main; main()"
+
+# A background process may have been started with SIGINT ignored, which its children inherit.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+PAUSE = "print('paused', flush=True); time.sleep(60)"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def output_of(*arguments: object) -> str:
+    """Standard output of a run that succeeds."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def error_of(*arguments: object) -> str:
+    """Message of a run that fails with exit code 2 and one line on stderr, and no other output."""
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("anchorview: error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("anchorview: error: ").rstrip("\n")
+
+
+def command(*arguments: object, script: str = MAIN) -> list[str]:
+    """Command for a separate process."""
+    return [sys.executable, "-c", script, *map(str, arguments)]
+
+
+def pausing_script(stages: tuple[str, ...], pause: str = PAUSE) -> str:
+    """Program that pauses whenever it reports progress of one of the stages."""
+    return f"""
+import time
+from anchorview._utils import progress
+report_progress = progress.report_progress
+
+def report_and_pause(stage, *steps):
+    report_progress(stage, *steps)
+    if stage.startswith({stages}):
+        {pause}
+
+progress.report_progress = report_and_pause
+{INTERRUPTIBLE}
+{MAIN}
+"""
+
+
+@contextmanager
+def interrupted(*arguments: object, script: str):
+    """Run a script until it pauses, execute the block, and interrupt the script."""
+    with subprocess.Popen(
+        command(*arguments, script=script),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "paused\n"
+        yield
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stderr == "anchorview: interrupted; no file was left half-written\n"
+
+
+def read_labels(path: Path) -> np.ndarray:
+    """Labels in a file without confidence."""
+    (clusters,) = _read_columns(path, "cluster")
+    return clusters.astype(int)
+
+
+def read_confident_labels(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and confidence in a file that AutoDALMC wrote."""
+    clusters, confidence = _read_columns(path, "cluster", "confidence")
+    assert all(len(share) == len("0.123") for share in confidence)
+    return clusters.astype(int), confidence.astype(float)
+
+
+def _read_columns(path: Path, *expected: str) -> list[np.ndarray]:
+    """Columns after the first, which must hold the positions of the samples."""
+    header, *rows = path.read_text().splitlines()
+    assert header == ",".join(["sample", *expected])
+    samples, *columns = np.array([row.split(",") for row in rows]).T
+    assert (samples.astype(int) == np.arange(len(samples))).all()
+    return columns
