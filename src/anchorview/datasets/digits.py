@@ -1,4 +1,4 @@
-"""The embedded real data set: handwritten digits in six views."""
+"""The embedded data set: handwritten digits in six views."""
 
 from importlib import resources
 from typing import Any, Literal, overload
@@ -33,9 +33,9 @@ def load_digits(
     Returns
     -------
     sklearn.utils.Bunch or tuple
-        With ``views`` (dict of six arrays of shape (2000, n_features), in the number types they
-        are stored in), ``target`` (the digits, int64), ``target_names`` (the digits as strings)
-        and ``DESCR`` (what the views are, licence and attribution).
+        With ``views`` (dict of six arrays of shape (2000, n_features), in the types in which they
+        are stored), ``target`` (the digits, int64), ``target_names`` (the digits as strings) and
+        ``DESCR`` (description of the views, license and attribution).
 
     Examples
     --------

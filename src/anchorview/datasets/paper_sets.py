@@ -1,4 +1,4 @@
-"""The seven data sets of the paper: what they are, how to tell them, how to get them."""
+"""The seven data sets of the paper: their sizes, how to recognize and how to obtain them."""
 
 import re
 import warnings
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 OBTAIN = (
     "The paper's data sets are not ours to redistribute. Files of their multi-view features "
     "circulate among authors of multi-view clustering papers; look in the repositories of such "
-    "papers. Most are MATLAB files with a cell array X, one matrix a view with samples in rows or "
-    "columns, and the labels Y. Put the file into the data folder under the name of the data set, "
-    "in any form that anchorview.read_views takes."
+    "papers. Most are MATLAB files with a cell array X, one matrix per view with samples in rows "
+    "or columns, and the labels Y. Put the file into the data folder under the name of the data "
+    "set, in any format that anchorview.read_views reads."
 )
-"""How to get any of them."""
+"""How to obtain any of them."""
 
 
 @dataclass(frozen=True)
 class PaperSet:
-    """One of the paper's data sets, as its Table I has it.
+    """One of the data sets in Table I of the paper.
 
     Attributes
     ----------
     name : str
         Its name in the paper.
     n_samples, n_clusters, n_views : int
-        What a file must hold to count as it.
+        The sizes by which a file is recognized.
     content : str
-        What it shows.
+        What the samples are.
     """
 
     name: str
@@ -41,7 +41,7 @@ class PaperSet:
 
     @property
     def obtain(self) -> str:
-        """How to get it, where to put it, and what is checked."""
+        """How to obtain it, where to put it, and what is checked."""
         stem = re.sub(r"\W", "", self.name)
         return (
             f"{OBTAIN} For {self.name} ({self.content}) that is {stem}.mat or {stem}.npz; the name "
@@ -50,7 +50,7 @@ class PaperSet:
         )
 
     def may_be(self, stem: str) -> bool:
-        """Whether a file of this name (without its ending) may hold it: it starts like that."""
+        """Whether a file name without suffix starts with the name of the data set."""
         return normalized(stem).startswith(normalized(self.name))
 
 
@@ -63,11 +63,11 @@ PAPER_SETS = (
     PaperSet("VGGFace2", 72283, 200, 4, "photographs of faces, here of 200 persons"),
     PaperSet("YoutubeFace-50", 126054, 50, 4, "YouTube Faces: faces in videos, here of 50 persons"),
 )
-"""The data sets of the paper's Table I, in its order."""
+"""The data sets in Table I of the paper, in its order."""
 
 
 def paper_set(name: str) -> PaperSet:
-    """Return the data set of the paper that has this name; case and punctuation do not matter.
+    """Return the data set of the paper with this name; case and punctuation do not matter.
 
     Parameters
     ----------
@@ -103,16 +103,9 @@ def paper_set(name: str) -> PaperSet:
 
 
 def recognized(stem: str, shape: tuple[int, int, int]) -> PaperSet | None:
-    """Return the paper's data set that a file holds; None if it is another one.
+    """Return the paper's data set in a file, by its name without suffix and its shape.
 
-    Warns if the file has the very name of one of the paper's but another shape.
-
-    Parameters
-    ----------
-    stem : str
-        Name of the file without its ending.
-    shape : tuple of int
-        Number of samples, clusters and views in it.
+    None if it is another data set; with a warning if it has exactly the name of one in the paper.
     """
     for known in PAPER_SETS:
         if known.may_be(stem) and shape == known.shape:
@@ -127,7 +120,7 @@ def recognized(stem: str, shape: tuple[int, int, int]) -> PaperSet | None:
 
 
 def normalized(name: str) -> str:
-    """Letters and digits of a name in lower case."""
+    """Return the letters and digits of a name, in lower case."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 

@@ -20,7 +20,7 @@ def make_multiview(
     missing: float = 0.0,
     random_state: int | RandomState | None = None,
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Generate clusters in a latent space and observe them through several views.
+    """Generate clusters in a latent space, observed through several views.
 
     Each sample is a latent point: its cluster's center plus standard normal spread. Each
     informative view is a random linear map of the latent points plus noise.
@@ -42,18 +42,18 @@ def make_multiview(
     n_noise_views : int, default=0
         Number of extra views of pure noise, as wide as the last informative view.
     missing : float, default=0.0
-        Share of the (sample, view) pairs to remove, in [0, 1): that row of that view becomes all
-        NaN. Every sample keeps at least one informative view, so the share removed is the nearest
-        possible, at most ``1 - 1 / n_views``.
+        Fraction of the (sample, view) pairs to remove, in [0, 1): that row of that view becomes
+        NaN. Every sample keeps at least one informative view, so the fraction removed is at most
+        ``1 - 1 / n_views``.
     random_state : int, RandomState or None, default=None
-        Seed; give an int for the same data on every call.
+        Seed; pass an int for reproducible data.
 
     Returns
     -------
     views : dict of str to array of shape (n_samples, n_features)
         "view_0", "view_1", ..., then "noise_0", "noise_1", ...
     y : array of shape (n_samples,)
-        The clusters, numbered from 0.
+        The cluster of each sample, numbered from 0.
 
     Examples
     --------
@@ -95,10 +95,9 @@ def make_multiview(
 def random_availability(
     n_samples: int, n_views: int, missing: float, rng: RandomState, among: int
 ) -> NDArray[np.bool_]:
-    """Which views each sample has when a share of all entries is removed at random.
+    """Which views each sample has if a fraction of all entries is removed at random.
 
-    Every sample keeps at least one of the first `among` views, so the share removed is the nearest
-    possible.
+    Every sample keeps at least one of the first `among` views, so fewer may be removed.
     """
     removable = np.ones((n_samples, n_views), dtype=bool)
     removable[np.arange(n_samples), rng.randint(among, size=n_samples)] = False
@@ -110,7 +109,7 @@ def random_availability(
 
 
 def _check_number(name: str, value: object, kind: type, low: float, below: float) -> None:
-    """Require a number of a kind in the half-open interval [low, below)."""
+    """Raise unless a value is an int or float, as `kind` says, in [low, below)."""
     types = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, types) or not low <= value < below:
         what = "an integer" if kind is int else "a number"

@@ -1,4 +1,4 @@
-"""Views in ``.npy`` files and under memory maps, read by slices."""
+"""Views in ``.npy`` files and memory-mapped files, read by slices."""
 
 import mmap
 import os
@@ -18,12 +18,12 @@ from anchorview.views.stored_view import StoredView
 READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
-    # It differs only in the encoding of names of fields, and a view has none.
+    # It differs only in the encoding of field names, and a view has no fields.
     (3, 0): np.lib.format.read_array_header_2_0,
 }
 
 ROWS_COMPARED = 64
-"""Rows by which a memory map is compared with a file of its name."""
+"""Number of rows in which a memory map is compared with the file, if the system cannot tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,24 +31,21 @@ class NpyView(StoredView):
     """An array in an uncompressed file, such as ``.npy``."""
 
     offset: int
-    """Where in the file the numbers start."""
+    """Position of the first number in the file."""
     stored: "np.dtype[Any]"
     """The type in the file, in the file's byte order."""
     fortran: bool
+    """Whether the file is in column-major order."""
 
     def _read(self, start: int, stop: int) -> Array:
-        width = self.shape[1]
-        # Pages of a memory map would count as memory of the process.
-        if self.fortran:
-            block = np.empty((stop - start, width), self.dtype)
-            self._fill_columns(block, start, stop)
-            return block
-        position = self.offset + start * width * self.stored.itemsize
-        found = np.fromfile(self.path, self.stored, (stop - start) * width, offset=position)
-        return found[: len(found) // width * width].reshape(-1, width)
+        # Not by a memory map, whose pages would count as memory of the process.
+        block = np.empty((stop - start, self.shape[1]), self.stored)
+        fill = self._fill_columns if self.fortran else self._fill_rows
+        fill(block, start, stop)
+        return block
 
     def read_into(self, out: Array, start: int) -> None:
-        """Read as many rows as `out` has, from row `start` on."""
+        """Read as many rows as `out` has, starting at row `start`."""
         plain = self.stored == self.dtype == out.dtype and out.flags.c_contiguous
         if self.fortran or not plain:
             super().read_into(out, start)
@@ -59,8 +56,7 @@ class NpyView(StoredView):
         row_bytes = self.shape[1] * self.stored.itemsize
         with self.path.open("rb", buffering=0) as stream:
             found = _fill(stream, self.offset + start * row_bytes, out) // row_bytes
-        if found < len(out):
-            raise self._unreadable(start, stop, f"found only {found} of them")
+        self._require_rows(found, start, stop)
 
     def _fill_columns(self, out: Array, start: int, stop: int) -> None:
         size = self.stored.itemsize
@@ -68,14 +64,16 @@ class NpyView(StoredView):
         with self.path.open("rb", buffering=0) as stream:
             for j in range(self.shape[1]):
                 position = self.offset + (j * len(self) + start) * size
-                found = _fill(stream, position, column) // size
-                if found < len(column):
-                    raise self._unreadable(start, stop, f"found only {found} of them")
+                self._require_rows(_fill(stream, position, column) // size, start, stop)
                 out[:, j] = column
+
+    def _require_rows(self, found: int, start: int, stop: int) -> None:
+        if found < stop - start:
+            raise self._unreadable(start, stop, f"found only {found} of them")
 
 
 def _fill(stream: RawIOBase, position: int, out: Array) -> int:
-    """Read a contiguous array from a place in a file; returns how many bytes there were."""
+    """Read a contiguous array from a position in a file; return the number of bytes read."""
     stream.seek(position)
     buffer = out.reshape(-1).view(np.uint8).data
     done = 0
@@ -85,7 +83,7 @@ def _fill(stream: RawIOBase, position: int, out: Array) -> int:
 
 
 def npy_header(path: Path) -> "tuple[tuple[int, ...], bool, np.dtype[Any], int]":
-    """Read shape, whether columns come first, type, and where the numbers start."""
+    """Read the shape, whether the order is column-major, the type, and the end of the header."""
     try:
         with path.open("rb") as stream:
             version = np.lib.format.read_magic(stream)
@@ -105,13 +103,13 @@ def npy_header(path: Path) -> "tuple[tuple[int, ...], bool, np.dtype[Any], int]"
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:
-    """Open a ``.npy`` file with a view: one row a sample, one column a feature.
+    """Open a ``.npy`` file with a view: one row per sample, one column per feature.
 
     Raises
     ------
     DataFileError
-        If there is no such file, it is shorter than its header says, or does not hold numbers in
-        rows and columns.
+        If the file does not exist, is shorter than its header says, or does not hold a 2-D numeric
+        array.
 
     Examples
     --------
@@ -130,40 +128,24 @@ def open_npy(path: str | os.PathLike[str]) -> NpyView:
             f"{path}: holds {' x '.join(map(str, shape)) or 'one'} {dtype} values, not a view. "
             "Store a 2-D numeric array, samples x features."
         )
-    _require_length(path, shape, dtype, offset, fortran)
-    # A single row or column is in both orders at once.
-    columns_first = fortran and min(shape) > 1
-    return NpyView(path, shape, dtype.newbyteorder("="), offset, dtype, columns_first)
-
-
-def _require_length(
-    path: Path, shape: tuple[int, ...], dtype: "np.dtype[Any]", offset: int, fortran: bool
-) -> None:
     n_samples, width = shape
-    found = path.stat().st_size - offset
-    if found >= n_samples * width * dtype.itemsize:
-        return
-    values = found // dtype.itemsize
-    # Column by column, the last column is the first to lack rows.
-    row = max(0, values - (width - 1) * n_samples) if fortran else values // width
-    raise DataFileError(
-        f"{path}: the header promises {n_samples} x {width} {dtype} values, but the file is too "
-        f"short: rows from {row} on are missing. Copy it again."
-    )
+    found = (path.stat().st_size - offset) // dtype.itemsize
+    if found < n_samples * width:
+        # In column-major order, the last column is the first to lack rows.
+        row = max(0, found - (width - 1) * n_samples) if fortran else found // width
+        raise DataFileError(
+            f"{path}: the header promises {n_samples} x {width} {dtype} values, but the file is "
+            f"too short: rows from {row} on are missing. Copy it again."
+        )
+    # A single row or column is in both orders.
+    fortran = fortran and min(shape) > 1
+    return NpyView(path, shape, dtype.newbyteorder("="), offset, dtype, fortran)
 
 
 def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
-    """Read the file under a memory map in place of the map.
+    """Return a view of the file under a memory map, or under a slice of consecutive rows of one.
 
-    Parameters
-    ----------
-    array : numpy.memmap
-        A map, or a slice of consecutive rows of one.
-
-    Returns
-    -------
-    StoredView or None
-        None if the rows are not consecutive in a file, or the file no longer holds them.
+    None if the rows are not consecutive in a file, or the file no longer holds them.
     """
     root: Any = array
     while isinstance(root.base, np.ndarray):
@@ -177,22 +159,14 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
         return None
     if root.mode != "r":
         root.flush()
-    # A slice has the offset of the whole map; only the addresses tell where it starts.
+    # A slice has the offset of the whole map; only its address shows where it starts.
     offset = root.offset + _address(array) - _address(root)
-    n_samples, width = array.shape
-    view = NpyView(
-        Path(root.filename),
-        (n_samples, width),
-        array.dtype.newbyteorder("="),
-        offset,
-        array.dtype,
-        not in_rows,
-    )
+    dtype = array.dtype.newbyteorder("=")
+    view = NpyView(Path(root.filename), array.shape, dtype, offset, array.dtype, not in_rows)
     same = _is_map_of(array, view.path)
-    if same is None:
-        return view if _holds_rows_of(view, array, ROWS_COMPARED) else None
-    # Even the mapped file may have been cut short.
-    return view if same and _holds_rows_of(view, array, 2) else None
+    # Even the mapped file may have been truncated, so two rows are compared in any case.
+    n_compared = ROWS_COMPARED if same is None else 2
+    return view if same is not False and _holds_rows_of(view, array, n_compared) else None
 
 
 def _address(array: Array) -> int:
@@ -200,10 +174,10 @@ def _address(array: Array) -> int:
 
 
 def _is_map_of(array: Array, path: Path) -> bool | None:
-    """Whether the file is still the mapped one, not another of its name; None if none can tell."""
+    """Whether the path still is the mapped file, not another one; None if that is unknown."""
     try:
-        # Some file systems have other numbers in the list of maps than os.stat gives, so the file
-        # is looked up in that list too.
+        # On some file systems, the list of maps and os.stat differ in the inode numbers, so the
+        # file is looked up in that list too.
         with (
             path.open("rb") as stream,
             mmap.mmap(stream.fileno(), 1, access=mmap.ACCESS_READ) as other,
@@ -216,11 +190,11 @@ def _is_map_of(array: Array, path: Path) -> bool | None:
 
 
 def _mapped_file(address: int) -> tuple[str, str] | None:
-    """Device and inode of the file that is mapped to an address; None if the system keeps it."""
+    """Device and inode of the file that is mapped to an address; None if that is unknown."""
     try:
         with open("/proc/self/maps", "rb") as maps:
             for line in maps:
-                # Only the path, which comes last, may contain blanks or odd characters.
+                # Only the path, which comes last, may contain blanks.
                 addresses, _, _, device, inode = line.split(None, 5)[:5]
                 start, end = (int(part, 16) for part in addresses.split(b"-"))
                 if start <= address < end:
@@ -231,7 +205,7 @@ def _mapped_file(address: int) -> tuple[str, str] | None:
 
 
 def _holds_rows_of(view: NpyView, array: Array, count: int) -> bool:
-    """Whether some rows in the file, spread from the first to the last, are those of an array."""
+    """Whether `count` evenly spaced rows of the file are those of an array."""
     rows = np.unique(np.linspace(0, len(view) - 1, count).astype(int)).tolist()
     try:
         return all(

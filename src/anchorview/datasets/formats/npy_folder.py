@@ -86,9 +86,7 @@ class NpyWriter:
     """
 
     def __init__(self, stream: BinaryIO, shape: tuple[int, int], dtype: "np.dtype[Any]") -> None:
-        self._stream = stream
-        self._dtype = dtype
-        self._width = shape[1]
+        self._stream, self._dtype, self._width = stream, dtype, shape[1]
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
         np.lib.format.write_array_header_1_0(stream, {**header, "shape": shape})
         self._start = stream.tell()
