@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Debian's chromium, driven by playwright."""
+"""A real browser for tests of pages: chromium, driven by playwright."""
 
 import os
 import shutil
@@ -19,8 +19,8 @@ FLAGS = [
     "--disable-sync",
 ]
 
-# Bokeh draws inside shadow roots, which plain selectors do not enter.
-DEEP = """
+# Bokeh draws in shadow roots, which plain selectors do not enter.
+DEEP_QUERY = """
 const deep = (selector, node = document) => {
   const found = [...node.querySelectorAll(selector)];
   for (const child of node.querySelectorAll("*"))
@@ -29,11 +29,11 @@ const deep = (selector, node = document) => {
 };
 """
 
-# What the tooltips say that can be seen; their shadow roots hold styles too, which say nothing.
-SAID = (
-    DEEP
+# Text of visible tooltips, without the styles in their shadow roots.
+TOOLTIP_TEXT = (
+    DEEP_QUERY
     + """
-const said = () => deep(".bk-Tooltip")
+const tooltipText = () => deep(".bk-Tooltip")
   .filter((tip) => tip.getBoundingClientRect().width * tip.getBoundingClientRect().height > 0)
   .flatMap((tip) => [...tip.shadowRoot.children].filter((part) => part.tagName !== "STYLE"))
   .map((part) => part.textContent)
@@ -42,32 +42,40 @@ const said = () => deep(".bk-Tooltip")
 )
 
 
-def function(body):
-    return f"() => {{ {body} }}"
-
-
 @dataclass
-class Opened:
-    """A page in the browser, with all that went wrong and was asked for."""
+class OpenPage:
+    """A page in the browser, with the errors, warnings and requests so far."""
 
     page: Any
+    url: str
     problems: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def js(self, code: str, argument: Any = None) -> Any:
-        return self.page.evaluate(code, argument)
+    def js(self, expression: str, argument: Any = None) -> Any:
+        """Evaluate a JavaScript expression, or call a function."""
+        return self.page.evaluate(expression, argument)
 
-    def said(self) -> str:
-        """What the tooltips that can be seen say."""
-        return self.js(function(SAID + "return said();")).strip()
+    def run(self, body: str) -> Any:
+        """Run the body of a JavaScript function."""
+        return self.js(f"() => {{ {body} }}")
+
+    def tooltip_text(self) -> str:
+        """Text of the visible tooltips."""
+        return self.run(TOOLTIP_TEXT + "return tooltipText();").strip()
 
     def tooltip(self) -> str:
-        """What a tooltip says that is about to appear."""
+        """Wait for a tooltip; return its text."""
         for _ in range(100):
-            if text := self.said():
+            if text := self.tooltip_text():
                 return text
             self.page.wait_for_timeout(50)
         raise AssertionError("no tooltip appeared")
+
+    def assert_clean(self) -> None:
+        """Assert that there were no errors, no requests, and no injected scripts."""
+        assert self.problems == []
+        assert self.requests == [self.url]
+        assert self.js("window.hacked") is None
 
 
 @pytest.fixture(scope="session")
@@ -90,16 +98,18 @@ def chromium():
 
 @pytest.fixture
 def open_page(chromium):
-    """Open a file, wait until its charts are drawn."""
+    """Open a file and wait until its charts are drawn."""
     contexts = []
 
-    def opened(path: Path, width: int = 1280, height: int = 900, scheme: str = "light") -> Opened:
+    def open_file(
+        path: Path, width: int = 1280, height: int = 900, scheme: str = "light"
+    ) -> OpenPage:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme
         )
         contexts.append(context)
         page = context.new_page()
-        result = Opened(page)
+        result = OpenPage(page, path.as_uri())
 
         def listen(message):
             if message.type in ("error", "warning"):
@@ -108,10 +118,10 @@ def open_page(chromium):
         page.on("console", listen)
         page.on("pageerror", lambda error: result.problems.append(str(error)))
         page.on("request", lambda request: result.requests.append(request.url))
-        page.goto(path.as_uri())
+        page.goto(result.url)
         page.wait_for_selector("html[data-drawn]", timeout=30_000)
         return result
 
-    yield opened
+    yield open_file
     for context in contexts:
         context.close()
