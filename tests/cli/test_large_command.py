@@ -74,28 +74,33 @@ def test_data_below_the_limit_are_clustered_by_auto(folder, tmp_path):
     assert len(read_confident_labels(out)[0]) == 2 * N
 
 
-def test_data_above_the_limit_need_a_number_of_clusters(folder):
-    message = error_of("fit", folder, *LIMIT)
-    assert "-k is missing" in message and "fit into memory" in message
+BMVC = ("-k", 4, "--method", "bmvc")
+WORKERS = ("-k", 4, "--scheduler", "tcp://127.0.0.1:1")
 
 
-@pytest.mark.parametrize("limit", ["much", "0", "-1GB"])
-def test_invalid_limits_are_rejected(folder, limit):
-    message = error_of("fit", folder, "-k", 4, f"--memory-limit={limit}")
-    assert f"memory_limit='{limit}' (--memory-limit)" in message
-    assert "'1.5GB'" in message
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (LIMIT, "-k is missing"),
+        (("-k", 4, "--memory-limit=much"), "memory_limit='much' (--memory-limit) is not a number"),
+        (("-k", 4, "--memory-limit=0"), "'1.5GB'"),
+        (("-k", 4, "--memory-limit=-1GB"), "'1.5GB'"),
+        ((*BMVC, "--results", "r"), "--results is for --method dalmc, not bmvc."),
+        ((*BMVC, "--scheduler", "s"), "--scheduler is for --method dalmc, not bmvc."),
+        ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is for --method dalmc, not bmvc."),
+        ((*WORKERS, "--results", "r"), "stay on the workers"),
+        ((*WORKERS, "--report", "r.html"), "--report needs the embedding"),
+        (("-k", 4, *LIMIT, "--zero-rows-missing"), "anchorview convert --zero-rows-missing"),
+    ],
+)
+def test_options_that_do_not_fit_together(folder, arguments, message):
+    assert message in error_of("fit", folder, *arguments)
 
 
 def test_a_limit_that_is_too_low_is_reported_with_both_sizes(folder):
     done = run("fit", folder, "-k", 4, "--memory-limit", "20kB")
     assert done.exit_code == 1
     assert "needs" in done.stderr and "20 kB may be used" in done.stderr
-
-
-@pytest.mark.parametrize("option", ["--results", "--scheduler", "--memory-limit"])
-def test_options_of_dalmc_are_rejected_by_other_methods(folder, option):
-    message = error_of("fit", folder, "-k", 4, "--method", "bmvc", option, "9GB")
-    assert message == f"{option} is for --method dalmc, not bmvc."
 
 
 def test_outputs_are_separate_from_the_data_and_each_other(folder, tmp_path):
@@ -111,19 +116,9 @@ def test_outputs_are_separate_from_the_data_and_each_other(folder, tmp_path):
     assert contents(folder) == before
 
 
-def test_workers_write_no_results_folder(folder, tmp_path):
-    arguments = ("--results", tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
-    assert "stay on the workers" in error_of("fit", folder, "-k", 4, *arguments)
-
-
-def test_zero_rows_on_disk_need_a_conversion(folder):
-    message = error_of("fit", folder, "-k", 4, *LIMIT, "--zero-rows-missing")
-    assert "anchorview convert --zero-rows-missing" in message
-
-
 def test_a_scheduler_that_does_not_answer_is_named(folder, set_constants):
     set_constants(connection, PATIENCE="500ms")
-    message = error_of("fit", folder, "-k", 4, "--scheduler", "tcp://127.0.0.1:1")
+    message = error_of("fit", folder, *WORKERS)
     assert message.startswith("tcp://127.0.0.1:1: ")
 
 
@@ -173,3 +168,16 @@ def test_converted_tables_give_the_same_clusters(tmp_path, views_and_y):
     clusters = [pd.read_csv(path, index_col="sample")["cluster"] for path in (out, again)]
     assert list(clusters[0].index) == list(clusters[1].index)
     assert (pd.crosstab(*clusters) > 0).sum().eq(1).all()
+
+
+def test_labels_of_tables_on_disk_have_sample_ids(tmp_path, views_and_y):
+    pytest.importorskip("pyarrow")
+    tables, out = tmp_path / "tables", tmp_path / "labels.csv"
+    tables.mkdir()
+    ids = pd.Index([f"s{i}" for i in range(N)], name="id")
+    for name, view in views_and_y[0].items():
+        pd.DataFrame(view, index=ids, columns=map(str, range(view.shape[1]))).to_parquet(
+            tables / f"{name}.parquet"
+        )
+    output_of("fit", tables, "-k", 4, *LIMIT, "--out", out)
+    assert list(pd.read_csv(out)["sample"]) == list(ids)

@@ -41,11 +41,6 @@ def test_views_on_disk_have_a_report(data, tmp_path):
     assert "DALMC" in report.read_text()
 
 
-def test_a_report_of_results_on_workers_is_rejected(data, tmp_path):
-    where = ("--scheduler", "tcp://127.0.0.1:1", "--report", tmp_path / "report.html")
-    assert "--report needs the embedding" in error_of("fit", data, "-k", 3, *where)
-
-
 def test_packages_that_a_report_needs_are_checked_before_the_fit(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bokeh", None)
     out = tmp_path / "labels.csv"

@@ -82,8 +82,8 @@ def read_samples(path: Path, zero_rows_missing: bool, *, on_disk: bool = False) 
     ids = file.sample_ids
     views: Any = file.views.values()
     for view in views:
-        if ids is None and hasattr(view, "all_ids"):
-            ids = view.all_ids()
+        if ids is None:
+            ids = view.ids(slice(None))
     return Samples(file, file.target, ids, path.name)
 
 

@@ -26,8 +26,6 @@ from anchorview.cli.clustering import (
 )
 from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar, watched
 
-DATA_SUFFIXES = {".npz", ".mat", ".h5mu", ".h5", ".hdf5"}
-
 # Typer does not export the base class of usage errors.
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -41,7 +39,8 @@ class _Program(TyperGroup):
             code = super().main(*args, **options)
         except _UsageError as error:
             command = error.ctx.command_path if error.ctx else "anchorview"
-            terminal.print_error(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+            message = f"{error.format_message().rstrip('.')}. Try '{command} --help'."
+            terminal.print_message("error", message)
             code = terminal.BAD_INPUT
         sys.exit(code)
 
@@ -240,19 +239,18 @@ def predict(
 def info(path: options.ModelOrData, zero_rows_missing: options.ZeroRowsMissing = False) -> None:
     """Describe multi-view data or a saved model."""
     with explained_errors():
-        if is_large(path, None):
-            from anchorview import open_views
+        from anchorview import load, open_views
+        from anchorview.datasets.formats.format_table import FILE_SUFFIXES
 
+        if is_large(path, None):
             summaries.print_views(open_views(path).views)
-        elif path.is_dir() or path.suffix.lower() in DATA_SUFFIXES:
+        elif path.is_dir() or path.suffix.lower() in FILE_SUFFIXES:
             samples: Any = read_samples(path, zero_rows_missing)
             data = samples.data
             views = dict(zip(data.names, data.views, strict=True))
             summaries.print_views(views, data.available)
             print_lines(*summaries.data_lines(data, samples.target))
         else:
-            from anchorview import load
-
             fitted = load(path)
             summaries.print_views_of_model(fitted)
             print_lines(*summaries.model_lines(fitted))

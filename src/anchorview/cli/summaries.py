@@ -126,7 +126,7 @@ def _best_setting(model: Any) -> str:
 
 def _choice(curve: "pd.Series[float]", chosen: int) -> str:
     """Describe the chosen number of clusters, the alternatives and their agreement."""
-    from anchorview.estimators.auto.cluster_number import AS_GOOD
+    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
 
     numbers = [int(k) for k in curve.index]
     low, high = min(numbers), max(numbers)
@@ -137,7 +137,7 @@ def _choice(curve: "pd.Series[float]", chosen: int) -> str:
     if len(others):
         line += "; " + ", ".join(f"{k}: {score:.2f}" for k, score in others.items())
     if curve.max() > curve[chosen]:
-        line += f" (the largest number within {AS_GOOD} of the best is chosen)"
+        line += f" (the largest number within {AGREEMENT_TOLERANCE} of the best is chosen)"
     return line
 
 

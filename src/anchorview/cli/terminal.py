@@ -111,11 +111,11 @@ def explained_errors(
         print(f"anchorview: interrupted; {if_interrupted}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
-        print_error(name_options(str(error) or "not enough memory", options))
+        print_message("error", name_options(str(error) or "not enough memory", options))
         raise typer.Exit(OUT_OF_MEMORY) from None
     # ImportError: a file format may need an optional package.
     except (ValueError, TypeError, ImportError, ConnectionError, OutputFileError) as error:
-        print_error(name_options(str(error), options))
+        print_message("error", name_options(str(error), options))
         raise typer.Exit(BAD_INPUT) from None
 
 
@@ -145,19 +145,15 @@ def _one_line_warnings() -> Iterator[None]:
         # Several candidates may raise the same warning with different numbers in it.
         if (filename, lineno) not in locations:
             locations.add((filename, lineno))
-            _print_message("warning", str(message))
+            print_message("warning", str(message))
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-def print_error(message: str) -> None:
-    """Print an error in one line on stderr."""
-    _print_message("error", message)
-
-
-def _print_message(kind: str, message: str) -> None:
+def print_message(kind: str, message: str) -> None:
+    """Print an error or a warning in one line on stderr."""
     line = f"anchorview: {kind}: {printable(' '.join(message.split()))}\n"
     # A single write: several threads may warn at the same time.
     print(line, end="", file=sys.stderr)
