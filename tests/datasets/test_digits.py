@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from anchorview.datasets import load_digits, read_views
 
 
-def test_views_in_order_with_their_number_types():
+def test_views_and_target():
     digits = load_digits()
     found = [(name, view.shape, view.dtype.name) for name, view in digits.views.items()]
     assert found == [
@@ -21,22 +21,16 @@ def test_views_in_order_with_their_number_types():
         ("morphology", (2000, 6), "float32"),
     ]
     assert all(np.isfinite(view).all() for view in digits.views.values())
-
-
-def test_target():
-    digits = load_digits()
     assert digits.target.dtype == np.int64
     np.testing.assert_array_equal(np.bincount(digits.target), np.full(10, 200))
     assert digits.target_names == list("0123456789")
 
 
-def test_short_form_is_the_same_data():
+def test_return_X_y():
     digits = load_digits()
     views, y = load_digits(return_X_y=True)
-    assert list(views) == list(digits.views)
+    np.testing.assert_equal(views, digits.views)
     np.testing.assert_array_equal(y, digits.target)
-    for name, view in views.items():
-        np.testing.assert_array_equal(view, digits.views[name])
 
 
 @pytest.mark.parametrize("name", ["pixels", "profiles", "karhunen_loeve"])
@@ -52,7 +46,7 @@ def test_attribution():
         assert part in description
 
 
-def test_callers_share_nothing():
+def test_every_call_returns_new_arrays():
     load_digits().views["pixels"][:] = 99
     assert load_digits().views["pixels"].max() == 6
 

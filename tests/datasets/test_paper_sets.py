@@ -1,4 +1,4 @@
-"""The paper's data sets are told by name and shape, and by nothing less."""
+"""The paper's data sets are recognized by both name and shape."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_unknown_name():
         ("mnist-3views", "MNIST"),
     ],
 )
-def test_files_of_the_field_are_recognized(stem, name):
+def test_common_file_names_are_recognized(stem, name):
     assert recognized(stem, paper_set(name).shape) is paper_set(name)
 
 
@@ -50,14 +50,14 @@ def test_similar_names_with_other_shapes_are_other_data_sets():
     assert recognized("handwritten", paper_set("MNIST").shape) is None
 
 
-def test_the_very_name_with_another_shape_is_worth_a_warning():
+def test_same_name_with_another_shape_warns():
     expected = r"awa has the name of the paper's AWA but 500 samples, 10 .* 30475 samples, 50 "
     with pytest.warns(UserWarning, match=expected):
         assert recognized("awa", (500, 10, 3)) is None
 
 
 @pytest.mark.parametrize("known", PAPER_SETS, ids=lambda known: known.name)
-def test_how_to_get_it_tells_name_place_and_check(known):
+def test_obtain_names_the_file_and_the_check(known):
     text = known.obtain
     stem = known.name.replace("-", "")
     assert f"For {known.name} (" in text
