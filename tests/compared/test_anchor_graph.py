@@ -1,21 +1,24 @@
+"""The model and solver that SMVSC, FPMVS-CAG and OMSC share, and what holds for all three."""
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
 from anchorview._utils.linalg import unit_rows
-from anchorview.compared import FPMVSCAG, SMVSC
+from anchorview.compared import FPMVSCAG, OMSC, SMVSC
 from anchorview.compared._anchor_graph import (
-    LEAST_RESIDUAL,
-    AnchorGraph,
-    alternate,
+    MIN_UNEXPLAINED,
+    AnchorGraphModel,
+    gcca_embedding,
+    kmeans_indicator,
     left_singular_vectors,
-    shared_embedding,
-    start_members,
+    project_rows_to_simplex,
 )
-from anchorview.compared._simplex import simplex_rows
 from anchorview.compared._view_scaling import standardized_views
+from helpers.data import clustered_views
 
 SHAPES = {
     "m = d": ((9, 7, 6), 4, 4),
@@ -23,6 +26,22 @@ SHAPES = {
     "narrow views": ((2, 1, 9), 4, 4),
     "narrow views, m > d": ((2, 3, 9), 4, 9),
 }
+QUICK = {"random_state": 0, "n_init": 3}
+METHODS = [
+    pytest.param(FPMVSCAG, QUICK, id="FPMVSCAG"),
+    pytest.param(SMVSC, {"tol": 0, **QUICK}, id="SMVSC"),
+    pytest.param(SMVSC, {"n_anchors": 8, "tol": 0, **QUICK}, id="SMVSC, m = 8"),
+    pytest.param(OMSC, {"random_state": 0}, id="OMSC"),
+    pytest.param(OMSC, {"n_anchors": 8, "random_state": 0}, id="OMSC, m = 8"),
+]
+any_shape = pytest.mark.parametrize("shape", SHAPES)
+either_form = pytest.mark.parametrize("weighted_z", [False, True])
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    views, y = clustered_views(k=4, seed=1)
+    return list(views.values()), y
 
 
 def make_views(widths, n=60, seed=0):
@@ -32,203 +51,236 @@ def make_views(widths, n=60, seed=0):
     return standardized_views(MultiViewData(views))
 
 
-def make_state(shape, *, weighted_z, seed=0):
+def make_model(shape, *, weighted_z, seed=0):
     widths, d, m = SHAPES[shape]
-    views = make_views(widths, seed=seed)
-    members = np.eye(m)[np.random.default_rng(seed).integers(m, size=60)]
-    state = AnchorGraph(views, members, d, weighted_z=weighted_z)
-    state.fit_anchors()
-    return state
+    indicator = np.eye(m)[np.random.default_rng(seed).integers(m, size=60)]
+    model = AnchorGraphModel(make_views(widths, seed=seed), indicator, d, weighted_z=weighted_z)
+    model.fit_anchors()
+    return model
 
 
-def step(state, ridge=0.5, pull=0.0):
-    state.update_projections()
-    state.update_anchors()
-    state.update_graph(ridge, pull)
-    state.update_weights()
+def iterate(model, ridge=0.5, target=0.0):
+    model.update_projections()
+    model.update_anchors()
+    model.update_graph(ridge, target)
+    model.update_weights()
 
 
-def objective(state, ridge, pull=0.0):
+def objective(model, ridge, target=0.0):
     """The objective by its definition."""
     fit = sum(
-        a**2 * np.sum((X - state.graph @ (W @ state.anchors).T) ** 2)
-        for a, X, W in zip(state.weights, state.views, state.projections, strict=True)
+        a**2 * np.sum((X - model.graph @ (W @ model.anchors).T) ** 2)
+        for a, X, W in zip(model.weights, model.views, model.projections, strict=True)
     )
-    return fit + ridge * np.sum((state.graph - pull) ** 2)
+    return fit + ridge * np.sum((model.graph - target) ** 2)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_kept_is_what_it_says(shape):
-    state = make_state(shape, weighted_z=False)
-    step(state)
-    Z = state.graph
-    np.testing.assert_allclose(state.gram, Z.T @ Z)
-    for X, product, W, R in zip(
-        state.views, state.products, state.projections, state.residuals, strict=True
-    ):
-        np.testing.assert_allclose(product, X.T @ Z, atol=1e-12)
-        assert np.sum((X - Z @ (W @ state.anchors).T) ** 2) == pytest.approx(R, rel=1e-12)
-        small = W.T @ W if W.shape[0] >= W.shape[1] else W @ W.T
-        np.testing.assert_allclose(small, np.eye(len(small)), atol=1e-12)
-    A = state.anchors
-    np.testing.assert_allclose(A @ A.T, np.eye(len(A)), atol=1e-12)
-    np.testing.assert_allclose(Z.sum(axis=1), 1)
-    assert (Z >= 0).all()
+class TestSimplexProjection:
+    @staticmethod
+    def by_bisection(q):
+        """Projection of one row: the threshold t with sum(max(q - t, 0)) = 1, by halving."""
+        low, high = min(q) - 1.0, max(q)
+        for _ in range(200):
+            middle = (low + high) / 2
+            if sum(max(value - middle, 0.0) for value in q) > 1:
+                low = middle
+            else:
+                high = middle
+        return [max(value - high, 0.0) for value in q]
+
+    @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 10, 1000])
+    @pytest.mark.parametrize("m", [1, 2, 3, 17])
+    def test_rows_are_projected_one_by_one(self, scale, m):
+        Q = scale * np.random.default_rng(m).standard_normal((60, m))
+        before = Q.copy()
+        expected = np.array([self.by_bisection(row) for row in Q])
+        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, atol=1e-12 * max(1, scale))
+        np.testing.assert_array_equal(Q, before)
+
+    def test_optimality_conditions(self):
+        Q = 0.5 * np.random.default_rng(0).standard_normal((500, 6))
+        Z = project_rows_to_simplex(Q)
+        assert (Z >= 0).all()
+        np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-14)
+        # The gradient z - q is constant on the support and no less elsewhere.
+        gradient = Z - Q
+        least = gradient.min(axis=1, keepdims=True)
+        assert np.allclose(np.where(Z > 0, gradient - least, 0), 0, atol=1e-14)
+        assert 1 < np.count_nonzero(Z, axis=1).mean() < 6
+
+    def test_ties_share_and_points_of_the_simplex_stay(self):
+        Q = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, -5.0], [0.0, 0.0, 0.0]])
+        expected = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, rtol=1e-15)
+        inside = np.random.default_rng(0).dirichlet(np.ones(5), size=30)
+        np.testing.assert_allclose(project_rows_to_simplex(inside), inside, atol=1e-15)
+
+    def test_single_precision_stays_single(self):
+        Q = np.random.default_rng(0).standard_normal((50, 8))
+        Z = project_rows_to_simplex(Q.astype(np.float32))
+        assert Z.dtype == np.float32
+        np.testing.assert_allclose(Z, project_rows_to_simplex(Q), atol=1e-6)
+
+    @pytest.mark.parametrize("large", [1e9, 1e17])
+    def test_large_values_keep_the_sum(self, large):
+        Q = np.array([[large, 0.0, -large], [large, large, 0.0], [-large, -large, -large]])
+        expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_authors_step_of_the_graph_sample_by_sample(shape):
-    state = make_state(shape, weighted_z=False)
-    step(state)
-    state.update_projections()
-    state.update_anchors()
-    weights, n, m = state.weights, *state.graph.shape
-    pull = np.random.default_rng(3).random((n, m))
-    state.update_graph(0.5, pull)
-    for i in range(n):
-        q = sum(
-            state.anchors.T @ W.T @ X[i]
-            for W, X in zip(state.projections, state.views, strict=True)
-        )
-        q = (q + len(weights) * 0.5 * pull[i]) / (sum(weights**2) + 0.5)
-        np.testing.assert_allclose(state.graph[i], simplex_rows(q[None])[0], atol=1e-12)
+class TestModel:
+    @any_shape
+    def test_constraints_and_residuals(self, shape):
+        model = make_model(shape, weighted_z=False)
+        iterate(model)
+        Z, A = model.graph, model.anchors
+        for X, W, R in zip(model.views, model.projections, model.residuals, strict=True):
+            assert np.sum((X - Z @ (W @ A).T) ** 2) == pytest.approx(R, rel=1e-12)
+            small = W.T @ W if W.shape[0] >= W.shape[1] else W @ W.T
+            np.testing.assert_allclose(small, np.eye(len(small)), atol=1e-12)
+        np.testing.assert_allclose(A @ A.T, np.eye(len(A)), atol=1e-12)
+        np.testing.assert_allclose(Z.sum(axis=1), 1)
+        assert (Z >= 0).all()
+
+    @any_shape
+    def test_graph_update_of_the_authors_sample_by_sample(self, shape):
+        model = make_model(shape, weighted_z=False)
+        iterate(model)
+        model.update_projections()
+        model.update_anchors()
+        weights, n, m = model.weights, *model.graph.shape
+        target = np.random.default_rng(3).random((n, m))
+        model.update_graph(0.5, target)
+        for i in range(n):
+            q = sum(
+                model.anchors.T @ W.T @ X[i]
+                for W, X in zip(model.projections, model.views, strict=True)
+            )
+            q = (q + len(weights) * 0.5 * target[i]) / (sum(weights**2) + 0.5)
+            expected = project_rows_to_simplex(q[None])[0]
+            np.testing.assert_allclose(model.graph[i], expected, atol=1e-12)
+
+    def test_weighted_graph_update_minimizes_for_orthonormal_bases(self):
+        model = make_model("m = d", weighted_z=True)
+        iterate(model)
+        model.update_projections()
+        model.update_anchors()
+        target = np.random.default_rng(3).dirichlet(np.ones(4), size=60)
+        model.update_graph(0.5, target)
+        best = objective(model, 0.5, target)
+        parts = zip(model.weights, model.views, model.bases, strict=True)
+        Q = sum(a**2 * X @ B for a, X, B in parts)
+        exact = project_rows_to_simplex((Q + 0.5 * target) / (np.sum(model.weights**2) + 0.5))
+        np.testing.assert_allclose(model.graph, exact, atol=1e-12)
+        rng = np.random.default_rng(4)
+        for _ in range(50):
+            model.graph = 0.9 * exact + 0.1 * rng.dirichlet(np.ones(4), size=60)
+            assert objective(model, 0.5, target) > best
+
+    def test_weights_are_inverse_to_residuals_and_minimize(self):
+        model = make_model("m = d", weighted_z=False)
+        iterate(model)
+        R = model.residuals
+        np.testing.assert_allclose(model.weights * R, (model.weights * R)[0])
+        assert model.weights.sum() == pytest.approx(1)
+        value = model.update_weights()
+        for other in np.random.default_rng(0).dirichlet(np.ones(3), size=200):
+            assert other**2 @ R >= value
+
+    @pytest.mark.parametrize("ridge", [0.0, 1.0, 30.0])
+    @any_shape
+    def test_no_weighted_update_increases_the_objective(self, shape, ridge):
+        for seed in range(5):
+            model = make_model(shape, weighted_z=True, seed=seed)
+            target = np.random.default_rng(seed).dirichlet(np.ones(model.graph.shape[1]), size=60)
+            iterate(model, ridge, target)
+            value = first = objective(model, ridge, target)
+            for _ in range(15):
+                for update in (
+                    model.update_projections,
+                    model.update_anchors,
+                    lambda model=model, target=target: model.update_graph(ridge, target),
+                    model.update_weights,
+                ):
+                    update()
+                    new = objective(model, ridge, target)
+                    assert new <= value * (1 + 1e-12)
+                    value = new
+            assert value < first
+
+    @any_shape
+    def test_updates_of_the_authors_can_increase_it(self, shape):
+        """Otherwise the test above would show nothing."""
+        rises = []
+        for seed in range(5):
+            values = make_model(shape, weighted_z=False, seed=seed).alternate(1.0, 20, 0.0)
+            rises.append(np.diff(values).max() / values[0])
+        assert max(rises) > 1e-7
+
+    def test_alternation_records_the_objective_and_stops(self):
+        model = make_model("m = d", weighted_z=True)
+        values = model.alternate(0.5, 40, 1e-3)
+        assert values[-1] == pytest.approx(objective(model, 0.5), rel=1e-12)
+        assert 10 <= len(values) < 40
+        changes = np.abs(np.diff(values)) / values[:-1]
+        assert changes[-1] < 1e-3
+        assert (changes[8:-1] >= 1e-3).all()
+        for max_iter, tol, expected in ((13, 0.0, 13), (4, 1.0, 4), (40, 1.0, 10)):
+            model = make_model("m = d", weighted_z=True)
+            assert len(model.alternate(0.5, max_iter, tol)) == expected
+
+    def test_initial_anchors_span_most_of_the_products(self):
+        model = make_model("m > d", weighted_z=False)
+        A = model.anchors
+        np.testing.assert_allclose(A @ A.T, np.eye(3), atol=1e-12)
+        stacked = np.vstack([X.T @ model.graph for X in model.views])
+        strongest = np.linalg.svd(stacked, compute_uv=False)[:3]
+        assert np.linalg.norm(stacked @ A.T) == pytest.approx(np.linalg.norm(strongest))
+
+    @either_form
+    def test_views_without_residual_keep_finite_weights(self, weighted_z):
+        rng = np.random.default_rng(0)
+        indicator = np.eye(3)[rng.integers(3, size=40)]
+        views = [indicator @ np.linalg.qr(rng.standard_normal((d, 3)))[0].T for d in (5, 4)]
+        model = AnchorGraphModel(views, indicator, 3, weighted_z=weighted_z)
+        model.fit_anchors()
+        iterate(model, 0.0)
+        np.testing.assert_allclose(model.residuals, MIN_UNEXPLAINED * 40)
+        np.testing.assert_allclose(model.weights, 0.5)
+
+    @either_form
+    def test_sparse_views_give_the_same_up_to_rounding(self, weighted_z):
+        rng = np.random.default_rng(0)
+        views = [rng.poisson(0.5, (50, d)).astype(float) for d in (12, 8)]
+        indicator = np.eye(3)[rng.integers(3, size=50)]
+        models, values = [], []
+        for form in (np.asarray, sparse.csr_array):
+            scaled = standardized_views(MultiViewData([form(view) for view in views]))
+            models.append(AnchorGraphModel(scaled, indicator, 3, weighted_z=weighted_z))
+            models[-1].fit_anchors()
+            values.append(models[-1].alternate(1.0, 12, 0.0))
+        np.testing.assert_allclose(values[1], values[0], rtol=1e-10)
+        np.testing.assert_allclose(models[1].graph, models[0].graph, atol=1e-8)
+        np.testing.assert_allclose(models[1].weights, models[0].weights, rtol=1e-9)
 
 
-def test_weights_are_inverse_to_residuals_and_minimize():
-    state = make_state("m = d", weighted_z=False)
-    step(state)
-    R = state.residuals
-    np.testing.assert_allclose(state.weights * R, (state.weights * R)[0])
-    assert state.weights.sum() == pytest.approx(1)
-    value = state.update_weights()
-    for other in np.random.default_rng(0).dirichlet(np.ones(3), size=200):
-        assert other**2 @ R >= value
-
-
-def test_consistent_step_of_the_graph_minimizes_for_orthonormal_bases():
-    state = make_state("m = d", weighted_z=True)
-    step(state)
-    state.update_projections()
-    state.update_anchors()
-    pull = np.random.default_rng(3).dirichlet(np.ones(4), size=60)
-    state.update_graph(0.5, pull)
-    best = objective(state, 0.5, pull)
-    Q = sum(a**2 * X @ B for a, X, B in zip(state.weights, state.views, state.bases, strict=True))
-    exact = simplex_rows((Q + 0.5 * pull) / (np.sum(state.weights**2) + 0.5))
-    np.testing.assert_allclose(state.graph, exact, atol=1e-12)
-    rng = np.random.default_rng(4)
-    for _ in range(50):
-        state.graph = 0.9 * exact + 0.1 * rng.dirichlet(np.ones(4), size=60)
-        assert objective(state, 0.5, pull) > best
-
-
-@pytest.mark.parametrize("ridge", [0.0, 1.0, 30.0])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_no_consistent_step_raises_the_objective(shape, ridge):
-    for seed in range(5):
-        state = make_state(shape, weighted_z=True, seed=seed)
-        pull = np.random.default_rng(seed).dirichlet(np.ones(state.graph.shape[1]), size=60)
-        step(state, ridge, pull)
-        value = first = objective(state, ridge, pull)
-        for _ in range(15):
-            for update in (
-                state.update_projections,
-                state.update_anchors,
-                lambda state=state, pull=pull: state.update_graph(ridge, pull),
-                state.update_weights,
-            ):
-                update()
-                new = objective(state, ridge, pull)
-                assert new <= value * (1 + 1e-12)
-                value = new
-        assert value < first
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_authors_steps_can_raise_it(shape):
-    """Otherwise the test above would show nothing."""
-    rises = []
-    for seed in range(5):
-        objectives = alternate(make_state(shape, weighted_z=False, seed=seed), 1.0, 20, 0.0)
-        rises.append(np.diff(objectives).max() / objectives[0])
-    assert max(rises) > 1e-7
-
-
-def test_alternation_reports_the_objective_and_stops():
-    state = make_state("m = d", weighted_z=True)
-    values = alternate(state, 0.5, 40, 1e-3)
-    assert values[-1] == pytest.approx(objective(state, 0.5), rel=1e-12)
-    assert 10 <= len(values) < 40
-    changes = np.abs(np.diff(values)) / values[:-1]
-    assert changes[-1] < 1e-3
-    assert (changes[8:-1] >= 1e-3).all()
-    assert len(alternate(make_state("m = d", weighted_z=True), 0.5, 13, 0.0)) == 13
-    assert len(alternate(make_state("m = d", weighted_z=True), 0.5, 4, 1.0)) == 4
-    assert len(alternate(make_state("m = d", weighted_z=True), 0.5, 40, 1.0)) == 10
-
-
-def test_start_of_the_anchors_spans_most_of_the_products():
-    state = make_state("m > d", weighted_z=False)
-    A = state.anchors
-    np.testing.assert_allclose(A @ A.T, np.eye(3), atol=1e-12)
-    stacked = np.vstack(state.products)
-    strongest = np.linalg.svd(stacked, compute_uv=False)[:3]
-    assert np.linalg.norm(stacked @ A.T) == pytest.approx(np.linalg.norm(strongest))
-
-
-@pytest.mark.parametrize("weighted_z", [False, True])
-def test_views_without_residual_keep_finite_weights(weighted_z):
-    rng = np.random.default_rng(0)
-    members = np.eye(3)[rng.integers(3, size=40)]
-    views = [members @ np.linalg.qr(rng.standard_normal((d, 3)))[0].T for d in (5, 4)]
-    state = AnchorGraph(views, members, 3, weighted_z=weighted_z)
-    state.fit_anchors()
-    step(state, 0.0)
-    np.testing.assert_allclose(state.residuals, LEAST_RESIDUAL * 40)
-    np.testing.assert_allclose(state.weights, 0.5)
-
-
-@pytest.mark.parametrize("weighted_z", [False, True])
-def test_sparse_views_are_the_same_to_rounding(weighted_z):
-    rng = np.random.default_rng(0)
-    dense = [rng.poisson(0.5, (50, d)).astype(float) for d in (12, 8)]
-    members = np.eye(3)[rng.integers(3, size=50)]
-    states = []
-    for views in (dense, [sparse.csr_array(view) for view in dense]):
-        scaled = standardized_views(MultiViewData(views))
-        state = AnchorGraph(scaled, members, 3, weighted_z=weighted_z)
-        state.fit_anchors()
-        states.append((state, alternate(state, 1.0, 12, 0.0)))
-    (a, values), (b, same) = states
-    np.testing.assert_allclose(same, values, rtol=1e-10)
-    np.testing.assert_allclose(b.graph, a.graph, atol=1e-8)
-    np.testing.assert_allclose(b.weights, a.weights, rtol=1e-9)
-
-
-class TestLeftSingularVectors:
-    def test_against_the_decomposition(self):
-        Z = np.random.default_rng(0).dirichlet(np.ones(4), size=50)
-        U = left_singular_vectors(Z)
-        expected = np.linalg.svd(Z, full_matrices=False)[0]
+def test_left_singular_vectors_ignore_unused_anchors():
+    Z = np.random.default_rng(0).dirichlet(np.ones(4), size=50)
+    expected = np.linalg.svd(Z, full_matrices=False)[0]
+    for graph in (Z, np.insert(Z, [1, 3], 0, axis=1)):
+        U = left_singular_vectors(graph)
+        assert U.shape == (50, 4)
         np.testing.assert_allclose(np.abs(np.sum(U * expected, axis=0)), 1)
         np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-10)
 
-    def test_unused_anchors_have_no_direction(self):
-        Z = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
-        with_unused = np.insert(Z, [1, 3], 0, axis=1)
-        U = left_singular_vectors(with_unused)
-        assert U.shape == (50, 3)
-        expected = left_singular_vectors(Z)
-        np.testing.assert_allclose(np.abs(np.sum(U * expected, axis=0)), 1)
 
-
-class TestStart:
+class TestInitialization:
     def test_embedding_does_not_depend_on_any_order(self):
         views = make_views((9, 7, 3))
         rng = np.random.default_rng(0)
         rows = rng.permutation(60)
         other = [view[rows][:, rng.permutation(view.shape[1])] for view in reversed(views)]
-        E, F = shared_embedding(views, 4), shared_embedding(other, 4)
+        E, F = gcca_embedding(views, 4), gcca_embedding(other, 4)
         assert E.shape == (60, 4)
         np.testing.assert_allclose(F @ F.T, (E @ E.T)[np.ix_(rows, rows)], atol=1e-10)
 
@@ -242,37 +294,79 @@ class TestStart:
             for _ in range(3)
         ]
         views = standardized_views(MultiViewData(views))
-        shared = np.linalg.qr(shared_embedding(views, 5)[:, :2])[0]
+        shared = np.linalg.qr(gcca_embedding(views, 5)[:, :2])[0]
         strongest = np.linalg.svd(np.hstack(views), full_matrices=False)[0][:, :2]
         assert np.linalg.svd(common.T @ shared, compute_uv=False).min() > 0.9
         assert np.linalg.svd(common.T @ strongest, compute_uv=False).min() < 0.5
 
-    def test_fewer_directions_than_asked_for(self):
-        views = make_views((1, 2))
-        E = shared_embedding(views, 6)
+    def test_fewer_directions_than_components(self):
+        E = gcca_embedding(make_views((1, 2)), 6)
         assert E.shape == (60, 3)
         assert np.isfinite(E).all()
-        # More features than samples, so that the last singular value is rounding.
-        wide = make_views((30, 20), n=8)
-        assert np.isfinite(shared_embedding(wide, 8)).all()
-        assert np.abs(shared_embedding(wide, 8)).max() < 10
+        # With more features than samples, the last singular value is a rounding error.
+        wide = gcca_embedding(make_views((30, 20), n=8), 8)
+        assert np.isfinite(wide).all()
+        assert np.abs(wide).max() < 10
 
-    def test_members_are_one_hot(self):
-        members = start_members(shared_embedding(make_views((9, 7)), 5), 5, seed=0)
-        assert set(np.unique(members)) == {0, 1}
-        np.testing.assert_array_equal(members.sum(axis=1), 1)
-        assert (members.sum(axis=0) > 0).all()
+    def test_indicator_is_one_hot(self):
+        indicator = kmeans_indicator(gcca_embedding(make_views((9, 7)), 5), 5, seed=0)
+        assert set(np.unique(indicator)) == {0, 1}
+        np.testing.assert_array_equal(indicator.sum(axis=1), 1)
+        assert (indicator.sum(axis=0) > 0).all()
+
+    @pytest.mark.parametrize(("method", "settings"), METHODS)
+    def test_only_the_default_is_independent_of_all_orders(self, clusters, method, settings):
+        views, _ = clusters
+        rng = np.random.default_rng(0)
+        rows = rng.permutation(150)
+        other = [view[rows][:, rng.permutation(view.shape[1])] for view in views]
+        model, again = (method(4, **settings).fit(v) for v in (views, other))
+        np.testing.assert_allclose(again.objective_, model.objective_, rtol=1e-9)
+        np.testing.assert_allclose(again.view_weights_, model.view_weights_, rtol=1e-9)
+        assert adjusted_rand_score(again.labels_, model.labels_[rows]) == 1
+        model, again = (method(4, init="identity", **settings).fit(v) for v in (views, other))
+        assert abs(again.objective_[0] / model.objective_[0] - 1) > 1e-4
+
+
+@pytest.mark.parametrize(("method", "settings"), METHODS)
+@pytest.mark.parametrize("init", ["gcca", "identity"])
+def test_weighted_objective_never_increases(toy, method, settings, init):
+    model = method(3, init=init, weighted_z=True, max_iter=30, **settings).fit(toy[0])
+    assert (np.diff(model.objective_) <= 1e-14 * model.objective_[0]).all()
+
+
+@either_form
+@pytest.mark.parametrize(("method", "settings"), METHODS)
+def test_shapes_and_constraints_of_the_attributes(clusters, method, settings, weighted_z):
+    views, y = clusters
+    model = method(4, weighted_z=weighted_z, **settings).fit(views)
+    graph = model.embedding_ if method is OMSC else model.graph_
+    assert graph.shape == (150, settings.get("n_anchors", 4))
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    assert model.anchors_.shape == (4, graph.shape[1])
+    assert [W.shape for W in model.projections_] == [(12, 4), (9, 4), (7, 4)]
+    columns = model.codes_ if method is OMSC else model.embedding_
+    np.testing.assert_allclose(columns.T @ columns, np.eye(columns.shape[1]), atol=1e-8)
+    assert adjusted_rand_score(y, model.labels_) > 0.6
+
+
+@pytest.mark.parametrize("method", [SMVSC, OMSC])
+@pytest.mark.parametrize("n_anchors", [3, 151])
+def test_impossible_numbers_of_anchors(clusters, method, n_anchors):
+    match = f"n_anchors={n_anchors} should be at least n_clusters=4 and at most n_samples=150"
+    with pytest.raises(ValueError, match=match):
+        method(4, n_anchors=n_anchors).fit(clusters[0])
 
 
 @pytest.mark.parametrize("method", [SMVSC, FPMVSCAG])
 @pytest.mark.parametrize("normalize", [True, False])
-def test_labels_are_kmeans_on_what_the_class_says(method, normalize):
-    class Told(method):
+def test_labels_are_kmeans_on_the_embedding(method, normalize):
+    class Subclass(method):
         normalize_embedding = normalize
 
     rng = np.random.default_rng(2)
     views = [rng.standard_normal((80, 5)), rng.standard_normal((80, 4))]
-    model = Told(5, n_init=20, random_state=0).fit(views)
+    model = Subclass(5, n_init=20, random_state=0).fit(views)
     points = unit_rows(model.embedding_) if normalize else model.embedding_
     expected = KMeans(5, n_init=20, random_state=0).fit(points).inertia_
     centers = np.array([points[model.labels_ == k].mean(axis=0) for k in range(5)])

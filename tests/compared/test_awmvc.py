@@ -1,24 +1,13 @@
-"""AWMVC against the authors' program, its compression, its objective."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy import sparse
 
-from anchorview import make_multiview
 from anchorview.compared.awmvc import AWMVC
+from helpers.data import clustered_views
 from helpers.problems import problems
 
 
-def standardized(views):
-    dense = [v.toarray() if sparse.issparse(v) else v for v in views]
-    X = np.hstack(dense).astype(float)
-    spread = X.std(axis=0, ddof=1)
-    spread[spread < 1e-9 * np.abs(X).max(axis=0)] = np.inf
-    return (X - X.mean(axis=0)) / spread
-
-
-def test_the_authors_program(toy, vectors):
+def test_authors_program(toy, vectors):
     expected = vectors("awmvc")
     model = AWMVC(3, init="identity", n_init=2, random_state=0).fit(toy[0])
     np.testing.assert_allclose(model.objective_, expected["Obj"].ravel(), rtol=1e-8)
@@ -27,14 +16,14 @@ def test_the_authors_program(toy, vectors):
     np.testing.assert_allclose(model.embedding_, expected["Z"].T, atol=1e-8)
 
 
-def literal(X, starts, k, n_views, max_iter):
-    """The iteration written out with thin SVDs and every matrix formed."""
+def uncompressed(X, spaces, k, n_views, max_iter):
+    """The iterations on the samples, with thin SVDs and every matrix formed."""
 
     def svd_polar(M):
         U, _, Vt = np.linalg.svd(M, full_matrices=False)
         return U @ Vt
 
-    Z = [start.T for start in starts]
+    Z = [space.T for space in spaces]
     W = [np.eye(len(z), k) for z in Z]
     alpha, c = np.full(len(Z), 1 / len(Z)), np.full(len(Z), len(Z) ** -0.5)
     objective = []
@@ -56,16 +45,13 @@ def literal(X, starts, k, n_views, max_iter):
 
 @pytest.mark.parametrize("init", ["svd", "identity"])
 @pytest.mark.parametrize("n", [40, 300])
-def test_compression_makes_the_steps_of_the_samples(init, n):
-    views, _ = make_multiview(n, n_clusters=4, n_features=(20, 30, 11), random_state=1)
+def test_compressed_iterations_equal_those_on_the_samples(init, n):
+    views, _ = clustered_views(n, 4, (20, 30, 11), seed=1)
     model = AWMVC(4, init=init, max_iter=12, tol=0, n_init=2, random_state=0).fit(views)
-    X = standardized(views.values())
-    if init == "svd":
-        U = np.linalg.svd(X, full_matrices=False)[0]
-        start = [U[:, :size] for size in (4, 8, 12)]
-    else:
-        start = [np.eye(n, size) for size in (4, 8, 12)]
-    consensus, objective = literal(X, start, 4, 3, 12)
+    X = np.hstack(list(views.values()))
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    basis = np.linalg.svd(X, full_matrices=False)[0] if init == "svd" else np.eye(n)
+    consensus, objective = uncompressed(X, [basis[:, :d] for d in (4, 8, 12)], 4, 3, 12)
     np.testing.assert_allclose(model.objective_, objective, rtol=1e-9)
     S = model.embedding_
     np.testing.assert_allclose(S @ S.T, consensus @ consensus.T, atol=1e-8)
@@ -73,8 +59,7 @@ def test_compression_makes_the_steps_of_the_samples(init, n):
 
 @settings(max_examples=40)
 @given(problems())
-def test_consensus_is_orthonormal_and_exact_weights_never_raise_the_objective(problem):
-    # With the program's root weights theory promises no descent, so the exact ones are tested.
+def test_consensus_is_orthonormal_and_exact_weights_never_increase_the_objective(problem):
     for init in ("svd", "identity"):
         model = AWMVC(
             problem.n_clusters, init=init, exact_weights=True, tol=0, max_iter=15, n_init=1
@@ -86,12 +71,9 @@ def test_consensus_is_orthonormal_and_exact_weights_never_raise_the_objective(pr
         assert np.diff(model.objective_).max() <= 1e-10 * scale
 
 
-def test_the_programs_weights_are_not_those_of_the_objective(toy):
-    """The program's root weights can only give a larger weighted residual."""
-    default = AWMVC(3, init="identity", max_iter=1, n_init=2, random_state=0).fit(toy[0])
-    exact = AWMVC(3, init="identity", max_iter=1, exact_weights=True, n_init=2, random_state=0).fit(
-        toy[0]
-    )
+def test_weights_of_the_program_do_not_minimize_the_objective(toy):
+    settings = {"init": "identity", "max_iter": 1, "n_init": 2, "random_state": 0}
+    default, exact = (AWMVC(3, exact_weights=e, **settings).fit(toy[0]) for e in (False, True))
     assert exact.objective_[0] < default.objective_[0] - 1e-3
     ratio = exact.dimension_weights_ / default.dimension_weights_**2
     np.testing.assert_allclose(ratio, ratio[0])
@@ -101,21 +83,19 @@ def test_order_of_rows_and_features_does_not_matter(toy):
     views, _ = toy
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(views[0]))
-    first = AWMVC(3, n_init=2, random_state=0).fit(views)
-    other = AWMVC(3, n_init=2, random_state=0).fit(
-        [v[rows][:, rng.permutation(v.shape[1])] for v in views]
-    )
+    shuffled = [v[rows][:, rng.permutation(v.shape[1])] for v in views]
+    first, other = (AWMVC(3, n_init=2, random_state=0).fit(v) for v in (views, shuffled))
     np.testing.assert_array_equal(other.labels_, first.labels_[rows])
     np.testing.assert_allclose(other.objective_, first.objective_, rtol=1e-9)
 
 
-def test_dimensions_are_at_most_the_rank():
+@pytest.mark.parametrize("init", ["svd", "identity"])
+def test_dimensions_are_limited_to_the_rank(init):
     rng = np.random.default_rng(0)
     low = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 20))
-    for init in ("svd", "identity"):
-        model = AWMVC(5, init=init, n_init=2, random_state=0).fit(low)
-        assert model.embedding_.shape == (50, 3)
-        assert np.isfinite(model.objective_).all()
+    model = AWMVC(5, init=init, n_init=2, random_state=0).fit(low)
+    assert model.embedding_.shape == (50, 3)
+    assert np.isfinite(model.objective_).all()
 
 
 def test_single_precision_stays_close(toy):

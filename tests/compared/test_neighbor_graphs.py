@@ -8,8 +8,9 @@ from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 
-from anchorview.compared import _neighbor_graphs
+from anchorview.compared import AMGL, UOMVSC, _neighbor_graphs
 from anchorview.compared._neighbor_graphs import (
     building_memory,
     leading_eigenvectors,
@@ -39,13 +40,12 @@ class TestNeighborGraph:
         W = neighbor_graph([X], K)
         np.testing.assert_allclose(W.toarray(), plain_graph(X, K), rtol=1e-10, atol=1e-14)
 
-    def test_tiles_change_nothing(self, monkeypatch):
+    def test_tiles_change_nothing(self, set_constants):
         X = np.random.default_rng(0).standard_normal((100, 6))
         whole = neighbor_graph([X], 5).toarray()
-        monkeypatch.setattr(_neighbor_graphs, "TILE", 1100)
-        np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
-        monkeypatch.setattr(_neighbor_graphs, "TILE", 1)
-        np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
+        for tile in (1100, 1):
+            set_constants(_neighbor_graphs, TILE=tile)
+            np.testing.assert_allclose(neighbor_graph([X], 5).toarray(), whole, rtol=1e-12)
 
     def test_views_side_by_side_dense_and_sparse(self):
         rng = np.random.default_rng(0)
@@ -69,30 +69,21 @@ class TestNeighborGraph:
         expected = neighbor_graph([X], 5).toarray()
         np.testing.assert_allclose(neighbor_graph([unit * X], 5).toarray(), expected, rtol=1e-9)
 
-    def test_far_from_zero(self):
-        X = np.random.default_rng(0).integers(0, 1000, size=(200, 8)) / 8
-        expected = plain_graph(X, 5)
-        np.testing.assert_allclose(
-            neighbor_graph([X + 2.0**34], 5).toarray(), expected, rtol=1e-9, atol=1e-14
-        )
+    @pytest.mark.parametrize("kind", ["far from zero", "clusters far apart", "huge samples"])
+    def test_distances_keep_their_digits(self, kind):
+        rng = np.random.default_rng(0)
+        shift, X = 0.0, rng.standard_normal((201, 8))
+        if kind == "far from zero":
+            shift, X = 2.0**34, rng.integers(0, 1000, size=(200, 8)) / 8
+        elif kind == "clusters far apart":
+            X[:80] += 1e4
+        else:
+            X[:5] *= 1e12
+        tolerance = 1e-6 if kind == "huge samples" else 1e-9
+        graph = neighbor_graph([X + shift], 5).toarray()[5:, 5:]
+        np.testing.assert_allclose(graph, plain_graph(X, 5)[5:, 5:], rtol=tolerance, atol=tolerance)
 
-    def test_distances_in_clusters_far_apart_keep_their_digits(self):
-        X = np.random.default_rng(0).standard_normal((101, 8))
-        X[:40] += 1e4
-        expected = plain_graph(X, 5)
-        np.testing.assert_allclose(
-            neighbor_graph([X], 5).toarray(), expected, rtol=1e-9, atol=1e-11
-        )
-
-    def test_a_few_huge_samples_do_not_blur_the_others(self):
-        X = np.random.default_rng(0).standard_normal((200, 4))
-        X[:5] *= 1e12
-        expected = plain_graph(X, 5)[5:, 5:]
-        np.testing.assert_allclose(
-            neighbor_graph([X], 5).toarray()[5:, 5:], expected, rtol=1e-6, atol=1e-6
-        )
-
-    def test_as_many_duplicates_as_get_a_weight_and_are_not_their_own_neighbors(self):
+    def test_duplicates_are_neighbors_but_a_sample_is_not_its_own(self):
         X = np.repeat(np.random.default_rng(0).standard_normal((10, 50)), 5, axis=0)
         W = neighbor_graph([X], 3).toarray()
         assert not W.diagonal().any()
@@ -104,7 +95,7 @@ class TestNeighborGraph:
         np.testing.assert_allclose(6 * W, np.round(6 * W), atol=1e-12)
 
     @pytest.mark.parametrize("copies", [2, 3, 4])
-    def test_row_order_does_not_matter_among_no_more_duplicates_than_neighbors(self, copies):
+    def test_row_order_does_not_matter_with_at_most_as_many_duplicates_as_neighbors(self, copies):
         rng = np.random.default_rng(0)
         X = np.repeat(rng.standard_normal((12, 3)), copies, axis=0)
         order = rng.permutation(len(X))
@@ -112,8 +103,8 @@ class TestNeighborGraph:
         moved = neighbor_graph([X[order]], 4).toarray()
         np.testing.assert_allclose(moved, W[np.ix_(order, order)], atol=1e-12)
 
-    def test_distances_equal_but_for_rounding_share_evenly(self):
-        # Turned corners of a simplex: all are as far from each other.
+    def test_distances_that_differ_by_rounding_share_evenly(self):
+        # Rotated corners of a simplex are equidistant.
         turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))
         distances = ((turn[:, None] - turn) ** 2).sum(axis=2)[~np.eye(9, dtype=bool)]
         assert 0 < np.ptp(distances) < 1e-14
@@ -136,11 +127,11 @@ class TestNeighborGraph:
         assert (dense >= 0).all()
         np.testing.assert_array_equal(dense, dense.T)
         assert not dense.diagonal().any()
-        # Each sample gives 1 in all, of which half is its own.
+        # Each sample gives weights that sum to 1; half of them stays in its row.
         assert W.sum() == pytest.approx(n)
         assert (dense.sum(axis=1) >= 0.5 - 1e-12).all()
 
-    def test_memory_is_linear_and_as_stated(self):
+    def test_memory_is_linear_and_bounded_by_the_estimate(self):
         X = np.random.default_rng(0).standard_normal((6000, 10)).astype(np.float32)
         tracemalloc.start()
         W = neighbor_graph([X], 15)
@@ -195,7 +186,7 @@ class TestLeadingEigenvectors:
     @pytest.mark.parametrize("components", [3, 8, 60])
     @pytest.mark.parametrize("count", [3, 8])
     def test_several_components(self, components, count):
-        """The eigenvalue 1 occurs as often as there are components; all copies must be found."""
+        """The eigenvalue 1 occurs once per component; all copies must be found."""
         X, _ = blobs(900, components)
         A = normalized_affinity(neighbor_graph([X], 5))
         assert connected_components(A)[0] >= components
@@ -203,7 +194,7 @@ class TestLeadingEigenvectors:
         if components >= count:
             assert np.trace(F.T @ (A @ F)) == pytest.approx(count, abs=1e-10)
 
-    def test_more_components_than_the_block_has_columns_with_little_gap(self):
+    def test_more_components_than_columns_with_small_gaps(self):
         """Lines of points, whose second eigenvalues are close to the first."""
         rng = np.random.default_rng(0)
         along = np.tile(np.linspace(0, 1, 60), 30) + 1e-4 * rng.standard_normal(1800)
@@ -230,20 +221,20 @@ class TestLeadingEigenvectors:
         for share in (1e-3, 1e-6, 1e-9):
             check_eigenvectors((1 - share) * A + share * B, 5)
 
-    def test_the_filter_agrees_with_the_full_decomposition(self, monkeypatch):
+    def test_filters_agree_with_the_full_decomposition(self, set_constants):
         X = np.random.default_rng(0).standard_normal((500, 5))
         A = normalized_affinity(neighbor_graph([X], 5))
         full = leading_eigenvectors(A, 6)
-        monkeypatch.setattr(_neighbor_graphs, "DENSE_GRAPH", 10)
+        set_constants(_neighbor_graphs, DENSE_GRAPH=10)
         filtered = leading_eigenvectors(A, 6)
         assert not np.array_equal(full, filtered)
         np.testing.assert_allclose(filtered @ filtered.T, full @ full.T, atol=1e-6)
 
     @pytest.mark.parametrize("narrow", [100, -1])
     @pytest.mark.parametrize("shape", ["line", "spiral"])
-    def test_chains_of_samples(self, shape, narrow, monkeypatch):
-        """Their leading eigenvalues crowd near 1."""
-        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
+    def test_chains_of_samples(self, shape, narrow, set_constants):
+        """Their leading eigenvalues are close to 1."""
+        set_constants(_neighbor_graphs, NARROW=narrow)
         t = 40 * np.sqrt(np.linspace(0, 1, 2000))
         X = {
             "line": np.linspace(0, 1, 2000)[:, None],
@@ -258,9 +249,9 @@ class TestLeadingEigenvectors:
         assert subspace_angles(F, exact).max() < 1e-4
 
     @pytest.mark.parametrize(("n", "narrow"), [(3000, -1), (20_000, 100)])
-    def test_path(self, n, narrow, monkeypatch):
+    def test_path(self, n, narrow, set_constants):
         """Eigenvalues are ``cos(pi j / (n - 1))``."""
-        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
+        set_constants(_neighbor_graphs, NARROW=narrow)
         W = sparse.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1])
         F = leading_eigenvectors(normalized_affinity(W.tocsr()), 4)
         exact = np.cos(np.pi * np.outer(np.arange(n), np.arange(4)) / (n - 1))
@@ -268,9 +259,9 @@ class TestLeadingEigenvectors:
         exact /= np.linalg.norm(exact, axis=0)
         np.testing.assert_allclose(np.abs(np.sum(F * exact, axis=0)), 1, atol=1e-5)
 
-    def test_no_more_than_a_narrow_band_is_factored(self, monkeypatch):
-        monkeypatch.setattr(_neighbor_graphs, "NARROW", 3)
-        monkeypatch.setattr(_neighbor_graphs, "SHIFT", 0.1)
+    def test_only_narrow_bands_are_factored(self, set_constants):
+        set_constants(_neighbor_graphs, NARROW=3)
+        set_constants(_neighbor_graphs, SHIFT=0.1)
         V = np.random.default_rng(0).standard_normal((50, 4))
         mixed = np.random.default_rng(1).permutation(50)
         for width in (0, 1, 3, 4):
@@ -284,13 +275,11 @@ class TestLeadingEigenvectors:
                 np.testing.assert_allclose(inverse(V), expected, rtol=1e-9)
 
     @pytest.mark.parametrize("narrow", [100, -1])
-    def test_warns_without_convergence(self, narrow, monkeypatch):
-        monkeypatch.setattr(_neighbor_graphs, "NARROW", narrow)
-        monkeypatch.setattr(_neighbor_graphs, "MAX_FILTERS", 2)
+    def test_warns_without_convergence(self, narrow, set_constants):
+        set_constants(_neighbor_graphs, NARROW=narrow)
+        set_constants(_neighbor_graphs, MAX_FILTERS=2)
         A = normalized_affinity(neighbor_graph([np.linspace(0, 1, 2000)[:, None]], 5))
-        match = (
-            r"leading 5 eigenvectors of a graph of 2000 .* residual is (\d\.\de-0\d), not 1.0e-08"
-        )
+        match = r"leading 5 eigenvectors of a graph of 2000 .*, the tolerance 1.0e-08"
         with pytest.warns(ConvergenceWarning, match=match) as caught:
             F = leading_eigenvectors(A, 5)
         (warning,) = caught
@@ -301,3 +290,26 @@ class TestLeadingEigenvectors:
     def test_all_of_them(self):
         A = normalized_affinity(neighbor_graph([np.random.default_rng(0).random((6, 2))], 3))
         check_eigenvectors(A, 6)
+
+
+@pytest.mark.parametrize("method", [AMGL, UOMVSC])
+class TestBaselines:
+    """What AMGL and UOMVSC have in common."""
+
+    def test_row_order_does_not_matter_without_ties(self, toy, method):
+        views, y = toy
+        order = np.random.default_rng(0).permutation(len(y))
+        first = method(3, random_state=0).fit(views)
+        second = method(3, random_state=0).fit([view[order] for view in views])
+        np.testing.assert_allclose(second.objective_, first.objective_, rtol=1e-7)
+        np.testing.assert_allclose(second.view_weights_, first.view_weights_, rtol=1e-6)
+        assert adjusted_rand_score(second.labels_, first.labels_[order]) == 1
+
+    def test_a_view_constant_up_to_rounding_raises(self, toy, method):
+        near = 1 + 1e-14 * np.random.default_rng(0).random((len(toy[1]), 4))
+        with pytest.raises(ValueError, match=r"view 1 \('near'\) is zero after scaling"):
+            method(3).fit({"a": toy[0][0], "near": near})
+
+    def test_stops_by_tolerance_or_number_of_iterations(self, toy, method):
+        assert method(3, tol=1, random_state=0).fit(toy[0]).n_iter_ == 3
+        assert method(3, max_iter=2, random_state=0).fit(toy[0]).n_iter_ == 2

@@ -1,8 +1,12 @@
 """Constraints of parameters that several estimators share, in scikit-learn's form."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 from anchorview._utils.sklearn_compat import Interval
+
+ParameterConstraints = dict[str, Sequence[object]]
+"""Type of an estimator's ``_parameter_constraints``."""
 
 POSITIVE_INT = Interval(Integral, 1, None, closed="left")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")

@@ -1,7 +1,8 @@
-"""The eight methods that DALMC was compared with, behind one face.
+"""Eight published multi-view clustering methods: baselines with the same API as DALMC.
 
-Each is written from the equations that its authors' published program follows; its docstring says
-where that program and the paper differ.
+One module per method, each written from the equations of its authors' published program; the
+docstrings say where program and paper differ. Modules with a leading underscore hold what several
+methods share. The package may import `estimators.base`, `core`, `views` and `_utils`.
 """
 
 from anchorview.compared.amgl import AMGL

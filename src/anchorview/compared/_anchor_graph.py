@@ -1,22 +1,23 @@
-"""One anchor graph for all views: the machine that SMVSC, FPMVS-CAG and OMSC share.
+"""One anchor graph for all views: the model and solver that SMVSC, FPMVS-CAG and OMSC share.
 
-Samples are rows here, so a view is ``X_v`` (n x d_v), its projection ``W_v`` (d_v x d), the anchors
-are ``A`` (d x m) and the graph is ``Z`` (n x m), rows on the simplex::
+Samples are rows: a view is ``X_v`` (n x d_v), its projection ``W_v`` (d_v x d), the anchors are
+``A`` (d x m) and the graph is ``Z`` (n x m)::
 
     min  sum_v a_v^2 ||X_v - Z A' W_v'||^2 + (a term in Z)
     s.t. W_v and A orthonormal (columns or rows),  Z >= 0,  Z 1 = 1,  sum a = 1,  a >= 0
 
-An iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``, and for ``X_v' Z``,
-which gives the residuals and the next ``W_v`` and ``A``.
+Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``, and for
+``X_v' Z``, which gives the residuals and the next ``W_v`` and ``A``.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
+from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import (
     DENSE_PART,
     DENSE_SPECTRUM,
@@ -28,50 +29,69 @@ from anchorview._utils.linalg import (
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Clustering, ComparedMethod
-from anchorview.compared._simplex import simplex_rows
+from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.core.assign import assigned
 from anchorview.core.cost_model import block_memory
 from anchorview.views.container import MultiViewData
 
-LEAST_RESIDUAL = 1e-6
-"""Share of a view's squared norm that at least counts as unexplained: weights stay finite, and
-rounding in single precision does not decide them."""
+MIN_UNEXPLAINED = 1e-6
+"""Minimum share of a view's squared norm that counts as residual: weights stay finite, and are not
+decided by rounding in single precision."""
 
-NO_DIRECTION = 1e-6
-"""Singular values below this share of the largest are rounding."""
+SINGULAR_VALUE_TOLERANCE = 1e-6
+"""Singular values below this share of the largest are rounding errors."""
 
-START_RIDGE = 0.01
-"""Ridge of the start's whitening, relative to a view's leading squared singular value."""
+GCCA_RIDGE = 0.01
+"""Ridge of the whitening in `gcca_embedding`, relative to a view's largest squared singular
+value."""
 
-START_RESTARTS = 10
-"""K-means restarts that find the start."""
+INIT_KMEANS_RUNS = 10
+"""K-means runs for the initial graph."""
 
-LEAST_ITERATIONS = 10
-"""Iterations before the change of the objective can end the alternation."""
+MIN_ITERATIONS = 10
+"""Iterations before the change of the objective is checked."""
 
 
-class AnchorGraph:
-    r"""State and steps of the alternation; letters as in the module's docstring.
+def project_rows_to_simplex(Q: Array) -> Array:
+    """Nearest point of ``{z >= 0, sum z = 1}`` to each row of `Q`.
 
-    Every step of the consistent form (`weighted_z`) minimizes the objective or, where its quadratic
-    term has no simple minimizer, an upper bound that touches it at the present state: in ``Z`` if
-    the bases ``B_v = W_v A`` are not orthonormal, in ``A`` if m > d or some d_v < d, in ``W_v`` if
-    d_v < d. Each bound replaces the term's Hessian by its largest eigenvalue. So the objective
-    never rises, whatever the shapes. The authors' form takes every quadratic term for constant.
+    With the values ``u`` of a row in descending order and ``c_j = u_1 + ... + u_j - 1``, the point
+    is ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``.
+    """
+    n, m = Q.shape
+    # A shift does not change the projection; beside large values, the 1 would lose its digits.
+    points = Q - Q.max(axis=1, keepdims=True)
+    values = np.sort(points, axis=1)[:, ::-1]
+    excess = np.cumsum(values, axis=1)
+    excess -= 1
+    excess /= np.arange(1, m + 1, dtype=Q.dtype)
+    last = np.count_nonzero(values > excess, axis=1) - 1
+    points -= excess[np.arange(n), last][:, None]
+    return np.maximum(points, 0, out=points)
+
+
+class AnchorGraphModel:
+    """State of the alternation and its updates; letters as in the module's docstring.
+
+    With `weighted_z`, each update minimizes the objective or, where its quadratic term has no
+    simple minimizer, an upper bound that touches it at the present state: in ``Z`` if the bases
+    ``B_v = W_v A`` are not orthonormal, in ``A`` if m > d or some d_v < d, in ``W_v`` if d_v < d.
+    The bound replaces the Hessian of the term by its largest eigenvalue. So the objective never
+    increases. Without `weighted_z`, as in the authors' programs, every quadratic term is treated as
+    constant.
 
     Parameters
     ----------
     views : sequence of matrices (n, d_v)
     graph : array (n, m)
-        The start of ``Z``. Its rows need not be on the simplex.
+        Initial ``Z``. Its rows need not be on the simplex.
     n_components : int
-        The latent dimension d. The start of ``A`` is zero, which makes the first ``W_v`` leading
-        blocks of the identity; see :meth:`fit_anchors`.
+        Latent dimension d. ``A`` is initially zero, which makes the first ``W_v`` leading blocks of
+        the identity; see :meth:`fit_anchors`.
     weighted_z : bool
-        Whether the views count in the step of ``Z`` by their squared weights, as the objective
-        says, or all alike, as in the authors' programs.
+        Whether the update of ``Z`` weights the views by ``a_v^2``, as the objective does, or
+        equally, as in the authors' programs.
     """
 
     def __init__(
@@ -91,24 +111,24 @@ class AnchorGraph:
         self.products = [times(X.T, graph) for X in self.views]
 
     def fit_anchors(self) -> None:
-        """Start ``A`` from the graph: leading right singular vectors of all ``X_v' Z`` stacked."""
+        """Initialize ``A`` by the leading right singular vectors of all ``X_v' Z`` stacked."""
         scatter = sum(T.T @ T for T in self.products)
         self.anchors = eigh(scatter)[1][:, ::-1][:, : len(self.anchors)].T
 
     @property
     def bases(self) -> list[Array]:
-        """``B_v = W_v A``, the anchors in the features of each view."""
+        """``B_v = W_v A``, the anchors in the feature space of each view."""
         return [W @ self.anchors for W in self.projections]
 
     @property
     def residuals(self) -> Array:
-        """``||X_v||^2 - 2 tr(B_v' X_v' Z) + tr(B_v'B_v Z'Z)``, kept above zero."""
+        """``R_v = ||X_v||^2 - 2 tr(B_v' X_v' Z) + tr(B_v'B_v Z'Z)``, bounded from below."""
         parts = zip(self._squared_norms, self.bases, self.products, strict=True)
-        found = [
+        R = [
             norm - 2 * np.vdot(B, product) + np.vdot(B.T @ B, self.gram)
             for norm, B, product in parts
         ]
-        return np.maximum(found, LEAST_RESIDUAL * self._squared_norms)
+        return np.maximum(R, MIN_UNEXPLAINED * self._squared_norms)
 
     def update_projections(self) -> None:
         """``W_v = polar(X_v' Z A')``."""
@@ -116,7 +136,7 @@ class AnchorGraph:
         targets = [product @ A.T for product in self.products]
         if self.weighted_z:
             E = A @ self.gram @ A.T
-            slack = _largest(E) * np.eye(len(E)) - E
+            slack = _largest_eigenvalue(E) * np.eye(len(E)) - E
             for v, W in enumerate(self.projections):
                 if W.shape[0] < W.shape[1]:
                     targets[v] += W @ slack
@@ -132,14 +152,15 @@ class AnchorGraph:
         constant = m <= d <= min(len(W) for W in self.projections)
         if self.weighted_z and A.any() and not constant:
             P = sum(s * (W.T @ W) for s, W in zip(squares, self.projections, strict=True))
-            target += squares.sum() * _largest(self.gram) * A - P @ A @ self.gram
+            target += squares.sum() * _largest_eigenvalue(self.gram) * A - P @ A @ self.gram
         self.anchors = polar_factor(target)
 
-    def update_graph(self, ridge: float, pull: Array | float = 0.0) -> None:
-        """Rows of ``Z`` for the term ``ridge * ||Z - pull||^2``.
+    def update_graph(self, ridge: float, target: Array | float = 0.0) -> None:
+        """Update ``Z`` for the term ``ridge * ||Z - target||^2``.
 
-        The authors' form is ``simplex((sum_v X_v B_v + V ridge pull) / (sum_v a_v^2 + ridge))``
-        with V views, the consistent one ``simplex((sum_v a_v^2 X_v B_v + ridge pull) / ...)``.
+        With `weighted_z`, ``simplex((sum_v a_v^2 X_v B_v + ridge target) / (sum_v a_v^2 + ridge))``
+        for orthonormal bases; otherwise the authors'
+        ``simplex((sum_v X_v B_v + V ridge target) / (sum_v a_v^2 + ridge))`` for V views.
         """
         squares = self.weights**2
         total, bases = squares.sum(), self.bases
@@ -147,86 +168,80 @@ class AnchorGraph:
             factors = squares
             H = sum(s * (B.T @ B) for s, B in zip(squares, bases, strict=True))
             Q = self.graph @ (total * np.eye(len(H)) - H)
-            Q += ridge * pull
+            Q += ridge * target
         else:
             factors = np.ones(len(squares))
             Q = np.zeros(self.graph.shape)
-            Q += len(squares) * ridge * pull
+            Q += len(squares) * ridge * target
         for factor, X, B in zip(factors, self.views, bases, strict=True):
             Q += times(X, factor * B)
         Q /= total + ridge
-        self._set_graph(simplex_rows(Q))
+        self._set_graph(project_rows_to_simplex(Q))
 
     def update_weights(self) -> float:
-        """``a_v`` inverse to the residual ``R_v``; returns ``sum_v a_v^2 R_v``."""
+        """Set ``a_v`` proportional to ``1 / R_v``; returns ``sum_v a_v^2 R_v``."""
         R = self.residuals
         self.weights = 1 / R / (1 / R).sum()
         return float(self.weights**2 @ R)
 
+    def alternate(self, ridge: float, max_iter: int, tol: float) -> Array:
+        """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration."""
+        objective: list[float] = []
+        for done in range(1, max_iter + 1):
+            self.update_projections()
+            self.update_anchors()
+            self.update_graph(ridge)
+            objective.append(self.update_weights() + ridge * float(np.trace(self.gram)))
+            report_progress("iterating", done, max_iter)
+            if done >= MIN_ITERATIONS and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
+                break
+        return np.array(objective)
 
-def _largest(S: Array) -> float:
-    """Largest eigenvalue of a symmetric matrix."""
+
+def _largest_eigenvalue(S: Array) -> float:
     return float(np.linalg.eigvalsh(S)[-1])
 
 
-def alternate(state: AnchorGraph, ridge: float, max_iter: int, tol: float) -> Array:
-    """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration.
-
-    From the tenth iteration on, a relative change below `tol` is the end.
-    """
-    objective: list[float] = []
-    for done in range(1, max_iter + 1):
-        state.update_projections()
-        state.update_anchors()
-        state.update_graph(ridge)
-        objective.append(state.update_weights() + ridge * float(np.trace(state.gram)))
-        report_progress("iterating", done, max_iter)
-        if done >= LEAST_ITERATIONS and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
-            break
-    return np.array(objective)
-
-
 def left_singular_vectors(graph: Array) -> Array:
-    """Left singular vectors of a long matrix, largest first, but for those of rounding.
+    """Left singular vectors of a tall matrix, largest singular value first.
 
-    An anchor that no sample uses has no direction; what a decomposition returns for it is
-    arbitrary.
+    Vectors of numerically zero singular values are left out: unused anchors make them arbitrary.
     """
     squares, V = eigh(graph.T @ graph)
-    kept = squares > NO_DIRECTION**2 * squares[-1]
+    kept = squares > SINGULAR_VALUE_TOLERANCE**2 * squares[-1]
     return graph @ (V[:, kept] / np.sqrt(squares[kept]))[:, ::-1]
 
 
-def shared_embedding(views: Sequence[Matrix], n_components: int) -> Array:
-    """Scores of what the views have in common (generalized canonical correlation).
+def gcca_embedding(views: Sequence[Matrix], n_components: int) -> Array:
+    """Generalized canonical correlation analysis: scores of what the views have in common.
 
-    Each view's leading principal scores are whitened, but for a ridge that prefers strong
-    directions; of all of them together the leading principal scores are returned.
+    These are the leading principal components of the views' leading principal components, which are
+    whitened up to a ridge that favors strong directions.
     """
     whitened = []
     for X in views:
         V, s = leading_directions(X, min(n_components, *X.shape))
-        found = s > NO_DIRECTION * s[0]
-        scale = np.sqrt(s[found] ** 2 + START_RIDGE * s[0] ** 2)
-        whitened.append(times(X, V[:, found] / scale))
-    together = np.hstack(whitened)
-    V, _ = leading_directions(together, min(n_components, *together.shape))
-    return together @ V
+        kept = s > SINGULAR_VALUE_TOLERANCE * s[0]
+        scale = np.sqrt(s[kept] ** 2 + GCCA_RIDGE * s[0] ** 2)
+        whitened.append(times(X, V[:, kept] / scale))
+    stacked = np.hstack(whitened)
+    V, _ = leading_directions(stacked, min(n_components, *stacked.shape))
+    return stacked @ V
 
 
-def start_members(embedding: Array, count: int, seed: int) -> Array:
+def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     """One-hot rows of a K-means clustering of the embedding's normalized rows."""
     _, labels = assigned(
-        embedding, count, method="kmeans", normalize=True, n_init=START_RESTARTS, seed=seed
+        embedding, n_clusters, method="kmeans", normalize=True, n_init=INIT_KMEANS_RUNS, seed=seed
     )
-    return np.eye(count)[labels]
+    return np.eye(n_clusters)[labels]
 
 
-class AnchorGraphMethod(ComparedMethod):
-    """Base of the three methods."""
+class AnchorGraphBaseline(Baseline):
+    """Base class of SMVSC, FPMVS-CAG and OMSC."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ComparedMethod._parameter_constraints,
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **Baseline._parameter_constraints,
         "init": [StrOptions({"gcca", "identity"})],
         "weighted_z": ["boolean"],
     }
@@ -245,31 +260,33 @@ class AnchorGraphMethod(ComparedMethod):
                 f"and at most n_samples={len(data)}."
             )
 
-    def _start(self, views: Sequence[Matrix], seed: int) -> tuple[AnchorGraph, Array]:
-        """State at the start, and the clusters' members (n x k, one-hot or zero rows)."""
-        n, k, m = views[0].shape[0], self.n_clusters, self._anchor_count
+    def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
+        """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""
+        views, seed = standardized_views(data), self._seeds()[0]
+        n, k, m = len(data), self.n_clusters, self._anchor_count
         if self.init == "identity":
-            return AnchorGraph(views, np.eye(n, m), k, weighted_z=self.weighted_z), np.eye(n, k)
-        embedding = shared_embedding(views, k)
-        graph = start_members(embedding, m, seed)
-        members = graph if m == k else start_members(embedding, k, seed)
-        state = AnchorGraph(views, graph, k, weighted_z=self.weighted_z)
-        state.fit_anchors()
-        return state, members
+            model = AnchorGraphModel(views, np.eye(n, m), k, weighted_z=self.weighted_z)
+            return model, np.eye(n, k)
+        embedding = gcca_embedding(views, k)
+        graph = kmeans_indicator(embedding, m, seed)
+        indicator = graph if m == k else kmeans_indicator(embedding, k, seed)
+        model = AnchorGraphModel(views, graph, k, weighted_z=self.weighted_z)
+        model.fit_anchors()
+        return model, indicator
 
-    def _cluster_graph(self, data: MultiViewData, ridge: float, tol: float) -> Clustering:
-        """Alternate, then K-means on the graph's left singular vectors."""
-        state, _ = self._start(standardized_views(data), self._seeds()[0])
-        objective = alternate(state, ridge, self.max_iter, tol)
-        self._keep(state)
-        self.graph_ = state.graph
-        embedding = left_singular_vectors(state.graph)
-        labels = self._by_kmeans(embedding, normalize=bool(self.normalize_embedding))
-        return Clustering(labels, state.weights, objective, embedding)
+    def _cluster_graph(self, data: MultiViewData, ridge: float, tol: float) -> BaselineResult:
+        """Alternate, then cluster the graph's left singular vectors by K-means."""
+        model, _ = self._initial_model(data)
+        objective = model.alternate(ridge, self.max_iter, tol)
+        self._store(model)
+        self.graph_ = model.graph
+        embedding = left_singular_vectors(model.graph)
+        labels = self._kmeans_labels(embedding, normalize=bool(self.normalize_embedding))
+        return BaselineResult(labels, model.weights, objective, embedding)
 
-    def _keep(self, state: AnchorGraph) -> None:
-        self.anchors_ = state.anchors
-        self.projections_ = state.projections
+    def _store(self, model: AnchorGraphModel) -> None:
+        self.anchors_ = model.anchors
+        self.projections_ = model.projections
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

@@ -1,14 +1,14 @@
-"""The face that all compared methods share."""
+"""Base class of the baselines."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from anchorview._utils import param_constraints as constraints
 from anchorview._utils.memory import require_memory
-from anchorview._utils.sklearn_compat import Interval, fit_context
+from anchorview._utils.sklearn_compat import fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.assign import assigned
 from anchorview.estimators.base import MultiViewClusterer
@@ -16,29 +16,30 @@ from anchorview.views.container import MultiViewData
 
 
 @dataclass(frozen=True)
-class Clustering:
-    """What a method found."""
+class BaselineResult:
+    """Result of a baseline."""
 
     labels: Array
     view_weights: Array
-    """Share of each view; the sum is 1."""
+    """Weight of each view; the weights sum to 1."""
     objective: Array
-    """Its value in every iteration."""
+    """Objective after each iteration."""
     embedding: Array | None = None
-    """What places a sample among the clusters, where a method has it."""
+    """One row per sample, if the method computes an embedding."""
 
 
-class ComparedMethod(MultiViewClusterer):
-    """Base of the compared methods: a subclass clusters complete data in `_cluster`."""
+class Baseline(MultiViewClusterer):
+    """Base class: a subclass clusters complete data in `_cluster`."""
 
     normalize_embedding: ClassVar[bool | None] = None
-    """Whether rows of `embedding_` are scaled to length 1 for the K-means that gives the labels;
-    None if the labels are not those of K-means on it."""
+    """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
+    None if the labels do not come from K-means on `embedding_`."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        "n_clusters": constraints.N_CLUSTERS,
+        "max_iter": constraints.MAX_ITER,
+        "random_state": constraints.RANDOM_STATE,
+        "verbose": constraints.VERBOSE,
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -48,46 +49,48 @@ class ComparedMethod(MultiViewClusterer):
         Parameters
         ----------
         X : list, tuple or dict of views, a single view, MuData or MultiViewData
-            Each view is an (n, d_v) array, DataFrame or scipy.sparse matrix, rows in the same
-            order; DataFrames are aligned by index. Every sample must have every view.
-        y : ignored
-            Present for scikit-learn's conventions.
+            Each view is an array, DataFrame or sparse matrix of shape (n_samples, n_features_v),
+            with samples in the same order; DataFrames are aligned by index. Every sample must be
+            present in every view.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : estimator
+        self : object
+            Fitted estimator.
         """
         data = self._validate(X, reset=True, fitting=True)
         require_memory(
             self._memory_needed(data),
             f"{type(self).__name__} on {data!r}",
-            "Take fewer samples, or cluster all of them with DALMC.",
+            "Use fewer samples, or cluster all of them with DALMC.",
         )
-        clock = self._say(f"clustering {data!r}")
-        found = self._cluster(data)
-        self.labels_ = found.labels.astype(np.int32)
-        self.view_weights_ = found.view_weights
-        self.objective_ = found.objective
-        self.n_iter_ = len(found.objective)
-        if found.embedding is not None:
-            self.embedding_ = found.embedding
-        self._say(f"done in {self.n_iter_} iterations", clock)
+        start = self._say(f"clustering {data!r}")
+        result = self._cluster(data)
+        self.labels_ = result.labels.astype(np.int32)
+        self.view_weights_ = result.view_weights
+        self.objective_ = result.objective
+        self.n_iter_ = len(result.objective)
+        if result.embedding is not None:
+            self.embedding_ = result.embedding
+        self._say(f"done in {self.n_iter_} iterations", start)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        # scikit-learn would take a parameter named lambda_ for something learned.
+        # By its trailing underscore, scikit-learn would take the parameter lambda_ for learned.
         return hasattr(self, "labels_")
 
     @abstractmethod
-    def _cluster(self, data: MultiViewData) -> Clustering:
-        """Cluster complete data that fits in memory."""
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        """Cluster complete data in memory."""
 
     @abstractmethod
     def _memory_needed(self, data: MultiViewData) -> float:
-        """Bytes beyond the data that the fit takes at most."""
+        """Upper bound of the bytes that `fit` allocates beyond the data."""
 
-    def _by_kmeans(self, embedding: Array, *, normalize: bool) -> Array:
-        """Labels of an embedding's rows: least inertia of the `n_init` restarts."""
+    def _kmeans_labels(self, embedding: Array, *, normalize: bool) -> Array:
+        """Labels from the K-means run with the lowest inertia out of `n_init`."""
         _, labels = assigned(
             embedding,
             self.n_clusters,
@@ -99,13 +102,13 @@ class ComparedMethod(MultiViewClusterer):
         return labels
 
     def _require_possible(self, data: MultiViewData) -> None:
-        name = type(self).__name__
         if data.available is not None:
             row, p = np.argwhere(~data.available)[0]
             sample = row if data.sample_ids is None else repr(data.sample_ids[row])
             raise ValueError(
-                f"{name} needs every view of every sample, but sample {sample} lacks "
-                f"{data.describe_view(p)}. Use DALMC, which takes such samples, or leave them out."
+                f"{type(self).__name__} needs every view of every sample, but sample {sample} "
+                f"lacks {data.describe_view(p)}. Use DALMC, which supports missing views, or "
+                "remove incomplete samples."
             )
         if len(data) < self.n_clusters:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")

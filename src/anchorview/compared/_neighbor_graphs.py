@@ -1,6 +1,6 @@
-"""Neighbor graphs of the samples and their leading eigenvectors, in memory linear in the samples.
+"""Nearest-neighbor graphs and their leading eigenvectors, in memory linear in the samples.
 
-A graph is a sparse matrix; distances exist only for a tile of some samples to all others.
+Graphs are sparse; distances are computed in tiles, from some samples to all others.
 """
 
 import warnings
@@ -16,57 +16,54 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import dense_rows
 
 TILE = 2**22
-"""Most entries of a tile of distances, and of the dense rows that it is made of."""
+"""Maximum number of entries of a tile of distances, and of the dense rows it is computed from."""
 
-CENTRE_ROWS = 1000
-"""Rows, about, that the center of the distances is taken from."""
+CENTER_ROWS = 1000
+"""Approximate number of rows whose medians are the origin of the distances."""
 
 EQUAL = 1e-12
-"""Distances that differ by less than this share of the largest differ by rounding only."""
+"""Distances that differ by less than this share of the largest differ only by rounding."""
 
 DENSE_GRAPH = 600
-"""Samples up to which eigenvectors come from a full decomposition."""
+"""Maximum number of samples for a full eigendecomposition."""
 
 NARROW = 100
-"""Widest band, beside the diagonal, of a graph that is factored instead of filtered."""
+"""Maximum bandwidth, beside the diagonal, of a graph that is factored instead of filtered."""
 
 SHIFT = 1e-12
-"""Distance from 1, the largest eigenvalue there can be, at which a narrow graph is inverted."""
+"""Distance from 1, the largest possible eigenvalue, at which a banded graph is inverted."""
 
-DEGREE, PATIENCE = 40, 10
-"""Highest degree of the first filters, and after how many filters it doubles, again and again."""
+DEGREE, FILTERS_PER_DEGREE = 40, 10
+"""Maximum degree of the first filters, and number of filters after which it doubles."""
 
 MAX_FILTERS = 60
-"""Filters, or inversions, after which eigenvectors are taken as they are, with a warning."""
+"""Number of filters, or inversions, after which unconverged eigenvectors are returned."""
 
-RESIDUAL = 1e-8
-"""Length of ``A f - l f`` at which an eigenvector counts as found at most."""
-
-LEAST_RESIDUAL = 1e-12
-"""Length that is asked for at least, however close to 1 the eigenvalues are."""
+MAX_RESIDUAL, MIN_RESIDUAL = 1e-8, 1e-12
+"""Bounds of the norm of ``A f - l f`` below which an eigenpair is accepted."""
 
 
 def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:
-    """Symmetric graph of each sample's nearest others, all views side by side as one.
+    """Symmetric nearest-neighbor graph of the samples in the concatenated views.
 
-    With squared distances ``e_1 <= ... <= e_{K+1}`` to the nearest others, a sample gives its t-th
-    neighbor the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the
-    unit of the data. The weights of a sample sum to 1, and the graph is the mean of what two
+    With squared distances ``e_1 <= ... <= e_{K+1}`` to its nearest neighbors, a sample gives the
+    t-th the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the unit
+    of the data. The weights given by a sample sum to 1, and the graph is the mean of what two
     samples give each other. A sample is never its own neighbor, even among duplicates. If the
-    nearest K + 1 are all at the same distance, K of them get 1 / K each; which ones, among all at
-    that distance, depends on the order of the rows. Other ties do not: neighbors as far as the
-    last get no weight. K is at most the number of samples less 2 (1 for two samples).
+    nearest K + 1 samples are equally near, K of them get 1 / K each; which ones depends on the
+    order of the rows. Other ties do not matter: neighbors as far as the last one get no weight.
+    K is at most n - 2 (1 for two samples).
 
     Parameters
     ----------
     views : sequence of arrays or CSR matrices (n, d_v)
     n_neighbors : int
-        Neighbors K of a sample that get a weight.
+        Number K of neighbors per sample that get a weight.
 
     Returns
     -------
     graph : csr_array (n, n)
-        With 2 K entries a row on average.
+        With 2 K entries per row on average.
     """
     indices, distances = _nearest(_conditioned(views), n_neighbors + 1)
     n, found = indices.shape
@@ -81,15 +78,15 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
 
 
 def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
-    """Views in float64, shifted and shrunk so that distances lose few digits and never overflow.
+    """Views in float64, shifted and scaled so that distances lose few digits and never overflow.
 
-    The medians of the columns stay near most samples when a few are huge; zero is a sparse view's.
+    Dense views are shifted by column medians, which a few huge samples do not affect.
     """
     points = []
     for view in views:
         X = view.astype(np.float64)
         if not sparse.issparse(X):
-            X -= np.median(X[:: max(1, len(X) // CENTRE_ROWS)], axis=0)
+            X -= np.median(X[:: max(1, len(X) // CENTER_ROWS)], axis=0)
         points.append(X)
     largest = max(max(X.max(), -X.min()) for X in points)
     if largest > 0:
@@ -99,10 +96,10 @@ def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _nearest(points: list[Matrix], count: int) -> tuple[Array, Array]:
-    """The nearest others of every sample, nearest first, and the squared distances to them.
+    """Nearest neighbors of each sample, nearest first, and their squared distances.
 
-    They are chosen by ``|x|^2 + |y|^2 - 2 x'y``; the distances returned come from ``x - y``, so
-    that those of duplicates are exactly 0.
+    Neighbors are selected by ``|x|^2 + |y|^2 - 2 x'y``; the distances returned are computed from
+    ``x - y``, so that those of duplicates are exactly 0.
     """
     n = points[0].shape[0]
     count = min(count, n - 1)
@@ -136,8 +133,8 @@ def _row_squares(X: Matrix) -> Array:
 def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
     """``D^{-1/2} W D^{-1/2}`` with the row sums D: identity minus the normalized Laplacian.
 
-    Its eigenvalues are between -1 and 1, and 1 occurs once for every connected component. A vertex
-    without neighbors keeps its zeros.
+    Its eigenvalues are between -1 and 1, and 1 occurs once per connected component. The row of a
+    vertex without neighbors is zero.
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()
     scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
@@ -161,44 +158,43 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
     Warns
     -----
     ConvergenceWarning
-        If ``A f - l f`` is still too long for some vector f after `MAX_FILTERS` rounds. The vectors
-        are orthonormal then too, but the last ones need not be near eigenvectors.
+        If the residual of some vector is still too large after `MAX_FILTERS` rounds. The vectors
+        are orthonormal nevertheless, but the last ones need not be near eigenvectors.
 
     Notes
     -----
-    Large graphs go through subspace iteration with Chebyshev filters: a block of some more columns
-    than asked for is multiplied by the polynomial of `A` that is small below an edge and grows
-    fastest above it, and rotated to its best approximations of eigenvectors. A block finds
-    eigenvalues that occur several times, as those of graphs with several components do, which
-    Lanczos iterations from one vector can miss. Which vectors of such an eigenspace come out, if
-    there are more than asked for, is arbitrary.
+    Large graphs use subspace iteration with Chebyshev filters: a block of somewhat more than
+    `count` columns is multiplied by the polynomial of `A` that is small below an edge and grows
+    fastest above it, followed by a Rayleigh-Ritz step. A block finds multiple eigenvalues, as in
+    graphs with several components, which Lanczos iterations from one vector can miss. If the last
+    eigenspace has more dimensions than needed, which vectors of it are returned is arbitrary.
 
-    The closer to each other the eigenvalues, the higher the degree that tells them apart; those of
-    chains of samples crowd near 1 so closely that no filter would do. But the samples of a chain
-    can be put in an order in which `A` is a narrow band, and then the block is multiplied by
-    ``((1 + SHIFT) I - A)^{-1}`` instead. Vectors count as found when ``A f - l f`` is no longer
-    than `RESIDUAL` and than a thousandth of the last ``1 - l``, down to `LEAST_RESIDUAL`.
+    The closer the eigenvalues, the higher the degree that separates them. Those of chains of
+    samples are too close to 1 for any filter. But the samples of a chain can be ordered such that
+    `A` is a narrow band matrix, and then the block is multiplied by ``((1 + SHIFT) I - A)^{-1}``
+    instead. Iterations stop when the norm of ``A f - l f`` is below a thousandth of the last
+    ``1 - l``, clipped to [`MIN_RESIDUAL`, `MAX_RESIDUAL`].
     """
     n = A.shape[0]
     if _is_dense_case(n, count):
-        # Drivers that find some eigenvectors only return too few if an eigenvalue occurs often.
+        # Drivers for a subset of the eigenvectors return too few if an eigenvalue is multiple.
         _, vectors = eigh(A.toarray(), driver="evd", overwrite_a=True)
         return vectors[:, : -count - 1 : -1].copy()
     V = np.random.default_rng(0).standard_normal((n, _block_columns(count)))
     inverse = _narrow_inverse(A)
     highest, edge = 1.0, 0.0
     for done in range(1, MAX_FILTERS + 1):
-        degree = DEGREE * 2 ** (done // PATIENCE)
+        degree = DEGREE * 2 ** (done // FILTERS_PER_DEGREE)
         V = inverse(V) if inverse else _filtered(A, V, edge, highest, degree)
         V, values, residual = _rotated(A, V, count)
-        enough = np.clip((1 - values[count - 1]) / 1000, LEAST_RESIDUAL, RESIDUAL)
-        if residual < enough:
+        tolerance = np.clip((1 - values[count - 1]) / 1000, MIN_RESIDUAL, MAX_RESIDUAL)
+        if residual < tolerance:
             break
         highest, edge = values[0], min(values[-1], _edge_below(values[count - 1], degree))
     else:
         warnings.warn(
-            f"The leading {count} eigenvectors of a graph of {n} samples did not converge: their "
-            f"residual is {residual:.1e}, not {enough:.1e}.",
+            f"The leading {count} eigenvectors of a graph of {n} samples did not converge: the "
+            f"residual is {residual:.1e}, the tolerance {tolerance:.1e}.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -214,7 +210,7 @@ def _is_dense_case(n: int, count: int) -> bool:
 
 
 def _narrow_inverse(A: Matrix) -> Callable[[Array], Array] | None:
-    """Product with ``((1 + SHIFT) I - A)^{-1}`` if `A` is a narrow band in some order of rows."""
+    """Product with ``((1 + SHIFT) I - A)^{-1}`` if `A` is a narrow band matrix when reordered."""
     n = A.shape[0]
     order = reverse_cuthill_mckee(A, symmetric_mode=True)
     place = np.empty(n, dtype=np.int32)
@@ -238,20 +234,20 @@ def _narrow_inverse(A: Matrix) -> Callable[[Array], Array] | None:
 
 
 def _edge_below(value: float, degree: int) -> float:
-    """Edge from which a filter of the degree grows a hundredfold up to an eigenvalue."""
+    """Edge of the filter of this degree that amplifies an eigenvalue a hundredfold."""
     growing = np.cosh(np.arccosh(100) / degree)
     return float((2 * value + 1 - growing) / (1 + growing))
 
 
-def _filtered(A: Matrix, V: Array, edge: float, highest: float, most: int) -> Array:
+def _filtered(A: Matrix, V: Array, edge: float, highest: float, max_degree: int) -> Array:
     """``T(A) V`` for the Chebyshev polynomial T that is between -1 and 1 from -1 to the edge.
 
-    The degree is limited, to `most` and such that columns do not all turn to the leading
-    eigenvector.
+    The degree is limited to `max_degree`, and such that the columns do not all converge to the
+    leading eigenvector.
     """
     center, half = (edge - 1) / 2, (edge + 1) / 2
     growth = np.arccosh(max((highest - center) / half, 1 + 1e-9))
-    degree = int(np.clip(np.arccosh(1e9) / growth, 2, most))
+    degree = int(np.clip(np.arccosh(1e9) / growth, 2, max_degree))
     before, V = V, (A @ V - center * V) / half
     for _ in range(degree - 1):
         after = A @ V
@@ -263,7 +259,7 @@ def _filtered(A: Matrix, V: Array, edge: float, highest: float, most: int) -> Ar
 
 
 def _rotated(A: Matrix, V: Array, count: int) -> tuple[Array, Array, float]:
-    """Best approximations of eigenpairs in the span, largest first, and the leading ones' error."""
+    """Rayleigh-Ritz: eigenpairs within the span, largest first, and the leading ones' residual."""
     V, _ = qr(V, mode="economic", overwrite_a=True, check_finite=False)
     AV = A @ V
     values, rotation = eigh(V.T @ AV)
@@ -274,23 +270,23 @@ def _rotated(A: Matrix, V: Array, count: int) -> tuple[Array, Array, float]:
 
 
 def graph_memory(n: int, n_neighbors: int) -> float:
-    """Bytes of one graph at most."""
+    """Upper bound of the bytes of a graph."""
     return 2.0 * n * n_neighbors * (8 + 8) + 8 * n
 
 
 def building_memory(views: Sequence[Matrix], n_neighbors: int) -> float:
-    """Bytes that :func:`neighbor_graph` takes at most, its result included."""
+    """Upper bound of the bytes that :func:`neighbor_graph` allocates, including its result."""
     n = views[0].shape[0]
     widest = max(X.shape[1] for X in views)
     rows = min(n, max(1, TILE // max(n, widest)))
-    tiles = 3 * rows * n + (4 * rows + 2 * min(n, 2 * CENTRE_ROWS)) * widest
-    # A sparse copy has an index beside each value and is squared once.
+    tiles = 3 * rows * n + (4 * rows + 2 * min(n, 2 * CENTER_ROWS)) * widest
+    # A sparse copy has an index beside each value, and is squared once.
     copies = sum(4 * X.nnz if sparse.issparse(X) else n * X.shape[1] for X in views)
     return 8.0 * (tiles + copies) + 4 * graph_memory(n, n_neighbors)
 
 
 def eigenvector_memory(n: int, count: int) -> float:
-    """Bytes that :func:`leading_eigenvectors` takes at most."""
+    """Upper bound of the bytes that :func:`leading_eigenvectors` allocates."""
     if _is_dense_case(n, count):
         return 8.0 * 4 * n**2
     return 8.0 * n * (6 * _block_columns(count) + NARROW + 1)

@@ -1,15 +1,15 @@
 """AMGL: spectral clustering of several graphs whose weights follow from the solution."""
 
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import (
     building_memory,
     eigenvector_memory,
@@ -21,15 +21,15 @@ from anchorview.compared._neighbor_graphs import (
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.views.container import MultiViewData
 
-LEAST_TRACE = 1e-8
-"""Share of the number of clusters that a view's trace counts as at least."""
+MIN_TRACE = 1e-8
+"""Lower bound of a view's trace, as a share of the number of clusters."""
 
 
-def traces(affinities: Sequence[Matrix], F: Array) -> Array:
-    """``t_v = tr(F' L_v F)`` of orthonormal columns F, for ``L_v = I - A_v``."""
+def laplacian_traces(affinities: Sequence[Matrix], F: Array) -> Array:
+    """``t_v = tr(F' L_v F)`` for orthonormal columns F and ``L_v = I - A_v``."""
     k = F.shape[1]
     t = np.array([k - np.sum(F * (A @ F)) for A in affinities])
-    return np.maximum(t, LEAST_TRACE * k)
+    return np.maximum(t, MIN_TRACE * k)
 
 
 def joint_eigenvectors(
@@ -37,9 +37,9 @@ def joint_eigenvectors(
 ) -> tuple[Array, Array, list[float]]:
     """Minimize ``sum_v sqrt(tr(F' L_v F))`` over F with orthonormal columns.
 
-    In turn, F is the eigenvectors of the smallest eigenvalues of ``sum_v alpha_v L_v``, which are
-    those of the largest of ``sum_v alpha_v A_v``, and ``alpha_v = 1 / (2 sqrt(t_v))``: the slope of
-    the concave root, so the objective never increases.
+    In turn, F holds the eigenvectors of the largest eigenvalues of ``sum_v alpha_v A_v``, which are
+    those of the smallest of ``sum_v alpha_v L_v``, and ``alpha_v = 1 / (2 sqrt(t_v))``. This is the
+    slope of the concave root, so the objective never increases.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def joint_eigenvectors(
         F = leading_eigenvectors(
             sum(share * A for share, A in zip(shares, affinities, strict=True)), n_clusters
         )
-        roots = np.sqrt(traces(affinities, F))
+        roots = np.sqrt(laplacian_traces(affinities, F))
         alpha = 1 / (2 * roots)
         objective.append(float(roots.sum()))
         report_progress("iterating", iteration, max_iter)
@@ -64,82 +64,59 @@ def joint_eigenvectors(
     return F, alpha, objective
 
 
-class AMGL(ComparedMethod):
+@fill_docstring
+class AMGL(Baseline):
     r"""Auto-weighted multiple graph learning (parameter-free).
 
-    Every view gets a graph of nearest neighbors with the normalized Laplacian :math:`L_v`; all
-    views share one spectral embedding :math:`F`, whose rows are clustered by K-means:
+    Each view gets a nearest-neighbor graph with normalized Laplacian :math:`L_v`. All views share
+    one spectral embedding :math:`F`, whose rows are clustered by K-means:
 
     .. math::
 
         \min_{F^\top F = I} \sum_v \sqrt{\operatorname{tr}(F^\top L_v F)}.
 
-    The root makes each view weigh :math:`\alpha_v = 1 / (2 \sqrt{\operatorname{tr}(F^\top L_v
-    F)})` in the eigenproblem that gives the next :math:`F`.
+    The root gives each view the weight :math:`\alpha_v = 1 / (2 \sqrt{\operatorname{tr}(F^\top L_v
+    F)})` in the eigenproblem for the next :math:`F`.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, at least 2.
-    n_neighbors : int, default=5
-        Neighbors of a sample that get a weight in a view's graph; at most the number of samples
-        less 2.
-    max_iter : int, default=100
-        Most iterations.
-    tol : float, default=1e-8
-        Stop, from the third iteration on, when the objective falls by less than this, relatively.
-    n_init : int, default=10
-        K-means restarts; the one with least inertia is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of K-means.
-    verbose : int, default=0
-        1 prints the time taken.
+    %(n_clusters)s
+    %(n_neighbors)s
+    %(max_iter)s
+    %(tol)s
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample.
-    embedding_ : array (n, n_clusters)
-        F: orthonormal columns, one row a sample.
-    view_weights_ : array (n_views,)
-        Shares of alpha; they sum to 1.
-    objective_ : array (n_iter_,)
-        The objective after every iteration; it never increases.
-    n_iter_ : int
-        Iterations done.
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(labels_)s
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        :math:`F`, with orthonormal columns.
+    view_weights_ : ndarray of shape (n_views,)
+        :math:`\alpha`, normalized to sum to 1.
+    %(objective_)s
+        It never increases.
+    %(n_iter_)s
+    %(input_attributes)s
 
     Notes
     -----
-    The time is that of the graphs, which grows with the square of the number of samples (all
-    distances are looked at), and of one sparse eigenproblem an iteration. Memory grows with the
-    number of samples only: no matrix of all pairs is made, where the authors' program makes one
-    for each view.
+    %(neighbor_graph_notes)s
 
-    As in the paper, views are taken as they come: within a view, features with larger values count
-    for more, so scale them first where units differ. The unit of a whole view does not matter,
-    nor do constant features. A view that is constant, be it but for rounding, is refused. A view
-    may have fewer features than there are clusters: only its distances count.
+    As in the paper, views are not scaled: within a view, features with larger values count more, so
+    scale features in different units first. The unit of a whole view and constant features do not
+    matter. A view that is constant up to rounding raises an error.
 
-    The authors' program takes the nearest sample for the sample itself, which need not be so among
-    duplicates; here a sample is never its own neighbor. A sample with more than `n_neighbors`
-    duplicates (or others that are all equally near) gives the same weight to `n_neighbors` of them,
-    and which ones depends on the order of the rows. F has orthonormal columns and so at least as
-    many different rows as there are clusters: with fewer different samples, duplicates are divided
-    among clusters. Should K-means still leave one empty, because rows differ by rounding only, it
-    warns (ConvergenceWarning), as do eigenvectors that have not converged.
+    The authors' program assumes that the nearest neighbor of a sample is the sample itself, which
+    fails among duplicates. F has at least as many distinct rows as clusters, so with fewer distinct
+    samples than clusters, duplicates are spread over clusters. If rows differ only by rounding,
+    K-means may leave a cluster empty and warn (ConvergenceWarning). Eigenvectors that have not
+    converged give the same warning.
 
-    If a view's graph has as many components as there are clusters, its trace can become 0 and its
-    weight infinite; here a trace counts as at least ``1e-8 * n_clusters``, so that the view decides
-    and the others choose among the solutions that it leaves open. The program runs K-means once;
-    here the best of `n_init` runs is kept.
+    If the graph of a view has as many components as there are clusters, its trace can be 0 and its
+    weight infinite. Here a trace counts as at least ``1e-8 * n_clusters``: such a view dominates,
+    and the others choose among its solutions. The authors' program runs K-means once.
 
     References
     ----------
@@ -149,23 +126,16 @@ class AMGL(ComparedMethod):
 
     Examples
     --------
-    >>> from anchorview import make_multiview
-    >>> from anchorview.compared import AMGL
-    >>> from anchorview.metrics import clustering_accuracy
-    >>> views, y = make_multiview(200, n_clusters=3, n_features=(12, 9), random_state=0)
-    >>> model = AMGL(n_clusters=3, random_state=0).fit(views)
-    >>> clustering_accuracy(y, model.labels_) > 0.9
-    True
+    %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ComparedMethod._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "n_neighbors": [constraints.POSITIVE_INT],
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -187,24 +157,23 @@ class AMGL(ComparedMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []
         for p, view in enumerate(data.views):
-            # Neighbors in a view that varies by rounding only would be those of the rounding.
+            # Raises if a view is constant: its neighbors would be decided by rounding.
             column_ranges(data, p)
             affinities.append(normalized_affinity(neighbor_graph([view], self.n_neighbors)))
             report_progress("building graphs", p + 1, len(data.views))
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )
-        labels = self._by_kmeans(F, normalize=self.normalize_embedding)
-        return Clustering(labels, alpha / alpha.sum(), np.array(objective), F)
+        labels = self._kmeans_labels(F, normalize=self.normalize_embedding)
+        return BaselineResult(labels, alpha / alpha.sum(), np.array(objective), F)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, n_views = len(data), len(data.views)
+        graphs = n_views * graph_memory(n, self.n_neighbors)
         building = max(building_memory([view], self.n_neighbors) for view in data.views)
-        # The sum of the graphs has at most as many entries as all of them, and is added up twice.
-        solving = eigenvector_memory(n, self.n_clusters) + 2 * n_views * graph_memory(
-            n, self.n_neighbors
-        )
-        return n_views * graph_memory(n, self.n_neighbors) + max(building, solving)
+        # The weighted sum of the graphs has at most as many entries as all of them; two copies.
+        solving = eigenvector_memory(n, self.n_clusters) + 2 * graphs
+        return graphs + max(building, solving)

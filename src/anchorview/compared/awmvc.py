@@ -2,36 +2,35 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lstsq
 
+from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Clustering, ComparedMethod
+from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.compress import RANK_TOLERANCE, pose_problem
 from anchorview.core.cost_model import gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.views.container import MultiViewData, RowBlock
 
-LEAST_RESIDUAL = 1e-10
-"""Share of ||X||^2 that counts as unexplained by a latent dimension that explains everything."""
+MIN_RESIDUAL_SHARE = 1e-10
+"""Share of ||X||^2 that counts as unexplained by a latent space that explains everything."""
 
 
 @dataclass(frozen=True)
 class LatentSpaces:
-    """What the optimization found."""
+    """Result of :func:`align_latent_spaces`."""
 
     consensus: Array
     """S', n x k."""
-    spaces: tuple[Array, ...]
-    """Z_i', n x l_i."""
     dimension_weights: Array
     """alpha."""
     alignment_weights: Array
@@ -39,9 +38,9 @@ class LatentSpaces:
     objective: Array
 
 
-def solve(
+def align_latent_spaces(
     X: Array,
-    start: Sequence[Array],
+    spaces: Sequence[Array],
     n_columns: int,
     n_views: int,
     *,
@@ -49,22 +48,21 @@ def solve(
     max_iter: int = 101,
     tol: float = 1e-5,
 ) -> LatentSpaces:
-    """Alternate from the orthonormal `start` (one ``Z_i'``, n x l_i, a latent dimension).
+    """Alternate from the orthonormal `spaces`, an initial ``Z_i'`` (n x l_i) per latent dimension.
 
-    `X` is all views side by side: because the views weigh the same, the sums over views in the
+    `X` holds the concatenated views: the views have equal weights, so the sums over views in the
     objective are products with it. Rows may be samples or pseudo-samples, ``X = Q R``, since every
     step commutes with an orthonormal ``Q``.
     """
     K = X @ X.T if X.shape[0] <= X.shape[1] else None
     total = float(np.vdot(X, X))
-    spaces = list(start)
     ends = np.cumsum([Z.shape[1] for Z in spaces])[:-1]
     maps = [np.eye(Z.shape[1], n_columns) for Z in spaces]
     alpha = np.full(len(spaces), 1 / len(spaces))
     c = np.full(len(spaces), len(spaces) ** -0.5)
     objective: list[float] = []
     for t in range(max_iter):
-        # B_i = X'Z_i' enters only by X B_i and by norms.
+        # B_i = X'Z_i' enters only through X B_i and norms.
         together = np.hstack(spaces)
         products = np.split(X @ (X.T @ together) if K is None else K @ together, ends, axis=1)
         squares = [np.vdot(Z, P) for Z, P in zip(spaces, products, strict=True)]
@@ -74,9 +72,9 @@ def solve(
             polar((a / n_views) ** 2 * P + w * S @ W.T)[0]
             for a, P, w, W in zip(alpha, products, c, maps, strict=True)
         ]
-        # r_i = b^2 ||X - Z_i' B_i'||^2, with B_i of the space before this iteration.
+        # r_i = b^2 ||X - Z_i' B_i'||^2, with B_i from the previous iteration.
         residuals = [
-            max(total - 2 * np.vdot(P, Z) + square, LEAST_RESIDUAL * total) / n_views**2
+            max(total - 2 * np.vdot(P, Z) + square, MIN_RESIDUAL_SHARE * total) / n_views**2
             for P, Z, square in zip(products, spaces, squares, strict=True)
         ]
         r = np.array(residuals)
@@ -88,15 +86,33 @@ def solve(
         report_progress("iterating", t + 1, max_iter)
         if t >= 2 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-1]):
             break
-    return LatentSpaces(S, tuple(spaces), alpha, c, np.array(objective))
+    return LatentSpaces(S, alpha, c, np.array(objective))
 
 
-class AWMVC(ComparedMethod):
-    r"""Auto-weighted multi-view clustering (Wan et al., 2023).
+def _rows_of_samples(
+    data: MultiViewData, scalings: tuple[ViewScaling, ...], R: Array, consensus: Array
+) -> Array:
+    """Rows of all samples ``X = Q R`` from those of pseudo-samples: ``Q S = X R^+ S``."""
+    if len(R) == len(data):
+        return consensus
+    W, *_ = lstsq(R, consensus)
+    W = W.astype(data.dtype)
+    embedding = np.empty((len(data), W.shape[1]), dtype=data.dtype)
 
-    The views are factorized in several latent dimensions :math:`l_i = i k`, and one orthonormal
-    consensus :math:`S` is aligned with all of the factors; its columns, one a sample, are
-    clustered:
+    def work(block: RowBlock) -> None:
+        embedding[block.rows] = scaled_block(data, scalings, block) @ W
+
+    for_blocks(work, data.blocks(), "embedding")
+    return embedding
+
+
+@fill_docstring
+class AWMVC(Baseline):
+    r"""Auto-weighted multi-view clustering.
+
+    The views are factorized in several latent dimensions :math:`l_i = i k`, and an orthonormal
+    consensus :math:`S` is aligned with all factors; its columns, one per sample, are clustered by
+    K-means:
 
     .. math::
 
@@ -107,93 +123,77 @@ class AWMVC(ComparedMethod):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k, at least 2.
+    %(n_clusters)s
     n_dimensions : int, default=3
-        Number of latent dimensions: k, 2k, ... up to this many times k.
-    init : {"svd", "identity"}, default="svd"
-        Start of the :math:`Z_i`: leading singular vectors of the views side by side, or the first
-        rows of the identity, which the published numbers use and which depends on the order of the
-        samples.
+        Number of latent dimensions k, 2k, ..., `n_dimensions` * k.
+    init : {'svd', 'identity'}, default='svd'
+        Initial :math:`Z_i`: leading singular vectors of the concatenated views, or the first rows
+        of the identity, which the published numbers use and which depends on the order of samples.
     exact_weights : bool, default=False
-        Whether :math:`\alpha` is the minimizer of the objective (proportional to
-        :math:`1 / r_i`, the residuals), which makes the objective monotone, or proportional to
-        :math:`r_i^{-1/2}` as in the authors' program.
-    max_iter : int, default=101
-        Most iterations.
-    tol : float, default=1e-5
-        Relative change of the objective at which to stop.
-    n_init : int, default=50
-        Restarts of K-means.
-    random_state : int, RandomState instance or None, default=None
-        Determines K-means.
-    verbose : int, default=0
-        Whether to print what is done.
+        Whether :math:`\alpha_i \propto 1 / r_i` for the residuals :math:`r_i`, which minimizes the
+        objective and makes it monotone, or :math:`\alpha_i \propto r_i^{-1/2}`, as in the authors'
+        program.
+    %(max_iter)s
+    %(tol)s
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample.
-    embedding_ : array (n, min(k, rank of the views))
+    %(labels_)s
+    embedding_ : ndarray of shape (n_samples, min(k, rank of the views))
         The consensus :math:`S^\top`.
-    view_weights_ : array (n_views,)
-        1 / V each: the method weighs dimensions, not views.
-    dimension_weights_ : array (n_dimensions,)
+    view_weights_ : ndarray of shape (n_views,)
+        1 / V each: the method weights dimensions, not views.
+    dimension_weights_ : ndarray of shape (n_dimensions,)
         :math:`\alpha`.
-    alignment_weights_ : array (n_dimensions,)
+    alignment_weights_ : ndarray of shape (n_dimensions,)
         :math:`c`.
-    objective_ : array (n_iter_,)
-        The objective after every iteration.
-    n_iter_ : int
-        Number of iterations.
-    view_names_in_, n_views_in_, n_features_per_view_, n_features_in_, sample_ids_
-        What `fit` learned about the views.
+    %(objective_)s
+    %(n_iter_)s
+    %(input_attributes)s
 
     Notes
     -----
-    Features are standardized first (divisor n - 1; constant ones become zero).
+    Features are standardized first (divisor n - 1; constant features become zero).
 
-    **Cost.** Views weigh the same, so all steps are those of the views side by side, and they run
-    on the same exact compression as DALMC: one pass over the samples for the Gram matrix of all D
-    features, iterations on at most min(n, D) pseudo-samples, one pass back. Memory is about ten
-    D x D matrices where n > D (and one more for each core), and four times the standardized data
-    otherwise.
+    Views have equal weights, so all steps are those of the concatenated views, and they run on the
+    same exact compression as DALMC: one pass over the samples for the Gram matrix of all D
+    features, iterations on at most min(n, D) pseudo-samples, and one pass back. Memory is about ten
+    D x D matrices if n > D (and one more per core), and four times the standardized data otherwise.
 
-    **Paper and program.** The program takes :math:`\alpha_i \propto r_i^{-1/2}`, which does not
-    minimize the objective; the residual uses the bases of the step before. Its labels are the best
-    of 50 K-means runs by the true classes; here they are the run of least inertia. How the two
-    starts compare on real data is in ``benchmarks/compared.md``.
+    The weights :math:`\alpha_i \propto r_i^{-1/2}` of the authors' program do not minimize the
+    objective; its residuals use the bases of the previous step. It reports the best of 50 K-means
+    runs by the true classes; here the run with the lowest inertia is kept. For the two
+    initializations on real data see ``benchmarks/compared.md``.
 
-    **Hard data.** Latent dimensions and the columns of S are at most the rank of the views side by
-    side, which is how fewer features than clusters are dealt with. A dimension that explains the
-    views completely counts as leaving a share of 1e-10. Equal samples get the same cluster; if
-    fewer samples than clusters differ, clusters stay empty and K-means warns of it.
+    Latent dimensions and the columns of S are limited to the rank of the concatenated views, so
+    views may have fewer features than clusters. A dimension that explains the views completely
+    counts as leaving a share of 1e-10 unexplained. Duplicates get the same label; with fewer
+    distinct samples than clusters, some clusters stay empty and K-means warns.
 
     References
     ----------
-    X. Wan, X. Liu, J. Liu, S. Wang, Y. Wen, W. Liang, E. Zhu, Z. Liu, L. Zhou. Auto-weighted
-    multi-view clustering for large-scale data. AAAI, 2023.
+    X. Wan, X. Liu, J. Liu, S. Wang, Y. Wen, W. Liang, E. Zhu, Z. Liu, L. Zhou, "Auto-weighted
+    Multi-view Clustering for Large-scale Data", AAAI Conference on Artificial Intelligence, 2023.
 
     Examples
     --------
-    >>> from anchorview import make_multiview
-    >>> from anchorview.compared import AWMVC
-    >>> views, y = make_multiview(60, n_clusters=3, random_state=0)
-    >>> model = AWMVC(n_clusters=3, random_state=0).fit(views)
+    %(example)s
     >>> model.embedding_.shape
-    (60, 3)
+    (200, 3)
     """
 
     normalize_embedding: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ComparedMethod._parameter_constraints,
-        "n_dimensions": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "n_dimensions": [constraints.POSITIVE_INT],
         "init": [StrOptions({"svd", "identity"})],
         "exact_weights": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -219,13 +219,14 @@ class AWMVC(ComparedMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
         n, n_views = len(data), len(data.views)
-        deviation = np.sqrt(n / (n - 1))
-        scalings = tuple(replace(s, norm=deviation) for s in fit_scalings(data, "zscore"))
+        # Deviations with divisor n - 1 instead of n.
+        correction = np.sqrt(n / (n - 1))
+        scalings = tuple(replace(s, norm=correction) for s in fit_scalings(data, "zscore"))
         largest = min(self.n_dimensions * self.n_clusters, n)
         if self.init == "identity":
-            # The start is not in the span of the views, so it is compressed along with them.
+            # The identity is not in the span of the views, so it is compressed with them.
             units = sparse.eye_array(n, largest, format="csr", dtype=data.dtype)
             named = dict(zip(data.names, data.views, strict=True))
             data = MultiViewData({**named, "first samples": units})
@@ -233,15 +234,15 @@ class AWMVC(ComparedMethod):
         problem = pose_problem(data, scalings, "compressed", unit_norm=False)
         X = np.hstack(problem.views[:n_views])
         rank = rank_up_to(X, largest, np.sqrt(RANK_TOLERANCE[data.dtype.name]))
-        sizes = [min(i * self.n_clusters, rank) for i in range(1, self.n_dimensions + 1)]
+        dimensions = [min(i * self.n_clusters, rank) for i in range(1, self.n_dimensions + 1)]
         if self.init == "identity":
-            start = problem.views[n_views]
+            basis = problem.views[n_views]
         else:
-            start, _ = leading_directions(X.T, rank)
-        solution = solve(
+            basis, _ = leading_directions(X.T, rank)
+        solution = align_latent_spaces(
             X,
-            [start[:, :size] for size in sizes],
-            sizes[0],
+            [basis[:, :dimension] for dimension in dimensions],
+            dimensions[0],
             n_views,
             exact_weights=self.exact_weights,
             max_iter=self.max_iter,
@@ -249,10 +250,10 @@ class AWMVC(ComparedMethod):
         )
         self.dimension_weights_ = solution.dimension_weights
         self.alignment_weights_ = solution.alignment_weights
-        R = np.hstack(problem.views)
-        embedding = _of_samples(data, scalings, R, solution.consensus)
-        labels = self._by_kmeans(embedding, normalize=self.normalize_embedding)
-        return Clustering(labels, np.full(n_views, 1 / n_views), solution.objective, embedding)
+        embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), solution.consensus)
+        labels = self._kmeans_labels(embedding, normalize=self.normalize_embedding)
+        weights = np.full(n_views, 1 / n_views)
+        return BaselineResult(labels, weights, solution.objective, embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape
@@ -262,20 +263,3 @@ class AWMVC(ComparedMethod):
         spaces = 3 * self.n_dimensions * largest * rows
         small = 4 * rows * D + 3 * rows**2 + spaces
         return gram_memory(data) + 8 * (small + 4 * n * self.n_clusters)
-
-
-def _of_samples(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], R: Array, consensus: Array
-) -> Array:
-    """Rows of all samples ``X = Q R`` for the rows of pseudo-samples: ``Q S = X R^+ S``."""
-    if len(R) == len(data):
-        return consensus
-    W, *_ = lstsq(R, consensus)
-    W = W.astype(data.dtype)
-    embedding = np.empty((len(data), W.shape[1]), dtype=data.dtype)
-
-    def work(block: RowBlock) -> None:
-        embedding[block.rows] = scaled_block(data, scalings, block) @ W
-
-    for_blocks(work, data.blocks(), "embedding")
-    return embedding

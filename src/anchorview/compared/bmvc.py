@@ -1,35 +1,318 @@
-"""BMVC: binary multi-view clustering."""
+"""BMVC: binary multi-view clustering.
 
+Samples are rows: the kernel ``K_v = P_v'`` is (n, m) for m anchors, codes ``B`` (n, L) and centers
+``C`` (k, L) hold -1 and 1, the clusters ``G`` are kept as labels, and ``U_v`` is (m, L).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
+from scipy.linalg import cho_factor, cho_solve
 
+from anchorview._utils import param_constraints as constraints
+from anchorview._utils.linalg import leading_directions, times
+from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
-from anchorview.compared._base import Clustering, ComparedMethod
-from anchorview.compared._bmvc_kernel import (
-    KERNEL_BLOCK,
-    centered_kernel,
-    kernel_view,
-    sampled_anchors,
-    start_codes,
-    start_sample,
-)
-from anchorview.compared._bmvc_solver import BinarySolver, restarted
-from anchorview.views.container import MultiViewData
+from anchorview._utils.threads import for_blocks
+from anchorview._utils.typing import Array, Matrix
+from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.core.scale import overflow_message
+from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
-MOST_ANCHORS = 1000
-"""Anchors unless told otherwise, if there are samples enough."""
+MAX_ANCHORS = 1000
+"""Maximum default number of anchors."""
 
 SAMPLES_PER_ANCHOR = 15
-"""Samples for each anchor unless told otherwise."""
+"""Number of samples per anchor by default."""
+
+KERNEL_BLOCK = 2**20
+"""Entries of a block of samples, or of their kernel, that one thread works on."""
+
+ROUNDING_UNITS = 16
+"""A squared distance below this many units in the last place of the squared norms is zero."""
+
+INIT_SAMPLES = 2000
+"""Samples whose principal directions give the initial codes, if the codes have no more bits."""
+
+CLUSTER_STEPS = 10
+"""Maximum number of alternations between centers and labels per iteration."""
+
+BALANCE_STEPS = 3
+"""Gradient steps towards balanced centers."""
+
+BALANCE_PENALTY = 0.001
+"""rho, the penalty on the sums of the centers."""
+
+BALANCE_STEP = 0.01
+"""mu, the inverse length of a step towards balanced centers."""
+
+MIN_CODE_LOSS = 1e-3
+"""Minimum share of the codes that counts as not explained by a view."""
 
 
-class BMVC(ComparedMethod):
+def sampled_anchors(view: Matrix, n_anchors: int, rng: np.random.RandomState) -> Array:
+    """Samples drawn without replacement (n_anchors, d)."""
+    rows = np.sort(rng.choice(view.shape[0], n_anchors, replace=False))
+    return dense_rows(view, rows).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class CenteredAnchors:
+    """Anchors minus their mean, so that a common offset costs the distances no digits."""
+
+    A: Array
+    mean: Array
+    squares: Array
+    """Squared norms of the rows of `A`."""
+
+    @classmethod
+    def of(cls, anchors: Array, dtype: DTypeLike) -> "CenteredAnchors":
+        """Center anchors, in the precision of the distances."""
+        mean = anchors.mean(axis=0)
+        A = (anchors - mean).astype(dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return cls(A, mean, np.einsum("ij,ij->i", A, A))
+
+    def squared_distances(self, X: Array, out: Array) -> None:
+        """Write squared distances of rows to anchors to `out`; rounding errors become zero."""
+        X = (X - self.mean).astype(out.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.einsum("ij,ij->i", X, X)[:, None] + self.squares
+            np.matmul(X, self.A.T, out=out)
+            out *= -2
+            out += norms
+            norms *= ROUNDING_UNITS * np.finfo(out.dtype).eps
+            out[out <= norms] = 0
+
+
+def kernel_width(nearest: Array) -> float:
+    """``2 mean_i ||x_i - nearest anchor||`` from squared distances, ignoring infinite ones.
+
+    Infinite are those of samples that equal every anchor; if all do, any width will do.
+    """
+    finite = nearest[nearest < np.inf]
+    return 2 * float(np.sqrt(finite).mean()) if len(finite) else 1.0
+
+
+def centered_kernel(
+    data: MultiViewData, p: int, anchors: Array, width: float | None = None
+) -> Array:
+    """``exp(-||x_i - a_j||^2 / (2 sigma^2))`` of a view (n, m), minus the column means.
+
+    The width sigma is, unless given, twice the mean distance to the nearest anchor. Anchors that
+    equal the sample are excluded from it: with many anchors the width would otherwise go to zero,
+    and all similarities with it, except those to itself.
+    """
+    n, m = len(data), len(anchors)
+    K = np.empty((n, m), dtype=data.dtype)
+    nearest = np.empty(n)
+    centered = CenteredAnchors.of(anchors, K.dtype)
+
+    def measure(block: RowBlock) -> None:
+        rows = block.rows
+        centered.squared_distances(dense_rows(data.views[p], rows), K[rows])
+        if not np.isfinite(K[rows]).all():
+            raise ValueError(overflow_message(data, p))
+        nearest[rows] = np.min(K[rows], axis=1, where=K[rows] > 0, initial=np.inf)
+
+    def apply_kernel(block: RowBlock) -> None:
+        K[block.rows] *= -0.5 / sigma**2
+        np.exp(K[block.rows], out=K[block.rows])
+
+    step = max(1, KERNEL_BLOCK // max(m, anchors.shape[1]))
+    for_blocks(measure, data.blocks(step), "measuring")
+    sigma = kernel_width(nearest) if width is None else width
+    for_blocks(apply_kernel, data.blocks(step), "comparing")
+    K -= K.mean(axis=0, dtype=np.float64).astype(K.dtype)
+    return K
+
+
+class KernelView:
+    """Centered kernel ``K`` (n, m) of a view with the factor of its ridge regression."""
+
+    def __init__(self, K: Array, beta: float, gamma: float) -> None:
+        n, m = K.shape
+        ridge = beta * np.eye(m)
+        # In float64: otherwise rounding could exceed beta and the matrix be indefinite.
+        step = max(m, KERNEL_BLOCK // m)
+        for start in range(0, n, step):
+            block = K[start : start + step].astype(np.float64, copy=False)
+            ridge += (1 - gamma) * (block.T @ block)
+        self.K = K
+        self.factor = cho_factor(ridge, lower=True, overwrite_a=True, check_finite=False)
+        """Cholesky factor of ``(1 - gamma) K'K + beta I``."""
+
+    def products(self, B: Array) -> Array:
+        """``K'B`` (m, L)."""
+        return times(self.K.T, B)
+
+    def projection(self, products: Array) -> Array:
+        """``U' = ((1 - gamma) K'K + beta I)^-1 K'B`` (m, L)."""
+        return np.asarray(cho_solve(self.factor, products))
+
+    def projected(self, U: Array) -> Array:
+        """``K U'`` (n, L)."""
+        return times(self.K, U)
+
+
+def signs(M: Array, dtype: DTypeLike) -> Array:
+    """1 for positive entries, otherwise -1."""
+    return np.where(M > 0, 1, -1).astype(dtype)
+
+
+def init_sample_size(n: int, length: int) -> int:
+    """Number of samples that give the initial codes: if possible, at least one per bit."""
+    return min(n, max(INIT_SAMPLES, length))
+
+
+def initial_codes(kernels: Sequence[Array], length: int, rng: np.random.RandomState) -> Array:
+    """Signs of the principal components of the concatenated kernels (n, length)."""
+    n = len(kernels[0])
+    rows = np.sort(rng.choice(n, init_sample_size(n, length), replace=False))
+    E, _ = leading_directions(np.hstack([K[rows] for K in kernels]), length)
+    # Directions beyond the rank can be too long for single precision, and only signs count.
+    E = E / np.maximum(np.abs(E).max(axis=0), 1)
+    widths = np.cumsum([K.shape[1] for K in kernels])[:-1]
+    parts = zip(kernels, np.split(E, widths), strict=True)
+    scores: Array = sum(times(K, part) for K, part in parts)  # type: ignore[assignment]
+    return signs(scores, kernels[0].dtype)
+
+
+def balanced_centers(sums: Array) -> Array:
+    """Majority of each bit, then steps that balance the bits of a center where votes are tied.
+
+    ``C = sign(S)``, then thrice ``C = sign(C - (rho 1 (1'C) - S) / mu)``; zero counts as 1.
+    """
+    C = np.where(sums >= 0, 1.0, -1.0)
+    for _ in range(BALANCE_STEPS):
+        gradient = BALANCE_PENALTY * C.sum(axis=1, keepdims=True) - sums
+        C = np.where(C - gradient / BALANCE_STEP >= 0, 1.0, -1.0)
+    return C
+
+
+def code_similarity(B: Array, C: Array) -> Array:
+    """Inner products of codes and centers (n, k): code length minus twice the Hamming distance."""
+    return B @ C.T.astype(B.dtype)
+
+
+@dataclass(frozen=True)
+class CodeClusters:
+    """Clusters of codes."""
+
+    C: Array
+    labels: Array
+    loss: float
+    """``||B - C G||^2``, four times the number of bits that differ from the centers."""
+
+
+def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
+    """Alternate between centers and labels; an empty cluster restarts at the code it is given."""
+    for _ in range(CLUSTER_STEPS):
+        C = balanced_centers(sum_by_cluster(labels, n_clusters, B))
+        scores = code_similarity(B, C)
+        nearest = np.argmax(scores, axis=1)
+        previous, labels = labels, fill_empty_clusters(nearest, -scores.max(axis=1), n_clusters)
+        moved = np.flatnonzero(labels != nearest)
+        C[labels[moved]] = B[moved]
+        if np.array_equal(previous, labels):
+            break
+    return CodeClusters(C, labels, code_loss(B, C, labels))
+
+
+def code_loss(B: Array, C: Array, labels: Array) -> float:
+    """``||B - C G||^2``, from the sums of the clusters."""
+    return float(2 * B.size - 2 * np.sum(C * sum_by_cluster(labels, len(C), B)))
+
+
+def restart_code_clusters(
+    B: Array, clusters: CodeClusters, n_restarts: int, rng: np.random.RandomState
+) -> CodeClusters:
+    """Best of the given clusters and of those found from random codes as initial centers."""
+    k = len(clusters.C)
+    for _ in range(n_restarts):
+        C = B[rng.choice(len(B), k, replace=False)]
+        other = cluster_codes(B, np.argmax(code_similarity(B, C), axis=1), k)
+        clusters = other if other.loss < clusters.loss else clusters
+    return clusters
+
+
+@dataclass(frozen=True)
+class BinaryCoding:
+    """Codes, their clusters, and the weight and loss of each view."""
+
+    B: Array
+    clusters: CodeClusters
+    weights: Array
+    losses: Array
+    objective: list[float]
+
+
+class BinarySolver:
+    """Alternation between projections, codes, clusters of codes and view weights."""
+
+    def __init__(self, views: Sequence[KernelView], *, r: float, lambda_: float) -> None:
+        self.views = views
+        self.r = r
+        self.lambda_ = lambda_
+
+    def run(self, B: Array, C: Array, max_iter: int) -> BinaryCoding:
+        """Iterate from initial codes and centers."""
+        n_views = len(self.views)
+        weights = np.full(n_views, 1 / n_views)
+        labels = np.argmax(code_similarity(B, C), axis=1)
+        products = [view.products(B) for view in self.views]
+        objective: list[float] = []
+        for done in range(1, max_iter + 1):
+            U = [view.projection(R) for view, R in zip(self.views, products, strict=True)]
+            B = self.codes(U, weights, C[labels])
+            clusters = cluster_codes(B, labels, len(C))
+            C, labels = clusters.C, clusters.labels
+            previous, products = products, [view.products(B) for view in self.views]
+            losses = self.losses(U, previous, products, B.size)
+            weights = self.weights(losses)
+            objective.append(float(weights**self.r @ losses) + self.lambda_ * clusters.loss)
+            report_progress("iterating", done, max_iter)
+        return BinaryCoding(B, clusters, weights, losses, objective)
+
+    def codes(self, U: Sequence[Array], weights: Array, centers: Array) -> Array:
+        """``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``, given the center of each sample."""
+        target = self.lambda_ * centers
+        for view, projection, weight in zip(self.views, U, weights, strict=True):
+            target = target + view.projected(weight**self.r * projection)
+        return signs(target, self.views[0].K.dtype)
+
+    def losses(
+        self, U: Sequence[Array], previous: Sequence[Array], products: Sequence[Array], size: int
+    ) -> Array:
+        """``h_v = ||B - U P||^2 - gamma ||U P||^2 + beta ||U||^2``, bounded from below.
+
+        With ``R = K'B`` of the previous and present codes, ``((1 - gamma) K'K + beta I) U =
+        R_previous`` turns this into ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it
+        can be negative for codes that a view explains completely, and then no weights minimize the
+        objective.
+        """
+        parts = zip(U, previous, products, strict=True)
+        h = np.array([size - 2 * np.vdot(u, R) + np.vdot(u, old) for u, old, R in parts])
+        return np.maximum(h, MIN_CODE_LOSS * size)
+
+    def weights(self, losses: Array) -> Array:
+        """``alpha_v`` proportional to ``h_v^(1 / (1 - r))``, which minimizes ``alpha^r h``."""
+        shares = (losses / losses.min()) ** (1 / (1 - self.r))
+        return np.asarray(shares / shares.sum())
+
+
+@fill_docstring
+class BMVC(Baseline):
     r"""Binary multi-view clustering.
 
-    Every view is turned into similarities :math:`P_v` (m, n) of the samples to m anchors, and
-    projected by :math:`U_v` on binary codes :math:`B` (L, n) that all views share. The codes are
+    Each view is represented by similarities :math:`P_v` (m, n) of the samples to m anchors, and
+    projected by :math:`U_v` to binary codes :math:`B` (L, n) that all views share. The codes are
     clustered as they are learned, around binary centers :math:`C` with one-hot :math:`G`:
 
     .. math::
@@ -38,89 +321,75 @@ class BMVC(ComparedMethod):
              - \gamma \|U_v P_v\|_F^2 \right) + \lambda \|B - C G\|_F^2
         \quad\text{s.t. } B, C \in \{-1, 1\},\ \textstyle\sum_v \alpha_v = 1,\ \alpha \ge 0.
 
-    Similarities are Gaussian, :math:`\exp(-\|x - a\|^2 / 2\sigma_v^2)`, less their means, with
-    :math:`\sigma_v` twice the mean distance to the nearest anchor. Views are taken as they are,
-    without scaling.
+    Similarities are Gaussian, :math:`\exp(-\|x - a\|^2 / 2\sigma_v^2)`, minus their means, where
+    :math:`\sigma_v` is twice the mean distance to the nearest anchor. Views are not scaled.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, at least 2.
+    %(n_clusters)s
     code_length : int, default=128
-        Bits of a code, L; at most `n_anchors`.
+        Number L of bits per code, at most `n_anchors`.
     n_anchors : int, default=None
-        Anchors of each view, m: samples drawn at random. None: one for every 15 samples, but at
-        least ``2 * n_clusters`` and at most 1000, the number that the published results use. Many
-        more for the samples there are make every sample similar to itself only.
+        Number m of anchors per view, drawn at random from the samples. None means one per 15
+        samples, but at least ``2 * n_clusters`` and at most 1000, the number that the published
+        results use. With too many anchors, samples are similar only to themselves.
     r : float, default=5
-        Exponent of the view weights, above 1; the larger, the more alike they are.
+        Exponent of the view weights, above 1; the larger, the more equal they are.
     beta : float, default=0.003
-        Weight of the projections' squared norm, above 0.
+        Weight of the squared norm of the projections, above 0.
     gamma : float, default=0.01
         Weight of the variance of the projected samples, below 1.
     lambda_ : float, default=1e-5
-        Weight of the clustering of the codes. It should be far below ``n_views ** (-r)``, or the
-        codes stay at the centers that they start from.
-    max_iter : int, default=7
-        Iterations. There is no other stopping rule.
+        Weight of the clustering of the codes. It should be far below ``n_views ** (-r)``, otherwise
+        the codes stay at their initial centers.
+    %(fixed_max_iter)s
     reference_view : int or str, default=None
-        View, by position or name, whose principal components give the first codes. None: those of
-        all views together, which does better on average. The published results use the fourth.
+        View, by position or name, whose principal components give the initial codes. None means
+        all views together, which is better on average. The published results use the fourth.
     n_init : int, default=10
-        Random starts of the clusters of the final codes, that of the iterations among them; the
-        one with the fewest bits different from the centers is kept. The published results use 1.
+        Number of clusterings of the final codes: that of the iterations and others from random
+        centers; the one with the fewest bits that differ from the centers is kept. The published
+        results use 1.
     random_state : int, RandomState instance or None, default=None
-        Seed of the anchors and of the first centers.
-    verbose : int, default=0
-        1 prints the number of iterations and the time.
+        Determines the anchors and the initial centers. Pass an int for reproducible results.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample; every cluster has samples.
-    codes_ : array (n, code_length_) of int8
-        Code of each sample, of -1 and 1.
+    %(labels_)s
+        No cluster is empty.
+    codes_ : ndarray of shape (n_samples, code_length_), dtype=int8
+        Code of each sample, with entries -1 and 1.
     code_length_ : int
-        Bits of a code.
-    anchors_ : list of arrays (n_anchors, d_v)
+        Number of bits per code.
+    anchors_ : list of ndarray of shape (n_anchors, n_features_v)
         Anchors of each view.
-    cluster_centers_ : array (n_clusters, code_length_) of int8
+    cluster_centers_ : ndarray of shape (n_clusters, code_length_), dtype=int8
         Code of each cluster.
-    view_weights_ : array (n_views,)
-        How much each view counts; they sum to 1.
-    objective_ : array (n_iter_,)
-        The objective after every iteration; it never increases.
-    n_iter_ : int
-        Iterations done.
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(view_weights_)s
+    %(objective_)s
+        It never increases.
+    %(n_iter_)s
+    %(input_attributes)s
 
     Notes
     -----
-    For V views with D features in all, the kernels take O(n m D) time, their factors
-    O(n m^2 V + m^3 V), and an iteration O(n m L V). Memory is n m V numbers, in single precision if
-    all views fit in it.
+    For V views with D features in total, the kernels take O(n m D) time, their factors
+    O(n m^2 V + m^3 V), and an iteration O(n m L V). Memory holds n m V numbers, in single precision
+    if all views have at most that.
 
-    Every step of an iteration minimizes the objective exactly for codes of less than 990 bits: the
-    penalty that balances the bits of a center is so small then that it decides ties only, and it
-    is no part of the recorded objective.
+    Each update minimizes the objective exactly for codes with less than 990 bits: the penalty that
+    balances the bits of a center then only breaks ties. It is not part of the recorded objective.
 
-    Where the authors' program differs: it computes the first codes from 1000 samples of the
-    reference view (here 2000 of all views, more for longer codes), starts the clusters of codes
-    once, and lets a cluster that has lost all its samples stay empty. Here that takes the sample
-    whose code is farthest from its center, and starts from this code. The program's width counts
-    the distance of an anchor to itself, which is zero; here such distances are left out. A view's
-    part of the objective can become negative if it explains the codes completely; at least 0.1 %
-    of the codes always counts as unexplained, so that weights exist.
+    Differences from the authors' program: it computes the initial codes from 1000 samples of the
+    reference view (here from 2000 of all views, or more for longer codes) and clusters the final
+    codes once. It leaves empty clusters empty; here an empty cluster takes the sample whose code is
+    farthest from its center, and restarts from this code. Its kernel width includes the zero
+    distance of an anchor to itself. The term of a view can become negative if it explains the codes
+    completely; here at least 0.1 % of the codes counts as unexplained, so that weights exist.
 
-    Distances are all that counts of a view: constant features change nothing, and a view may have
-    fewer features than there are clusters or bits.
+    Only distances are used: constant features have no effect, and a view may have fewer features
+    than clusters or bits.
 
     References
     ----------
@@ -140,17 +409,16 @@ class BMVC(ComparedMethod):
     (2000, 128)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ComparedMethod._parameter_constraints,
-        "code_length": [Interval(Integral, 1, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "code_length": [constraints.POSITIVE_INT],
+        "n_anchors": [constraints.POSITIVE_INT, None],
         "r": [Interval(Real, 1, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="neither")],
+        "beta": [constraints.POSITIVE],
         "gamma": [Interval(Real, 0, 1, closed="left")],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "lambda_": [constraints.NON_NEGATIVE],
         "reference_view": [Interval(Integral, 0, None, closed="left"), str, None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -182,33 +450,32 @@ class BMVC(ComparedMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
-        anchor_seed, code_seed = self._seeds()
-        anchor_rng, code_rng = map(np.random.RandomState, (anchor_seed, code_seed))
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        anchor_rng, code_rng = map(np.random.RandomState, self._seeds())
         m = self._anchor_count(data)
         self.code_length_ = min(self.code_length, m)
         self.anchors_ = [sampled_anchors(view, m, anchor_rng) for view in data.views]
         views = [
-            kernel_view(centered_kernel(data, p, anchors), self.beta, self.gamma)
+            KernelView(centered_kernel(data, p, anchors), self.beta, self.gamma)
             for p, anchors in enumerate(self.anchors_)
         ]
-        references = [views[p].K for p in self._references(data)]
-        B = start_codes(references, self.code_length_, code_rng)
+        references = [views[p].K for p in self._reference_views(data)]
+        B = initial_codes(references, self.code_length_, code_rng)
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
-        found = BinarySolver(views, r=self.r, lambda_=self.lambda_).run(B, C, self.max_iter)
-        clusters = restarted(found.B, found.clusters, self.n_init - 1, code_rng)
-        self.codes_ = found.B.astype(np.int8)
+        coding = BinarySolver(views, r=self.r, lambda_=self.lambda_).run(B, C, self.max_iter)
+        clusters = restart_code_clusters(coding.B, coding.clusters, self.n_init - 1, code_rng)
+        self.codes_ = coding.B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)
-        objective = np.array(found.objective)
-        objective[-1] -= self.lambda_ * (found.clusters.loss - clusters.loss)
-        return Clustering(clusters.labels, found.weights, objective)
+        objective = np.array(coding.objective)
+        objective[-1] -= self.lambda_ * (coding.clusters.loss - clusters.loss)
+        return BaselineResult(clusters.labels, coding.weights, objective)
 
     def _anchor_count(self, data: MultiViewData) -> int:
         n = len(data)
-        usual = max(2 * self.n_clusters, min(n // SAMPLES_PER_ANCHOR, MOST_ANCHORS))
-        return min(n, self.n_anchors or usual)
+        default = max(2 * self.n_clusters, min(n // SAMPLES_PER_ANCHOR, MAX_ANCHORS))
+        return min(n, self.n_anchors or default)
 
-    def _references(self, data: MultiViewData) -> list[int]:
+    def _reference_views(self, data: MultiViewData) -> list[int]:
         if self.reference_view is None:
             return list(range(len(data.views)))
         if isinstance(self.reference_view, str):
@@ -231,7 +498,7 @@ class BMVC(ComparedMethod):
         kernels = (n * data.dtype.itemsize + 24 * m) * m * n_views
         anchors = 8 * m * data.shape[1]
         blocks = 8 * 8 * (min(KERNEL_BLOCK, n * max(m, widest)) + m * m + m * widest)
-        sampled = start_sample(n, length)
-        start = 40 * sampled * (m * n_views + sampled)
+        sampled = init_sample_size(n, length)
+        initial = 40 * sampled * (m * n_views + sampled)
         codes = n * (40 * length + 24 * self.n_clusters + 80)
-        return kernels + anchors + blocks + max(start, codes)
+        return kernels + anchors + blocks + max(initial, codes)

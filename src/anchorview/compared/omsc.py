@@ -1,42 +1,40 @@
 """OMSC: the anchor graph and the clusters learned together."""
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import polar_factor
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array
-from anchorview.compared._anchor_graph import AnchorGraph, AnchorGraphMethod
-from anchorview.compared._base import Clustering
-from anchorview.compared._empty_clusters import without_empties
-from anchorview.compared._view_scaling import standardized_views
+from anchorview.compared._anchor_graph import AnchorGraphBaseline, AnchorGraphModel
+from anchorview.compared._base import BaselineResult
+from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._partition import fill_empty_clusters
 from anchorview.views.container import MultiViewData
 
 
 def nearest_codes(graph: Array, codes: Array) -> Array:
-    """Cluster of each row ``z_i`` of the graph: ``argmin_j ||z_i - g_j||^2``, none left empty."""
+    """Label of each row ``z_i`` of the graph: ``argmin_j ||z_i - g_j||^2``, no cluster empty."""
     distances = np.einsum("ij,ij->j", codes, codes) - 2 * (graph @ codes)
     labels = distances.argmin(axis=1)
     misfit = np.einsum("ij,ij->i", graph, graph) + distances[np.arange(len(labels)), labels]
-    return without_empties(labels, misfit, codes.shape[1])
+    return fill_empty_clusters(labels, misfit, codes.shape[1])
 
 
 def alternate_with_clusters(
-    state: AnchorGraph, members: Array, codes: Array, lambda_: float, max_iter: int
+    model: AnchorGraphModel, indicator: Array, codes: Array, lambda_: float, max_iter: int
 ) -> tuple[Array, Array, Array]:
-    """Iterate with the term ``lambda ||Z - F G'||^2``.
+    """Iterate with the term ``lambda ||Z - F G'||^2``, updating `model` in place.
 
     Parameters
     ----------
-    state : AnchorGraph
-        Ends with the last ``W_v``, ``A``, ``Z`` and weights.
-    members : array (n, k)
-        The start of ``F``: one-hot rows, or zero rows for samples without a cluster.
+    model : AnchorGraphModel
+    indicator : array (n, k)
+        Initial ``F``: one-hot rows, or zero rows for samples without a cluster.
     codes : array (m, k)
-        The start of ``G``.
+        Initial ``G``.
     lambda_ : float
     max_iter : int
 
@@ -49,24 +47,26 @@ def alternate_with_clusters(
     k = codes.shape[1]
     objective = []
     for done in range(1, max_iter + 1):
-        state.update_projections()
-        state.update_anchors()
-        state.update_graph(lambda_, members @ codes.T)
-        codes = polar_factor(state.graph.T @ members)
-        labels = nearest_codes(state.graph, codes)
-        members = np.eye(k)[labels]
-        apart = float(np.sum((state.graph - members @ codes.T) ** 2))
-        objective.append(state.update_weights() + lambda_ * apart)
+        model.update_projections()
+        model.update_anchors()
+        model.update_graph(lambda_, indicator @ codes.T)
+        codes = polar_factor(model.graph.T @ indicator)
+        labels = nearest_codes(model.graph, codes)
+        indicator = np.eye(k)[labels]
+        distance = float(np.sum((model.graph - indicator @ codes.T) ** 2))
+        objective.append(model.update_weights() + lambda_ * distance)
         report_progress("iterating", done, max_iter)
     return labels, codes, np.array(objective)
 
 
-class OMSC(AnchorGraphMethod):
+@fill_docstring
+class OMSC(AnchorGraphBaseline):
     r"""Efficient orthogonal multi-view subspace clustering.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
+    Each view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
     :math:`W_v` to k dimensions, where all views share m anchors :math:`A` and one graph :math:`Z`
-    from samples to anchors; the clusters :math:`F` and their codes :math:`G` are learned with it:
+    between samples and anchors; the clusters :math:`F` and their codes :math:`G` are learned with
+    it:
 
     .. math::
 
@@ -76,84 +76,52 @@ class OMSC(AnchorGraphMethod):
         Z \mathbf 1 = \mathbf 1,\ F \text{ one-hot},\
         \textstyle\sum_v \alpha_v = 1,\ \alpha \ge 0.
 
-    The labels are the ones in :math:`F`; there is no K-means after the optimization.
+    :math:`F` gives the labels; there is no K-means after the optimization.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k, at least 2.
-    n_anchors : int, default=None
-        Number of anchors m, from `n_clusters` to the number of samples. None: `n_clusters`. The
-        paper tries k, 2k and 3k.
+    %(n_clusters)s
+    %(n_anchors)s
     lambda_ : float, default=1.0
-        Pull of the clusters on the graph. The paper tries 1, 0.1, 0.01 and 0.001.
-    max_iter : int, default=15
-        Iterations; all of them are done.
-    init : {"gcca", "identity"}, default="gcca"
-        Start of the graph. "gcca": one-hot rows from a quick K-means on what the views have in
-        common (generalized canonical correlation), which depends neither on the order of the
-        samples nor on that of the features. "identity": the authors' start, which sees no more
-        than the first `n_anchors` samples and `n_clusters` features; the paper's numbers use it.
-    weighted_z : bool, default=False
-        How the views count in the step of Z. False: all alike, and the pull once a view, as in the
-        authors' program, which the paper's numbers come from; the objective may then rise. True:
-        by their squared weights, and the pull once, as the objective says; it then never rises
-        unless a cluster without samples is given one.
-    random_state : int, RandomState instance or None, default=None
-        Seed of K-means for the start.
-    verbose : int, default=0
-        1 prints the size of the data and the time taken.
+        Weight of the distance between the graph and the codes of the clusters. The paper tries 1,
+        0.1, 0.01 and 0.001.
+    %(fixed_max_iter)s
+    %(graph_init)s
+    %(weighted_z)s
+        The authors' program also adds the term in :math:`\lambda` once per view. The objective can
+        increase with True as well if an empty cluster is filled.
+    %(random_state)s
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample.
-    view_weights_ : array (n_views,)
-        How much each view counts; they sum to 1.
-    objective_ : array (n_iter_,)
-        The objective after every iteration.
-    n_iter_ : int
-        Iterations done.
-    embedding_ : array (n, n_anchors)
-        Z: the graph, rows on the simplex.
-    anchors_ : array (n_clusters, n_anchors)
-        A: orthonormal rows.
-    codes_ : array (n_anchors, n_clusters)
-        G: the code of each cluster, orthonormal columns.
-    projections_ : list of arrays (d_v, n_clusters)
-        W_v: orthonormal columns (rows, if the view has fewer features than clusters).
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(labels_)s
+    %(view_weights_)s
+    embedding_ : ndarray of shape (n_samples, n_anchors)
+        The graph :math:`Z`, with rows on the simplex.
+    anchors_ : ndarray of shape (n_clusters, n_anchors)
+        :math:`A`, with orthonormal rows.
+    codes_ : ndarray of shape (n_anchors, n_clusters)
+        :math:`G`, the code of each cluster, with orthonormal columns.
+    %(projections_)s
+    %(objective_)s
+    %(n_iter_)s
+    %(input_attributes)s
 
     Notes
     -----
-    An iteration takes O(n m (D + k)) time for D features in all; memory is a standardized copy of
-    the data (sparse views are not made dense) and a few arrays (n, m).
+    An iteration takes O(n m (D + k)) time for D features in total. Memory holds a standardized copy
+    of the data (sparse views stay sparse) and a few arrays of shape (n, m).
 
-    The authors' program departs from the stated objective: the step of Z leaves out the squared
-    weights of the views, adds the pull of the clusters once a view, and takes :math:`A^\top A` for
-    the identity, which it is not if m > k. ``weighted_z=True`` minimizes the objective, or a bound
-    on it that touches it at the present state where no step minimizes it. The authors choose m and
-    lambda by the known classes.
+    The authors' program differs from the stated objective: the update of Z omits the squared
+    weights, adds the term of the clusters once per view, and treats :math:`A^\top A` as the
+    identity, which is wrong for m > k. ``weighted_z=True`` minimizes the objective, or a bound that
+    touches it at the present state. The authors choose m and lambda by the true classes.
 
-    A cluster that loses all its samples takes the one that is farthest from the code of its own
-    cluster; the authors' program leaves it empty.
+    An empty cluster takes the sample farthest from the code of its own cluster; the authors'
+    program leaves it empty.
 
-    The default start is a clustering by itself, and on many data as good a one as the method ends
-    with. To judge the method rather than its start, or to compare with the paper's numbers, use
-    ``init="identity"``.
-
-    A view with fewer features than clusters gets a projection with orthonormal rows. Constant
-    features count as zero, duplicates need no care. Of each view's squared norm, 1e-6 at least
-    counts as unexplained, so that weights stay finite. The standardized views are centered, so with
-    m = k the direction of the anchors' mean is arbitrary; it moves neither the graph nor the
-    objective. What an anchor without samples points to is as arbitrary.
+    %(anchor_graph_notes)s
 
     References
     ----------
@@ -162,22 +130,15 @@ class OMSC(AnchorGraphMethod):
 
     Examples
     --------
-    >>> from anchorview import make_multiview
-    >>> from anchorview.compared import OMSC
-    >>> from anchorview.metrics import clustering_accuracy
-    >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
-    >>> model = OMSC(n_clusters=3, random_state=0).fit(views)
-    >>> clustering_accuracy(y, model.labels_) > 0.9
-    True
+    %(example)s
     >>> model.n_iter_
     15
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AnchorGraphMethod._parameter_constraints,
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **AnchorGraphBaseline._parameter_constraints,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "lambda_": [constraints.NON_NEGATIVE],
     }
 
     def __init__(
@@ -201,15 +162,14 @@ class OMSC(AnchorGraphMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
-        state, members = self._start(standardized_views(data), self._seeds()[0])
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        model, indicator = self._initial_model(data)
         if self.init == "identity":
             codes = np.eye(self._anchor_count, self.n_clusters)
         else:
-            codes = polar_factor(state.graph.T @ members)
-        labels, codes, objective = alternate_with_clusters(
-            state, members, codes, self.lambda_, self.max_iter
+            codes = polar_factor(model.graph.T @ indicator)
+        labels, self.codes_, objective = alternate_with_clusters(
+            model, indicator, codes, self.lambda_, self.max_iter
         )
-        self._keep(state)
-        self.codes_ = codes
-        return Clustering(labels, state.weights, objective, state.graph)
+        self._store(model)
+        return BaselineResult(labels, model.weights, objective, model.graph)

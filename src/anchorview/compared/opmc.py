@@ -1,101 +1,311 @@
-"""OPMC: one-pass multi-view clustering."""
+"""OPMC: one-pass multi-view clustering.
+
+Samples are rows: ``Y`` (n, k) is one-hot and kept as labels, ``C_v`` (k, c) are latent centroids
+and ``W_v`` (c, d_v) has orthonormal rows.
+"""
 
 import heapq
-from collections.abc import Iterator
-from numbers import Integral, Real
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.sklearn_compat import Interval, StrOptions
-from anchorview.compared._base import Clustering, ComparedMethod
-from anchorview.compared._opmc_solver import CenteredView, OnePassSolver, Run, centered_views
+from anchorview._utils import param_constraints as constraints
+from anchorview._utils.linalg import DENSE_PART, polar_factor, times
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import StrOptions
+from anchorview._utils.typing import Array, Matrix
+from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.compared._view_scaling import row_standardized_views, standardized_views
 from anchorview.core.assign import FINALISTS, SAMPLE
 from anchorview.core.cost_model import block_memory
+from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.views.container import MultiViewData
 
-_value = attrgetter("value")
+MIN_SWEEPS = 3
+"""Sweeps before the change of the objective is checked."""
 
 
-class OPMC(ComparedMethod):
+@dataclass(frozen=True)
+class CenteredView:
+    """A view minus its column means, so that a common offset costs the distances no digits."""
+
+    X: Matrix
+    mean: Array
+    squares: Array
+    """Squared norms of the rows of `X`."""
+
+    @classmethod
+    def of(cls, X: Matrix, mean: Array) -> "CenteredView":
+        """Wrap a matrix from which `mean` has been subtracted."""
+        n, d = X.shape
+        squares = np.empty(n)
+        step = max(1, DENSE_PART // d)
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            block = _dense(X, rows).astype(np.float64, copy=False)
+            squares[rows] = np.einsum("ij,ij->i", block, block)
+        return cls(X, mean, squares)
+
+    def rows(self, rows: Array) -> "CenteredView":
+        """Some samples, centered as here."""
+        part = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.restricted(rows)
+        return CenteredView(part, self.mean, self.squares[rows])
+
+    def dense(self, rows: slice | Array) -> Array:
+        """Some samples before centering."""
+        return _dense(self.X, rows) + self.mean
+
+    def sums(self, labels: Array, sizes: Array) -> Array:
+        """``T = Y'X``: sum of the samples of each cluster (k, d), before centering."""
+        return sum_by_cluster(labels, len(sizes), self.X) + np.outer(sizes, self.mean)
+
+    def distances(self, centroids: Array) -> Array:
+        """Squared distances (n, k) to the centroids, minus the squared norm of each sample."""
+        M = centroids - self.mean
+        D = times(self.X, -2 * M.T)
+        D += np.einsum("ij,ij->i", M, M)
+        return D
+
+
+def _dense(X: Matrix, rows: slice | Array) -> Array:
+    return X[rows] if isinstance(X, np.ndarray) else X.dense_rows(rows)
+
+
+def centered_views(data: MultiViewData, scaling: str) -> list[CenteredView]:
+    """Views after "rows", "features" or "none" scaling; only "rows" makes sparse views dense."""
+    matrices: Sequence[Matrix]
+    means: list[Array]
+    if scaling == "features":
+        matrices = standardized_views(data)
+        means = [np.zeros(d) for d in data.n_features_per_view]
+    elif scaling == "none":
+        shifts = tuple(replace(s, deviation=None) for s in fit_scalings(data, "zscore"))
+        matrices, _ = scaled_views(data, shifts, unit_norm=False)
+        means = [np.asarray(s.center) for s in shifts]
+    else:
+        matrices = row_standardized_views(data)
+        means = []
+        for X in matrices:
+            mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+            X -= mean
+            means.append(mean.astype(np.float64))
+    return [CenteredView.of(X, mean) for X, mean in zip(matrices, means, strict=True)]
+
+
+def to_view(C: Array, W: Array | None) -> Array:
+    """``C W``: latent points as points of the view; None stands for the identity."""
+    return C if W is None else C @ W
+
+
+def to_latent(X: Array, W: Array | None) -> Array:
+    """``X W'``: points of the view in the latent space; None stands for the identity."""
+    return X if W is None else X @ W.T
+
+
+def fit_factors(T: Array, sizes: Array, C: Array) -> tuple[Array, Array]:
+    """``W = polar(C'T)``, then ``C = diag(1/N) T W'``: each is optimal given the other."""
+    W = polar_factor(C.T @ T)
+    return to_latent(T, W) / sizes[:, None], W
+
+
+@dataclass(frozen=True)
+class OnePassRun:
+    """Result of the sweeps from one initialization."""
+
+    labels: Array
+    C: list[Array]
+    W: list[Array | None]
+    """None stands for the identity: the latent space is the view itself."""
+    objective: list[float]
+    """Before each sweep."""
+    value: float
+    """Objective after the last sweep."""
+
+    @property
+    def centroids(self) -> list[Array]:
+        """``C_v W_v`` of each view (k, d_v)."""
+        return [to_view(C, W) for C, W in zip(self.C, self.W, strict=True)]
+
+
+class OnePassSolver:
+    """Sweeps over W, C and labels; all views have equal weights."""
+
+    def __init__(self, views: Sequence[CenteredView], n_clusters: int, n_components: int) -> None:
+        self.views = views
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.squares = np.sum([view.squares for view in views], axis=0)
+
+    def initialize(self, rng: np.random.RandomState) -> tuple[Array, list[Array]]:
+        """Uniformly random labels and C."""
+        labels = rng.randint(self.n_clusters, size=len(self.squares))
+        labels = fill_empty_clusters(labels, self.squares, self.n_clusters)
+        shape = self.n_clusters, self.n_components
+        return labels, [rng.random_sample(shape) for _ in self.views]
+
+    def run(
+        self,
+        labels: Array,
+        C: Sequence[Array],
+        max_iter: int,
+        tol: float,
+        run_of: tuple[int, int] = (0, 1),
+    ) -> OnePassRun:
+        """Sweep from labels and latent centroids; `run_of` numbers the run, for progress."""
+        objective: list[float] = []
+        value, factors = np.inf, list(C)
+        W: list[Array | None] = []
+        run, n_runs = run_of
+        for sweep in range(max_iter):
+            factors, W = self._factors(labels, factors)
+            D = self.distances(factors, W)
+            # The initial labels have no W; their objective is that with optimal factors.
+            objective.append(value if sweep else self._value(D, labels))
+            labels, value = self._partition(D, factors, W)
+            report_progress("iterating", run * max_iter + sweep + 1, n_runs * max_iter)
+            if sweep + 1 >= MIN_SWEEPS and self._converged(objective, tol):
+                break
+        return OnePassRun(labels, factors, W, objective, value)
+
+    def distances(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
+        """``sum_v ||x_vi - (C_v W_v)_j||^2`` (n, k), minus the squared norm of each sample."""
+        D = self.views[0].distances(to_view(C[0], W[0]))
+        for view, latent, basis in zip(self.views[1:], C[1:], W[1:], strict=True):
+            D += view.distances(to_view(latent, basis))
+        return D
+
+    def nearest(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
+        """Labels of the nearest centroids, no cluster empty."""
+        return self._nearest(self.distances(C, W))[1]
+
+    def _nearest(self, D: Array) -> tuple[Array, Array]:
+        """Nearest centroids, and the same with empty clusters filled."""
+        nearest = np.argmin(D, axis=1)
+        return nearest, fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
+
+    def _factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
+        sizes = np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
+        factors, bases = [], []
+        for view, previous in zip(self.views, C, strict=True):
+            T = view.sums(labels, sizes)
+            if self.n_components >= min(T.shape):
+                # The row space of W contains that of T, so C W are the means whatever C was.
+                latent, W = T / sizes[:, None], None
+            else:
+                latent, W = fit_factors(T, sizes, previous)
+            factors.append(latent)
+            bases.append(W)
+        return factors, bases
+
+    def _partition(
+        self, D: Array, C: list[Array], W: Sequence[Array | None]
+    ) -> tuple[Array, float]:
+        """Labels and objective; an empty cluster restarts at the sample it is given."""
+        nearest, labels = self._nearest(D)
+        value = self._value(D, labels)
+        moved = np.flatnonzero(labels != nearest)
+        if len(moved):
+            value -= self._misfit(D, labels)[moved].sum() / len(self.views)
+            for view, latent, basis in zip(self.views, C, W, strict=True):
+                x = view.dense(moved)
+                own = to_latent(x, basis)
+                latent[labels[moved]] = own
+                value += ((x - to_view(own, basis)) ** 2).sum() / len(self.views)
+        return labels, value
+
+    def _misfit(self, D: Array, labels: Array) -> Array:
+        own = np.take_along_axis(D, labels[:, None], axis=1)[:, 0]
+        return np.maximum(own + self.squares, 0)
+
+    def _value(self, D: Array, labels: Array) -> float:
+        return float(self._misfit(D, labels).sum() / len(self.views))
+
+    def _converged(self, objective: list[float], tol: float) -> bool:
+        rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
+        change = abs(objective[-1] - objective[-2])
+        return bool(change <= max(tol * objective[-1], rounding))
+
+
+_final_value = attrgetter("value")
+
+
+@fill_docstring
+class OPMC(Baseline):
     r"""One-pass multi-view clustering.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features) is factorized into centroids
-    :math:`C_v` in a latent space with orthonormal basis :math:`W_v`; all views share the one-hot
-    partition :math:`Y`, so no clustering step follows:
+    Each view :math:`X_v` (n samples, :math:`d_v` features) is factorized into centroids
+    :math:`C_v` in a latent space with orthonormal basis :math:`W_v`. All views share the one-hot
+    partition :math:`Y`, so no separate clustering step is needed:
 
     .. math::
 
         \min \frac1V \sum_v \|X_v - Y C_v W_v\|_F^2
         \quad\text{s.t. } W_v W_v^\top = I,\ Y \text{ one-hot}.
 
-    The three factors are found in turn, each exactly, from random partitions; the run that ends
-    with the least objective is kept. **With as many components as clusters, as published, this is
-    K-means** (Lloyd's iteration) on the scaled views side by side.
+    The three factors are updated in turn, each exactly, from random partitions; the run with the
+    lowest final objective is kept. **With as many components as clusters, as published, this is
+    K-means** (Lloyd's algorithm) on the concatenated scaled views.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters, at least 2.
+    %(n_clusters)s
     n_components : int, default=None
-        Dimensions of the latent space, c. None: `n_clusters`, as published. A view with fewer
+        Dimension c of the latent space. None means `n_clusters`, as published. A view with fewer
         features keeps all its dimensions.
-    scaling : {"rows", "features", "none"}, default="rows"
-        What is done to each view first: every sample to mean 0 and deviation 1 over its features,
-        which the published numbers come from (as far as the layout of the authors' files tells);
-        every feature to mean 0 and deviation 1; nothing. Rows suit text, histograms and other
-        profiles, where the pattern over the features tells and not its level; features suit
-        measurements in different units; nothing suits features in one unit, whose spread matters.
+    scaling : {'rows', 'features', 'none'}, default='rows'
+        Scaling of each view.
+
+        - 'rows': each sample to mean 0 and standard deviation 1 over its features. Suits text,
+          histograms and other profiles, whose pattern matters and not its level. The published
+          numbers use it (as far as the layout of the authors' files tells).
+        - 'features': each feature to mean 0 and standard deviation 1. Suits measurements in
+          different units.
+        - 'none': no scaling. Suits features in one unit, whose spread matters.
     n_init : int, default=100
-        Random starts.
-    max_iter : int, default=200
-        Most sweeps from each start.
-    tol : float, default=1e-5
-        Stop when the objective changes by less than this, relatively.
+        Number of random initializations.
+    %(max_iter)s
+    %(tol)s
     random_state : int, RandomState instance or None, default=None
-        Seed of the starts.
-    verbose : int, default=0
-        1 prints the number of iterations and the time.
+        Determines the random initializations. Pass an int for reproducible results.
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample; every cluster has samples.
-    cluster_centers_ : list of arrays (n_clusters, d_v)
-        Centroids ``C_v W_v`` in each scaled view.
-    view_weights_ : array (n_views,)
-        The same for all views.
-    objective_ : array (n_iter_,)
-        The objective before each sweep of the run that was kept, which is what the stopping rule
-        looks at; it never increases.
+    %(labels_)s
+        No cluster is empty.
+    cluster_centers_ : list of ndarray of shape (n_clusters, n_features_v)
+        Centroids :math:`C_v W_v` in each scaled view.
+    view_weights_ : ndarray of shape (n_views,)
+        1 / V each: all views have equal weights.
+    objective_ : ndarray of shape (n_iter_,)
+        Objective before each iteration of the best run, which the stopping criterion uses. It never
+        increases.
     n_iter_ : int
-        Sweeps of the run that was kept.
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+        Number of iterations of the best run.
+    %(input_attributes)s
 
     Notes
     -----
-    A sweep takes time O(n k D) for D features in all; memory is a copy of the data and O(n k).
-    With more than 40,000 samples the starts run on 20,000 of them, and the best three go on to
-    all.
+    An iteration takes O(n k D) time for D features in total. Memory holds a copy of the data and
+    O(n k) numbers. With more than 40,000 samples, all initializations run on 20,000 of them, and
+    the best three continue on all.
 
-    The authors' program has no limit on sweeps. A cluster that loses all its samples has its
-    centroid at the origin there; here it takes the sample that fits its own cluster worst, and
-    starts from that, which never increases the objective. The program's first objective belongs
-    to an arbitrary ``W_v``; here it is that of the starting partition with its best factors.
+    Differences from the authors' program: it does not limit the iterations. The centroid of an
+    empty cluster is the origin there; here the cluster takes the sample with the largest distance
+    to its centroid and restarts from it, which never increases the objective. The first objective
+    of the program is that of an arbitrary :math:`W_v`; here it is that of the initial partition
+    with optimal factors.
 
-    Samples whose features are all equal become zeros under ``scaling="rows"``; a view with one or
-    two features, of which that would leave a sign at most, has its features standardized over the
-    samples instead. Constant features become zeros under ``scaling="features"``. A view of which
-    these leave nothing but zeros is refused. Sparse views become dense for ``scaling="rows"`` only.
+    With 'rows', constant samples become zero, and the features of a view with one or two features
+    are standardized instead, because rows would keep at most a sign. With 'features', constant
+    features become zero. A view that becomes zero raises an error. Sparse views become dense only
+    for 'rows'.
 
     References
     ----------
@@ -104,24 +314,17 @@ class OPMC(ComparedMethod):
 
     Examples
     --------
-    >>> from anchorview import make_multiview
-    >>> from anchorview.compared import OPMC
-    >>> from anchorview.metrics import clustering_accuracy
-    >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
-    >>> model = OPMC(n_clusters=3, n_init=10, random_state=0).fit(views)
-    >>> clustering_accuracy(y, model.labels_) > 0.9
-    True
+    %(example)s
     >>> [centers.shape for centers in model.cluster_centers_]
-    [(3, 20), (3, 10)]
+    [(3, 20), (3, 30), (3, 40)]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ComparedMethod._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "n_components": [constraints.POSITIVE_INT, None],
         "scaling": [StrOptions({"rows", "features", "none"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": constraints.N_INIT,
+        "tol": constraints.TOL,
     }
 
     def __init__(
@@ -145,33 +348,34 @@ class OPMC(ComparedMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
-        views = centered_views(data, self.scaling)  # type: ignore[arg-type]
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        views = centered_views(data, self.scaling)
         best = self._best_run(views, np.random.RandomState(self._seeds()[0]))
         self.cluster_centers_ = best.centroids
         weights = np.full(len(views), 1 / len(views))
-        return Clustering(best.labels, weights, np.array(best.objective))
+        return BaselineResult(best.labels, weights, np.array(best.objective))
 
-    def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> Run:
+    def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> OnePassRun:
         n = len(views[0].squares)
         solver = self._solver(views)
         if n <= 2 * SAMPLE or self.n_init <= FINALISTS:
-            return min(self._heats(solver, rng, self.n_init), key=_value)
+            return min(self._random_runs(solver, rng, self.n_init), key=_final_value)
         rows = np.sort(rng.choice(n, SAMPLE, replace=False))
         sample = self._solver([view.rows(rows) for view in views])
-        total = self.n_init + FINALISTS
-        finals: list[Run] = []
-        for heat in heapq.nsmallest(FINALISTS, self._heats(sample, rng, total), key=_value):
-            labels = solver.nearest(heat.C, heat.W)
-            place = (self.n_init + len(finals), total)
-            finals.append(solver.run(labels, heat.C, self.max_iter, self.tol, place))
-        return min(finals, key=_value)
+        n_runs = self.n_init + FINALISTS
+        sample_runs = self._random_runs(sample, rng, n_runs)
+        finals: list[OnePassRun] = []
+        for run in heapq.nsmallest(FINALISTS, sample_runs, key=_final_value):
+            labels = solver.nearest(run.C, run.W)
+            run_of = (self.n_init + len(finals), n_runs)
+            finals.append(solver.run(labels, run.C, self.max_iter, self.tol, run_of))
+        return min(finals, key=_final_value)
 
-    def _heats(
-        self, solver: OnePassSolver, rng: np.random.RandomState, total: int
-    ) -> Iterator[Run]:
-        for place in range(self.n_init):
-            yield solver.run(*solver.start(rng), self.max_iter, self.tol, (place, total))
+    def _random_runs(
+        self, solver: OnePassSolver, rng: np.random.RandomState, n_runs: int
+    ) -> Iterator[OnePassRun]:
+        for run in range(self.n_init):
+            yield solver.run(*solver.initialize(rng), self.max_iter, self.tol, (run, n_runs))
 
     def _solver(self, views: list[CenteredView]) -> OnePassSolver:
         return OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)

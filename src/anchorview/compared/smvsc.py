@@ -1,22 +1,23 @@
 """SMVSC: subspace clustering of all views through unified anchors."""
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils.sklearn_compat import Interval
-from anchorview.compared._anchor_graph import AnchorGraphMethod
-from anchorview.compared._base import Clustering
+from anchorview._utils import param_constraints as constraints
+from anchorview.compared._anchor_graph import AnchorGraphBaseline
+from anchorview.compared._base import BaselineResult
+from anchorview.compared._docstrings import fill_docstring
 from anchorview.views.container import MultiViewData
 
 
-class SMVSC(AnchorGraphMethod):
+@fill_docstring
+class SMVSC(AnchorGraphBaseline):
     r"""Scalable multi-view subspace clustering with unified anchors.
 
-    Every view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
+    Each view :math:`X_v` (n samples, :math:`d_v` features, standardized) is projected by
     :math:`W_v` to k dimensions, where all views share m anchors :math:`A` and one graph :math:`Z`
-    from samples to anchors:
+    between samples and anchors:
 
     .. math::
 
@@ -28,86 +29,47 @@ class SMVSC(AnchorGraphMethod):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k, at least 2.
-    n_anchors : int, default=None
-        Number of anchors m, from `n_clusters` to the number of samples. None: `n_clusters`. The
-        paper tries k, 2k and 3k.
+    %(n_clusters)s
+    %(n_anchors)s
     lambda_ : float, default=1.0
         Weight of the graph's squared norm; larger values spread samples over more anchors.
-    max_iter : int, default=51
-        Most iterations.
+    %(max_iter)s
     tol : float, default=1e-3
-        Stop when the objective changes by less than this, relatively, but not before the tenth
-        iteration.
-    init : {"gcca", "identity"}, default="gcca"
-        Start of the graph. "gcca": one-hot rows from a quick K-means on what the views have in
-        common (generalized canonical correlation), which depends neither on the order of the
-        samples nor on that of the features. "identity": the authors' start, which sees no more
-        than the first `n_anchors` samples and `n_clusters` features; the paper's numbers use it.
-    weighted_z : bool, default=False
-        How the views count in the step of Z. False: all alike, as in the authors' program, which
-        the paper's numbers come from; the objective may then rise. True: by their squared weights,
-        as the objective says; it then never rises.
-    n_init : int, default=50
-        K-means restarts for the labels; the one with least inertia is kept.
-    random_state : int, RandomState instance or None, default=None
-        Seed of K-means, for the start and for the labels.
-    verbose : int, default=0
-        1 prints the size of the data and the time taken.
+        Relative change of the objective below which to stop, but not before the tenth iteration.
+    %(graph_init)s
+    %(weighted_z)s
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
 
     Attributes
     ----------
-    labels_ : array (n,) of int32
-        Cluster of each sample.
-    view_weights_ : array (n_views,)
-        How much each view counts; they sum to 1.
-    objective_ : array (n_iter_,)
-        The objective after every iteration.
-    n_iter_ : int
-        Iterations done.
-    graph_ : array (n, n_anchors)
-        Z: rows on the simplex.
-    embedding_ : array (n, at most n_anchors)
-        U: left singular vectors of the graph, which K-means clusters.
-    anchors_ : array (n_clusters, n_anchors)
-        A: orthonormal rows.
-    projections_ : list of arrays (d_v, n_clusters)
-        W_v: orthonormal columns (rows, if the view has fewer features than clusters).
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(labels_)s
+    %(view_weights_)s
+    graph_ : ndarray of shape (n_samples, n_anchors)
+        :math:`Z`, with rows on the simplex.
+    embedding_ : ndarray of shape (n_samples, n_directions)
+        Left singular vectors of the graph, at most `n_anchors`.
+    anchors_ : ndarray of shape (n_clusters, n_anchors)
+        :math:`A`, with orthonormal rows.
+    %(projections_)s
+    %(objective_)s
+    %(n_iter_)s
+    %(input_attributes)s
 
     Notes
     -----
-    An iteration takes O(n m D) time for D features in all; memory is a standardized copy of the
-    data (sparse views are not made dense) and a few arrays (n, m).
+    An iteration takes O(n m D) time for D features in total. Memory holds a standardized copy of
+    the data (sparse views stay sparse) and a few arrays of shape (n, m).
 
-    The authors' program departs from the stated objective: the step of Z leaves out the squared
-    weights, which makes Z nearly one-hot, and takes :math:`A^\top A` for the identity, which it is
-    not if m > k. ``weighted_z=True`` minimizes the objective, or a bound on it that touches it at
-    the present state where no step minimizes it. The authors report the best of 50 K-means runs by
-    the known classes; here the labels are those of least inertia. Weights come from squared
-    residuals, as in the program since December 2021.
+    The authors' program differs from the stated objective: the update of Z omits the squared
+    weights, which makes Z nearly one-hot, and treats :math:`A^\top A` as the identity, which is
+    wrong for m > k. ``weighted_z=True`` minimizes the objective, or a bound that touches it at the
+    present state. Weights come from squared residuals, as in the program since December 2021.
 
-    Directions of U whose singular value is below 1e-6 of the largest are dropped, since anchors
-    that no sample uses make them arbitrary. If fewer different rows than clusters are left, K-means
-    warns and some clusters stay empty.
+    %(graph_spectrum_notes)s
 
-    The default start is a clustering by itself, and on many data as good a one as the method ends
-    with. To judge the method rather than its start, or to compare with the paper's numbers, use
-    ``init="identity"``.
-
-    A view with fewer features than clusters gets a projection with orthonormal rows. Constant
-    features count as zero, duplicates need no care. Of each view's squared norm, 1e-6 at least
-    counts as unexplained, so that weights stay finite. The standardized views are centered, so with
-    m = k the direction of the anchors' mean is arbitrary; it moves neither the graph nor the
-    objective. What an anchor without samples points to is as arbitrary.
+    %(anchor_graph_notes)s
 
     References
     ----------
@@ -116,26 +78,19 @@ class SMVSC(AnchorGraphMethod):
 
     Examples
     --------
-    >>> from anchorview import make_multiview
-    >>> from anchorview.compared import SMVSC
-    >>> from anchorview.metrics import clustering_accuracy
-    >>> views, y = make_multiview(200, n_clusters=3, n_features=(20, 10), random_state=0)
-    >>> model = SMVSC(n_clusters=3, random_state=0).fit(views)
-    >>> clustering_accuracy(y, model.labels_) > 0.9
-    True
+    %(example)s
     >>> model.graph_.shape
     (200, 3)
     """
 
     normalize_embedding: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AnchorGraphMethod._parameter_constraints,
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **AnchorGraphBaseline._parameter_constraints,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "lambda_": [constraints.NON_NEGATIVE],
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -163,5 +118,5 @@ class SMVSC(AnchorGraphMethod):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _cluster(self, data: MultiViewData) -> Clustering:
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, self.lambda_, self.tol)

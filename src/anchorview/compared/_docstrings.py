@@ -1,0 +1,131 @@
+"""Docstring fragments that several baselines share."""
+
+import re
+from inspect import signature
+from textwrap import indent
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+FRAGMENTS = {
+    # Parameters
+    "n_clusters": """\
+n_clusters : int, default={default}
+    Number of clusters k, at least 2.""",
+    "n_anchors": """\
+n_anchors : int, default={default}
+    Number of anchors m, between `n_clusters` and the number of samples. None means `n_clusters`.
+    The paper tries k, 2k and 3k.""",
+    "n_neighbors": """\
+n_neighbors : int, default={default}
+    Number of neighbors per sample in each graph, at most ``n_samples - 2``.""",
+    "max_iter": """\
+max_iter : int, default={default}
+    Maximum number of iterations.""",
+    "fixed_max_iter": """\
+max_iter : int, default={default}
+    Number of iterations; there is no other stopping criterion.""",
+    "tol": """\
+tol : float, default={default}
+    Relative change of the objective below which to stop, but not before the third iteration.""",
+    "graph_init": """\
+init : {'gcca', 'identity'}, default={default}
+    Initial graph.
+
+    - 'gcca': one-hot rows from K-means on what the views have in common (generalized canonical
+      correlation analysis). It does not depend on the order of samples or features.
+    - 'identity': the authors' initialization, which sees only the first samples and features. The
+      numbers in the paper use it.""",
+    "weighted_z": """\
+weighted_z : bool, default={default}
+    Whether the update of Z weights the views by :math:`\\alpha_v^2`, as the objective does; the
+    objective then never increases. If False, all views count equally, as in the authors' program
+    and the numbers in the paper, and the objective may increase.""",
+    "n_init": """\
+n_init : int, default={default}
+    Number of K-means runs with different initializations; the run with the lowest inertia gives
+    the labels.""",
+    "random_state": """\
+random_state : int, RandomState instance or None, default={default}
+    Determines the random initialization of K-means. Pass an int for reproducible results.""",
+    "verbose": """\
+verbose : int, default={default}
+    Verbosity level. 1 prints the size of the data, the number of iterations and the time.""",
+    # Attributes
+    "labels_": """\
+labels_ : ndarray of shape (n_samples,), dtype=int32
+    Cluster label of each sample.""",
+    "view_weights_": """\
+view_weights_ : ndarray of shape (n_views,)
+    Weight of each view; the weights sum to 1.""",
+    "projections_": """\
+projections_ : list of ndarray of shape (n_features_v, n_clusters)
+    :math:`W_v`, with orthonormal columns (rows, if the view has fewer features than clusters).""",
+    "objective_": """\
+objective_ : ndarray of shape (n_iter_,)
+    Objective after each iteration.""",
+    "n_iter_": """\
+n_iter_ : int
+    Number of iterations.""",
+    "input_attributes": """\
+n_views_in_ : int
+    Number of views.
+n_features_in_ : int
+    Number of features of all views together.
+n_features_per_view_ : tuple of int
+    Number of features of each view.
+view_names_in_ : tuple of str
+    View names: the keys of the dict passed to `fit`, otherwise ``view_0``, ``view_1``, ...
+sample_ids_ : pandas.Index or None
+    Sample ids, if the views are DataFrames or MuData.""",
+    # Notes
+    "neighbor_graph_notes": """\
+Run time grows with the square of the number of samples, because all distances are computed.
+Memory grows linearly: unlike in the authors' program, no dense n x n matrix is formed.
+
+A view may have fewer features than clusters, since only distances are used. A sample is never
+its own neighbor, even among duplicates. If more than `n_neighbors` samples are equally near,
+the same weight goes to `n_neighbors` of them, and which ones depends on the order of the rows.""",
+    "anchor_graph_notes": """\
+The default initialization is itself a clustering, and on many data sets the method does not
+improve on it. Use ``init='identity'`` to evaluate the method rather than its initialization, or
+to compare with the numbers in the paper.
+
+Constant features count as zero. At least 1e-6 of each view's squared norm counts as
+unexplained, so that weights stay finite. Views are centered, so the direction of the mean of
+the anchors is arbitrary if m = k, as is that of an anchor that no sample uses; neither affects
+the graph or the objective.""",
+    "graph_spectrum_notes": """\
+Left singular vectors of Z with a singular value below 1e-6 of the largest are dropped, because
+unused anchors make them arbitrary. If fewer distinct rows than clusters remain, K-means warns
+and some clusters stay empty. The authors report the best of 50 K-means runs by the true
+classes; here the run with the lowest inertia is kept.""",
+    "example": """\
+>>> from anchorview import make_multiview
+>>> from anchorview.compared import {class}
+>>> from anchorview.metrics import clustering_accuracy
+>>> views, y = make_multiview(200, n_clusters=3, random_state=0)
+>>> model = {class}(n_clusters=3, random_state=0).fit(views)
+>>> clustering_accuracy(y, model.labels_) > 0.9
+True""",
+}
+"""Text by name; ``{default}`` stands for the default value of the parameter described, ``{class}``
+for the name of the class."""
+
+
+def fill_docstring(cls: Class) -> Class:
+    """Replace each line ``%(name)s`` of a class docstring by the fragment of that name."""
+    parameters = signature(cls).parameters
+
+    def fragment(match: re.Match[str]) -> str:
+        text = FRAGMENTS[match["name"]].replace("{class}", cls.__name__)
+        described = parameters.get(text.partition(" : ")[0])
+        if described is not None:
+            text = text.replace("{default}", repr(described.default).replace("e-0", "e-"))
+        return indent(text, match["indent"])
+
+    if cls.__doc__:
+        cls.__doc__ = re.sub(
+            r"^(?P<indent> *)%\((?P<name>\w+)\)s$", fragment, cls.__doc__, flags=re.MULTILINE
+        )
+    return cls
