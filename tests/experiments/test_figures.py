@@ -1,15 +1,16 @@
-"""Figures for print."""
+"""Figures for print, and colors of methods."""
 
 import sys
-import warnings
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from anchorview._utils.errors import MissingPackageError
 from anchorview.experiments.output.figures import figures
-from anchorview.experiments.output.method_colors import OTHER, PALETTE, color
 from anchorview.experiments.output.output_folder import write_outputs
+from anchorview.experiments.plan.jobs import METRICS
+from anchorview.report.colors import OTHER_COLOR, SERIES_COLORS, series_color
 from helpers.handmade import ODD, Book, done, whole_book
 
 pytest.importorskip("matplotlib")
@@ -22,7 +23,7 @@ def book():
 
 @pytest.fixture(scope="module")
 def drawn(book, tmp_path_factory):
-    """Folder with all figures."""
+    """Folder of all figures."""
     folder = tmp_path_factory.mktemp("figures")
     for figure in figures(book.frame()):
         figure.write(folder)
@@ -34,7 +35,7 @@ def texts(path):
     return {"".join(e.itertext()).strip() for e in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
-def test_every_suite_has_its_figures(drawn):
+def test_all_suites_have_figures_with_the_names_of_data_sets(drawn):
     names = {path.stem for path in drawn.glob("*.svg")}
     assert names == {
         "accuracy",
@@ -47,14 +48,11 @@ def test_every_suite_has_its_figures(drawn):
         "incomplete-nmi",
     }
     assert {path.stem for path in drawn.glob("*.png")} == names
-
-
-def test_svg_keeps_letters_and_odd_names(drawn):
     for path in drawn.glob("*.svg"):
         assert {"digits", ODD} <= texts(path)
 
 
-def test_figures_name_what_they_show(drawn):
+def test_figures_have_names_of_series(drawn):
     assert {"AMGL", "DALMC", "DALMC (auto)", "-"} <= texts(drawn / "accuracy.svg")
     assert not any("oracle" in text for text in texts(drawn / "accuracy.svg"))
     assert {"AMGL (oracle)", "DALMC (oracle)"} <= texts(drawn / "accuracy-oracle.svg")
@@ -63,9 +61,8 @@ def test_figures_name_what_they_show(drawn):
     assert {"DALMC", "FPMVS-CAG"} <= texts(drawn / "time-accuracy.svg")
 
 
-def test_the_same_results_make_the_same_files_whatever_the_users_style(book, drawn, tmp_path):
-    import matplotlib
-
+def test_files_are_reproducible_and_independent_of_the_style(book, drawn, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
     with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.fonttype": "path"}):
         for figure in figures(book.frame())[:3]:
             for path in figure.write(tmp_path):
@@ -73,21 +70,22 @@ def test_the_same_results_make_the_same_files_whatever_the_users_style(book, dra
     assert b"<dc:date>" not in (drawn / "accuracy.svg").read_bytes()
 
 
-def test_png_has_150_points_an_inch(drawn):
-    from PIL import Image
-
+def test_resolution_of_png_files(drawn):
     with Image.open(drawn / "beta.png") as image:
         assert image.width == 2 * 3.4 * 150
         assert image.info["dpi"][0] == pytest.approx(150, abs=0.1)
 
 
-def test_a_suite_without_results_is_drawn_empty_or_not_at_all(tmp_path):
+def test_suites_without_results(tmp_path):
     book = Book()
-    book.add("DALMC", None)
-    book.add("DALMC", None, suite="runtime")
-    book.add("DALMC", None, suite="beta", point=0.1)
-    book.add("DALMC", None, suite="convergence")
-    book.add("DALMC", None, suite="incomplete", point=0.1)
+    for suite, point in (
+        ("compare", None),
+        ("runtime", None),
+        ("beta", 0.1),
+        ("convergence", None),
+        ("incomplete", 0.1),
+    ):
+        book.add("DALMC", None, suite=suite, point=point)
     found = figures(book.frame())
     assert "time-accuracy" not in {figure.name for figure in found}
     for figure in found:
@@ -96,25 +94,25 @@ def test_a_suite_without_results_is_drawn_empty_or_not_at_all(tmp_path):
 
 
 def contrast(one, other):
-    def light(code):
+    def luminance(code):
         parts = (int(code[i : i + 2], 16) / 255 for i in (1, 3, 5))
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
 
-    low, high = sorted((light(one), light(other)))
+    low, high = sorted((luminance(one), luminance(other)))
     return high / low
 
 
-def test_colors_stand_out_on_light_and_dark_pages():
-    for code in (*PALETTE.values(), OTHER):
-        assert contrast(code, "#ffffff") >= 3
-        assert contrast(code, "#14181f") >= 3
+@pytest.mark.parametrize("background", ["#ffffff", "#14181f"])
+def test_colors_contrast_with_light_and_dark_pages(background):
+    for code in (*SERIES_COLORS.values(), OTHER_COLOR):
+        assert contrast(code, background) >= 3
 
 
-def test_a_method_keeps_its_color():
-    methods = [name for name in PALETTE if name not in ("ACC", "NMI", "F1", "Purity", "ARI")]
-    assert len({color(name) for name in methods}) == len(methods)
-    assert color("AMGL (oracle)") == color("AMGL") != color("DALMC (auto)")
+def test_colors_of_methods_are_unique_and_shared_by_the_oracle():
+    methods = [name for name in SERIES_COLORS if name not in METRICS]
+    assert len({series_color(name) for name in methods}) == len(methods)
+    assert series_color("AMGL (oracle)") == series_color("AMGL") != series_color("DALMC (auto)")
 
 
 @pytest.fixture
@@ -124,20 +122,16 @@ def no_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
-def test_without_matplotlib_figures_say_what_to_install(book, no_matplotlib, tmp_path):
+def test_without_matplotlib_figures_name_the_extra(book, no_matplotlib, tmp_path):
     with pytest.raises(MissingPackageError, match=r"anchorview\[report\]"):
         figures(book.frame())[0].write(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_matplotlib_all_else_is_written_with_one_warning(no_matplotlib, tmp_path):
+def test_without_matplotlib_other_outputs_are_written_with_a_warning(no_matplotlib, tmp_path):
     book = Book()
     book.add("DALMC", done([0.5]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with pytest.warns(match=r"omitted\. .*anchorview\[report\]"):
         paths = write_outputs(tmp_path, book.entries, book.results, book.sets, []).paths
-    ours = [str(w.message) for w in caught if "left out" in str(w.message)]
-    assert len(ours) == 1
-    assert "anchorview[report]" in ours[0]
     assert tmp_path / "tables" / "compare-acc.tex" in paths
     assert "figures/" not in (tmp_path / "summary.md").read_text()

@@ -1,7 +1,6 @@
-"""All outputs of a suite, and its report page."""
+"""Outputs of suites: files, summary, report page and protocol."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -9,6 +8,7 @@ from anchorview.experiments.output.escaping import markdown_escaped
 from anchorview.experiments.output.output_folder import write_outputs
 from anchorview.experiments.output.protocol_text import protocol
 from helpers.handmade import ODD, Book, done, whole_book
+from helpers.pages import ParsedPage
 
 pytest.importorskip("bokeh")
 pytest.importorskip("matplotlib")
@@ -16,31 +16,6 @@ pytest.importorskip("matplotlib")
 EVIL = "<script>window.hacked=1</script>"
 ENVIRONMENT = {"python": "3.13.0", "blas": ["openblas 0.3"], "cpu": EVIL, "memory": 8 * 2**30}
 COMMAND = f"anchorview experiment run all --data '{EVIL}'"
-
-
-class Page(HTMLParser):
-    """What a reader of a page sees, and its scripts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.headings, self.words, self.scripts, self._open = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag in ("h2", "script", "style"):
-            self._open.append(tag)
-        if tag == "script":
-            self.scripts.append(dict(attrs))
-
-    def handle_endtag(self, tag):
-        if self._open and self._open[-1] == tag:
-            self._open.pop()
-
-    def handle_data(self, data):
-        if not self._open:
-            self.words.append(data)
-        elif self._open[-1] == "h2":
-            self.headings.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -55,23 +30,19 @@ def written(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(written):
-    return Page((written[0] / "report.html").read_text())
+    return ParsedPage(written[0] / "report.html")
 
 
-def test_all_files_are_there_and_told(written):
+def test_returned_paths_are_all_files(written):
     out, paths, _ = written
-    found = {path for path in out.rglob("*") if path.is_file()}
-    assert found == set(paths)
+    assert {path for path in out.rglob("*") if path.is_file()} == set(paths)
     assert {path.suffix for path in (out / "tables").iterdir()} == {".md", ".csv", ".tex"}
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".png"}
-    assert {path.name for path in out.iterdir() if path.is_file()} == {
-        "outputs.json",
-        "summary.md",
-        "report.html",
-    }
+    names = {path.name for path in out.iterdir() if path.is_file()}
+    assert names == {"outputs.json", "summary.md", "report.html"}
 
 
-def test_the_summary_has_all_tables_and_links_to_figures(written):
+def test_summary_has_all_tables_and_figures(written):
     out, _, book = written
     text = (out / "summary.md").read_text()
     for path in (out / "tables").glob("*.md"):
@@ -86,8 +57,8 @@ def test_the_summary_has_all_tables_and_links_to_figures(written):
         assert markdown_escaped(paragraph) in text
 
 
-def test_the_page_has_all_sections(page):
-    assert page.headings == [
+def test_page_has_all_sections(page):
+    assert page.section_titles == [
         "Overview",
         "Ranks",
         "Accuracy",
@@ -99,36 +70,31 @@ def test_the_page_has_all_sections(page):
         "Comparison with the paper",
         "Not done",
         "Protocol",
-        "To repeat it",
+        "How to reproduce",
     ]
+    # Accuracy, time, beta, anchors, two of missing views, convergence; two data sets.
+    assert page.n_charts == 2 * 7
 
 
-def test_the_page_says_what_was_done_and_what_not(written, page):
-    text = " ".join(" ".join(page.words).split())
-    assert "jobs done 50 of 52" in text
-    assert "jobs out of memory 2" in text
-    assert f"more than 1 GB <i>{ODD}</i>" in text
-    assert COMMAND in text
-    assert "DALMC (oracle)" in text
+def test_page_shows_what_is_done_and_what_is_not(written, page):
+    assert "jobs done 50 of 52" in page.text
+    assert "jobs out of memory 2" in page.text
+    assert f"more than 1 GB <i>{ODD}</i>" in page.text
+    assert COMMAND in page.text
+    assert "DALMC (oracle)" in page.text
     for paragraph in protocol(written[2].frame()):
-        assert paragraph in text
+        assert paragraph in page.text
 
 
-def test_names_on_the_page_are_text(written, page):
+def test_names_on_the_page_are_escaped(written, page):
     text = (written[0] / "report.html").read_text()
     assert EVIL not in text
     assert "<title>Mine &lt;script&gt;" in text
-    assert EVIL in " ".join(page.words)
-    assert not any("src" in script for script in page.scripts)
+    assert EVIL in page.text
+    assert not any("src" in attributes for attributes, _ in page.scripts)
 
 
-def test_every_chart_is_drawn_for_every_data_set(page):
-    charts = [script for script in page.scripts if "data-chart" in script]
-    # Accuracy, time, beta, anchors, two of missing views, convergence; two data sets.
-    assert len(charts) == 2 * 7
-
-
-def test_a_suite_that_has_only_begun_has_a_page(tmp_path):
+def test_suites_without_most_results_have_a_page(tmp_path):
     book = Book()
     for suite in ("compare", "runtime", "convergence"):
         book.add("DALMC", None, suite=suite)
@@ -136,10 +102,54 @@ def test_a_suite_that_has_only_begun_has_a_page(tmp_path):
         book.add("DALMC", None, suite=suite, point=0.1)
     book.add("DALMC", done([0.5]))
     write_outputs(tmp_path, book.entries, book.results, book.sets, [])
-    text = (tmp_path / "report.html").read_text()
-    assert "<title>Experiments</title>" in text
     assert (tmp_path / "summary.md").read_text().startswith("# Experiments\n")
-    page = Page(text)
-    assert "Not done" in page.headings
-    assert "To repeat it" not in page.headings
-    assert not [script for script in page.scripts if "data-chart" in script][2:]
+    page = ParsedPage(tmp_path / "report.html")
+    assert page.texts[0] == "Experiments"
+    assert "Not done" in page.section_titles
+    assert "How to reproduce" not in page.section_titles
+    assert page.n_charts <= 2
+
+
+def protocol_text(book):
+    return " ".join(protocol(book.frame()))
+
+
+def add_oracle(book, column, n_settings, data="digits", suite="compare"):
+    for beta in range(n_settings):
+        book.add(f"{column} (oracle)", done([0.5]), data, "oracle", suite, beta=beta)
+
+
+def test_protocol_has_the_numbers_of_settings_of_the_oracle():
+    book = Book("digits", "small")
+    for data in ("digits", "small"):
+        add_oracle(book, "AMGL", 3, data)
+        add_oracle(book, "BMVC", 6 if data == "digits" else 2, data)
+        add_oracle(book, "DALMC", 18, data)
+        add_oracle(book, "ablation-1", 4, data, "ablation")
+        add_oracle(book, "DALMC", 4, data, "ablation")
+    assert (
+        "Numbers of settings in the suite compare: DALMC 18, BMVC 2 to 6, AMGL 3. The maximum over "
+        "more settings is higher by chance alone, which favors DALMC. Numbers of settings in the "
+        "suite ablation: ablation-1 4, DALMC 4. In all other columns labels"
+    ) in protocol_text(book)
+
+
+def test_protocol_counts_settings_that_are_not_done():
+    book = Book()
+    add_oracle(book, "DALMC", 2)
+    book.add("DALMC (oracle)", None, mode="oracle", beta=9.0)
+    assert "suite compare: DALMC 3." in protocol_text(book)
+
+
+def test_protocol_without_oracle():
+    book = Book()
+    book.add("DALMC", done([0.5]))
+    text = protocol_text(book)
+    assert "racle" not in text
+    for part in (
+        "Labels are used for scores only.",
+        'in the table "What the estimators return"',
+        "in the suite incomplete it is one fit per fraction",
+        "divisor n",
+    ):
+        assert part in text
