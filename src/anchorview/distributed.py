@@ -7,7 +7,7 @@ optional_import("distributed", "Views in Dask", "dask")
 
 # What is missing is said first.
 from anchorview.sources.dask.connection import connected  # noqa: E402
-from anchorview.sources.dask.dask_source import DaskViews  # noqa: E402
+from anchorview.sources.dask.dask_source import DaskSource  # noqa: E402
 from anchorview.sources.dask.stored_blocks import dask_views  # noqa: E402
 
-__all__ = ["DaskViews", "connected", "dask_views"]
+__all__ = ["DaskSource", "connected", "dask_views"]

@@ -7,10 +7,11 @@ import pytest
 
 from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils.scratch import scratch
-from anchorview.core.compress import summarize_groups
+from anchorview.core.group_summaries import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
 from anchorview.datasets.formats.npy import open_npy
-from anchorview.sources.disk_source import StreamedViews
+from anchorview.sources.disk_source import DiskSource
+from helpers.blocks import rows_per_block
 
 
 def test_the_same_use_gets_the_same_memory_and_others_their_own():
@@ -58,7 +59,7 @@ def two_parts(request, tmp_path):
     for name, view in views.items():
         np.save(tmp_path / f"{name}.npy", view.astype(dtype))
         stored[name] = open_npy(tmp_path / f"{name}.npy")
-    source = StreamedViews(stored, True, None, None, 1e9)
+    source = DiskSource(stored, True, None, None, 1e9)
     slices = [slice(0, 200), slice(200, 400)]
     whole = MultiViewData({name: view.astype(dtype) for name, view in views.items()})
     return [lambda rows=rows: source._passing_part(rows) for rows in slices], [
@@ -79,7 +80,8 @@ def assert_results_last(function, two_parts):
 def test_summaries_do_not_live_in_scratch(scaling, two_parts):
     scalings = fit_scalings(two_parts[1][0], scaling)
     assert_results_last(
-        lambda part: [group.matrix for group in summarize_groups(part, scalings)], two_parts
+        lambda part: [group.matrix for group in summarize_groups(part, scalings).values()],
+        two_parts,
     )
 
 
@@ -87,11 +89,11 @@ def test_few_rows_of_many_patterns_do_not_live_in_scratch():
     views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
     data = MultiViewData(views)
     assert len(data.groups) > 3
-    for group, summary in zip(
-        data.groups, summarize_groups(data, fit_scalings(data, "none"), 4), strict=True
-    ):
+    with rows_per_block(data, 4):
+        summaries = summarize_groups(data, fit_scalings(data, "none"))
+    for group in data.groups:
         expected = np.hstack([data.views[p][group.rows] for p in group.views])
-        np.testing.assert_array_equal(summary.matrix, expected)
+        np.testing.assert_array_equal(summaries[group.views].matrix, expected)
 
 
 @pytest.mark.parametrize("scaling", ["zscore", "unit-center"])

@@ -3,6 +3,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info
 
+from anchorview._utils import threads
 from anchorview._utils.progress import listen_to_progress
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview.views.container import RowBlock
@@ -13,7 +14,7 @@ BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
     """The same number of workers on every machine."""
-    monkeypatch.setattr("anchorview._utils.threads.n_cores", lambda: 2)
+    monkeypatch.setattr(threads, "n_cores", lambda: 2)
 
 
 def test_results_come_in_order_and_progress_is_reported():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
+from anchorview.core import assign
 from anchorview.core.assign import assigned
 
 
@@ -59,5 +60,5 @@ def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
         return np.sum((unit_rows(embedding) - rule.centroids[labels]) ** 2)
 
     whole = inertia()
-    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 500)
+    monkeypatch.setattr(assign, "SAMPLE", 500)
     assert inertia() < 1.01 * whole

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, load, make_multiview
-from anchorview.core.batch_sums import GROWING_SCALINGS
+from anchorview.core import batch_sums
+from anchorview.core.batch_sums import BATCH_SCALINGS
 from helpers.problems import problems
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -25,7 +26,7 @@ def grown(model, data, cuts):
 @settings(max_examples=60)
 @given(
     problem=problems(incomplete=True),
-    scaling=st.sampled_from(GROWING_SCALINGS),
+    scaling=st.sampled_from(BATCH_SCALINGS),
     fractions=st.lists(st.floats(0.25, 0.95), max_size=3),
 )
 def test_batches_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
@@ -44,7 +45,7 @@ def test_batches_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
     assert np.abs(difference).max() < 1e-5
 
 
-@pytest.mark.parametrize("scaling", GROWING_SCALINGS)
+@pytest.mark.parametrize("scaling", BATCH_SCALINGS)
 def test_batches_give_the_labels_of_a_fit_at_once(scaling):
     views, _ = make_multiview(700, n_clusters=4, missing=0.2, random_state=0)
     data = MultiViewData(views)
@@ -63,12 +64,12 @@ def test_labels_are_those_of_the_batch_and_past_ones_are_predicted():
 
 
 def test_memory_does_not_grow_with_the_batches(monkeypatch):
-    monkeypatch.setattr("anchorview.core.batch_sums.KEPT_SAMPLES", 150)
+    monkeypatch.setattr(batch_sums, "KEPT_SAMPLES", 150)
     views, _ = make_multiview(2000, n_clusters=3, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(3, scaling="zscore", random_state=0), data, range(200, 2000, 200))
-    assert len(model._growing.sample) == 150
-    assert len(model._growing) == 2000
+    assert len(model._batch_sums.sample) == 150
+    assert len(model._batch_sums) == 2000
     whole = DALMC(3, scaling="zscore", random_state=0).fit(data)
     assert adjusted_rand_score(model.predict(data), whole.labels_) > 0.9
 
@@ -88,7 +89,7 @@ def test_batches_must_have_the_same_views(tmp_path):
         model.partial_fit([views["view_0"], views["view_1"][:, :29], views["view_2"]])
     # A fit in between starts anew, and a loaded model has no sums to go on from.
     model.fit(views).partial_fit(views)
-    assert len(model._growing) == 100
+    assert len(model._batch_sums) == 100
     model.save(tmp_path / "grown.anchorview")
     with pytest.raises(ValueError, match="loaded from a file"):
         load(tmp_path / "grown.anchorview").partial_fit(views)
@@ -114,8 +115,8 @@ def test_a_reused_buffer_and_a_failed_batch_leave_the_past_alone(monkeypatch):
         model.partial_fit(X[200:])
     for each in (model, reference):
         each.partial_fit(X[200:])
-    assert len(model._growing) == 300
-    np.testing.assert_array_equal(model._growing.sample.views[0], X)
+    assert len(model._batch_sums) == 300
+    np.testing.assert_array_equal(model._batch_sums.sample.views[0], X)
     np.testing.assert_array_equal(model.predict(X), reference.predict(X))
     with pytest.raises(ValueError, match="cannot become 'unit'"):
         model.set_params(scaling="unit").partial_fit(X)

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import blockwise_kmeans
+from anchorview.core import assign, blockwise_kmeans
 from anchorview.core.assign import assigned, fit_assignment
 from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
 from anchorview.core.embedded_rows import LocalRows
@@ -38,7 +38,7 @@ def make_points(n=3000, k=5, noise=0.3, seed=0, dtype=np.float64):
 
 
 def refine_centroids(rows, starts, normalize=False):
-    return blockwise_kmeans.polished(rows, starts, normalize)
+    return blockwise_kmeans.refine_centroids(rows, starts, normalize)
 
 
 def inertia(points, centroids):
@@ -48,7 +48,7 @@ def inertia(points, centroids):
 @pytest.fixture
 def few_are_many(monkeypatch):
     """A few hundred rows are enough for K-means in blocks."""
-    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 500)
+    monkeypatch.setattr(assign, "SAMPLE", 500)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -215,7 +215,7 @@ def test_cluster_qr_needs_enough_columns(few_are_many):
 
 
 def test_a_cluster_of_equal_rows_is_found(monkeypatch):
-    monkeypatch.setattr("anchorview.core.assign.SAMPLE", 4000)
+    monkeypatch.setattr(assign, "SAMPLE", 4000)
     rng = np.random.default_rng(0)
     y = rng.integers(8, size=20_000)
     rows = np.eye(8)[y] + 0.15 * rng.standard_normal((20_000, 8)) * (y > 0)[:, None]

@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
-from anchorview.core.compress import small_problem, summarize_groups
+from anchorview.core.compress import problem_from_summaries
+from anchorview.core.group_summaries import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
+from anchorview.views import schema
+from helpers.blocks import rows_per_block
 from helpers.problems import problems
 
 ROUTES = ("compressed", "left", "direct")
@@ -128,25 +131,24 @@ def test_leading_directions_of_large_views_come_out_the_same():
 @given(problem=problems(incomplete=True), block_rows=st.integers(1, 50))
 def test_block_size_does_not_matter(problem, block_rows):
     data = MultiViewData(problem.views, available=problem.available)
-    scalings = fit_scalings(data, "zscore-unit", block_rows)
-    whole = fit_scalings(data, "zscore-unit", len(data))
-    for part, reference in zip(
-        summaries := summarize_groups(data, scalings, block_rows),
-        summarize_groups(data, whole, len(data)),
-        strict=True,
-    ):
-        assert part.views == reference.views
-        np.testing.assert_allclose(part.matrix, reference.matrix, rtol=1e-9, atol=1e-9)
-    problem = small_problem(data, summaries, scalings, unit_norm=True, dtype=data.dtype)
+    reference = summarize_groups(data, fit_scalings(data, "zscore-unit"))
+    with rows_per_block(data, block_rows):
+        scalings = fit_scalings(data, "zscore-unit")
+        summaries = summarize_groups(data, scalings)
+    assert list(summaries) == list(reference)
+    for views, summary in summaries.items():
+        np.testing.assert_allclose(summary.matrix, reference[views].matrix, rtol=1e-9, atol=1e-9)
+    problem = problem_from_summaries(
+        data, summaries.values(), scalings, unit_norm=True, dtype=data.dtype
+    )
     norms = [np.linalg.norm(view) for view in problem.views]
     np.testing.assert_allclose(norms, 1)
 
 
-def test_fit_does_not_depend_on_the_block_size(digits, monkeypatch):
+def test_fit_does_not_depend_on_the_block_size(digits, set_constants):
     views, _ = digits
     reference = DALMC(10, random_state=0).fit(views)
-    monkeypatch.setattr("anchorview.views.container.CACHED_BLOCK", 2**16)
-    monkeypatch.setattr("anchorview.views.container.LARGEST_BLOCK", 2**16)
+    set_constants(schema, CACHED_BLOCK=2**16, LARGEST_BLOCK=2**16)
     assert len(list(MultiViewData(views).blocks())) > 50
     model = DALMC(10, random_state=0).fit(views)
     assert adjusted_rand_score(model.labels_, reference.labels_) == 1

@@ -5,14 +5,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-import anchorview.core.scale as scaling
 from anchorview import MultiViewData
 from anchorview.core.scale import (
     SCALINGS,
     fit_scalings,
     scaled_block,
     scaled_views,
+    view_moments,
 )
+from helpers.blocks import rows_per_block
 
 
 def expected(X, method):
@@ -52,8 +53,9 @@ def views():
 @pytest.mark.parametrize("block_rows", [1, 7, None])
 def test_blocks_are_scaled_as_defined(views, method, block_rows):
     data = MultiViewData(views)
-    scalings = fit_scalings(data, method, block_rows)
-    blocks = [scaled_block(data, scalings, block).copy() for block in data.blocks(block_rows)]
+    with rows_per_block(data, block_rows):
+        scalings = fit_scalings(data, method)
+        blocks = [scaled_block(data, scalings, block).copy() for block in data.blocks()]
     whole = np.hstack([expected(views[0], method), expected(views[1].toarray(), method)])
     np.testing.assert_allclose(np.vstack(blocks), whole, atol=1e-9)
 
@@ -79,7 +81,9 @@ def test_whole_views_equal_blocks_and_have_norm_one(views, method, unit_norm):
 def test_columns_with_a_large_mean_keep_their_digits():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 3)) + 1e9
-    (scaling,) = fit_scalings(MultiViewData(X), "zscore", block_rows=64)
+    data = MultiViewData(X)
+    with rows_per_block(data, 64):
+        (scaling,) = fit_scalings(data, "zscore")
     np.testing.assert_allclose(scaling.deviation, X.std(axis=0), rtol=1e-7)
 
 
@@ -103,7 +107,9 @@ def single_columns():
 @pytest.mark.parametrize("block_rows", [700, None])
 def test_moments_in_single_precision_keep_their_digits(name, block_rows):
     column = single_columns()[name]
-    found = scaling.view_moments(MultiViewData(column), "zscore", block_rows)[0]
+    data = MultiViewData(column)
+    with rows_per_block(data, block_rows):
+        found = view_moments(data, "zscore")[0]
     exact = column.astype(np.float64)
     assert found.mean == pytest.approx(exact.mean(), rel=1e-7, abs=2e-6 * exact.std())
     assert found.squares == pytest.approx(len(exact) * exact.var(), rel=2e-5, abs=0)
@@ -136,7 +142,8 @@ def test_zero_after_scaling_and_overflow_name_the_view():
 )
 def test_scaling_is_finite_on_any_finite_data(X, method, block_rows):
     data = MultiViewData(X)
-    scalings = fit_scalings(data, method, block_rows)
+    with rows_per_block(data, block_rows):
+        scalings = fit_scalings(data, method)
     (block,) = (scaled_block(data, scalings, rows) for rows in data.blocks())
     assert np.isfinite(block).all()
     if method in ("unit", "zscore-unit"):

@@ -14,6 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview._utils import memory
+from anchorview.estimators import dalmc
 from anchorview.metrics import clustering_accuracy
 from helpers.problems import problems
 
@@ -264,7 +266,7 @@ BAD_SETTINGS = {
 @pytest.mark.parametrize("case", BAD_SETTINGS)
 def test_bad_settings_are_refused_before_work_starts(case, made, monkeypatch):
     parameters, message = BAD_SETTINGS[case]
-    monkeypatch.setattr("anchorview.estimators.dalmc.fit_scalings", None)
+    monkeypatch.setattr(dalmc, "fit_scalings", None)
     with pytest.raises(ValueError, match=message):
         DALMC(**{"n_clusters": 4} | parameters).fit(made[0])
 
@@ -288,7 +290,7 @@ def test_memory_is_stated_before_it_runs_out(made, monkeypatch):
     class Nothing:
         available = 1000
 
-    monkeypatch.setattr("anchorview._utils.memory.psutil.virtual_memory", Nothing)
+    monkeypatch.setattr(memory.psutil, "virtual_memory", Nothing)
     with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
         DALMC(4).fit(made[0])
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
@@ -107,7 +108,7 @@ def test_memory_maps_are_clustered_as_arrays(many_parts, store, dtype):
 
 
 def test_there_are_as_many_parts_as_the_tests_mean(many_parts, store):
-    source = disk_source.StreamedViews(store(make_views()), True, None, None, 1e9)
+    source = disk_source.DiskSource(store(make_views()), True, None, None, 1e9)
     assert len(source.slices) > 10
     assert [s.start for s in source.slices[1:]] == [s.stop for s in source.slices[:-1]]
     assert (source.slices[0].start, source.slices[-1].stop) == (0, N)
@@ -253,11 +254,9 @@ def test_parts_and_threads_do_not_matter(monkeypatch, store):
 
 def test_a_limit_makes_parts_smaller_but_no_other_result(store):
     stored = store(make_views())
-    sizes = {
-        limit: disk_source.StreamedViews(stored, True, None, None, limit) for limit in (1e6, 9e6)
-    }
+    sizes = {limit: disk_source.DiskSource(stored, True, None, None, limit) for limit in (1e6, 9e6)}
     assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
-    assert sizes[1e6].memory_needed(4) <= 1e6
+    assert sizes[1e6].plan(4).memory["compressed"] <= 1e6
     models = [quick(4, random_state=0, memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 
@@ -598,7 +597,7 @@ def test_solvers_that_need_everything_get_it(many_parts, store, options):
 
 
 def test_what_does_not_fit_into_memory_is_not_taken_there(monkeypatch, unreadable):
-    monkeypatch.setattr("anchorview._utils.memory.free_memory", lambda: 1e5)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match=r"552 kB .* 50 kB may be used\. Use .*'compressed'"):
         quick(4, solver="direct").fit([unreadable])
 
@@ -645,7 +644,7 @@ def test_small_numbers_are_counted_as_what_they_become(store):
     """Work on one-byte numbers is in float32."""
     stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
     rows = {
-        name: disk_source.StreamedViews({name: stored[name]}, True, None, None, 2e6).part_rows
+        name: disk_source.DiskSource({name: stored[name]}, True, None, None, 2e6).part_rows
         for name in "ab"
     }
     assert rows["a"] == rows["b"] < N

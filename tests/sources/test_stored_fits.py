@@ -18,8 +18,12 @@ from anchorview import (
     open_views,
     read_views,
 )
+from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview.compared import BMVC
+from anchorview.datasets.formats import npy
+from anchorview.sources import disk_source
+from anchorview.views import schema
 
 N, K = 1500, 4
 CHUNK = 100
@@ -34,8 +38,8 @@ def views_and_y():
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Parts of some chunks each, so that there are several."""
-    monkeypatch.setattr("anchorview.sources.disk_source.PART", 30_000)
-    monkeypatch.setattr("anchorview.sources.disk_source.PRODUCTS_PER_PART", 0)
+    monkeypatch.setattr(disk_source, "PART", 30_000)
+    monkeypatch.setattr(disk_source, "PRODUCTS_PER_PART", 0)
 
 
 def write_npy(path, views, y):
@@ -150,7 +154,7 @@ def test_other_estimators_take_views_on_disk_into_memory(tmp_path, estimator, mo
     stored = open_views(write_npy(tmp_path / "data", views, y)).views
     estimator.set_params(random_state=0)
     assert (estimator.fit(stored).labels_ == estimator.fit(views).labels_).all()
-    monkeypatch.setattr("anchorview._utils.memory.free_memory", lambda: 1000.0)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
         estimator.fit(stored)
 
@@ -219,7 +223,7 @@ def test_a_place_that_is_none_is_refused_before_a_row_is_read(folder, tmp_path, 
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "labels.npy").mkdir(parents=True)
     file = open_views(folder)
-    monkeypatch.setattr("anchorview.datasets.formats.npy.NpyView.read_into", None)
+    monkeypatch.setattr(npy.NpyView, "read_into", None)
     for out, message in [
         ("file", "is not a folder"),
         ("nowhere/results", "there is no folder"),
@@ -260,7 +264,7 @@ def test_names_of_features_are_learned_and_checked_in_parts_too(tmp_path):
 
 def test_too_few_columns_for_cluster_qr_are_refused_before_a_row_is_read(folder, monkeypatch):
     file = open_views(folder)
-    monkeypatch.setattr("anchorview.datasets.formats.npy.NpyView.read_into", None)
+    monkeypatch.setattr(npy.NpyView, "read_into", None)
     with pytest.raises(ValueError, match="needs n_anchors >= n_clusters"):
         DALMC(K, n_anchors=2, assignment="cluster_qr").fit(file)
 
@@ -270,8 +274,8 @@ def test_many_overlapping_samples_in_single_precision_get_the_same_labels(
     tmp_path, noise, monkeypatch
 ):
     """Where K-means has many solutions that are as good, rounding must not decide."""
-    monkeypatch.setattr("anchorview.views.container.CACHED_BLOCK", 50_000)
-    monkeypatch.setattr("anchorview.sources.disk_source.PART", 400_000)
+    monkeypatch.setattr(schema, "CACHED_BLOCK", 50_000)
+    monkeypatch.setattr(disk_source, "PART", 400_000)
     views, y = make_multiview(
         45_000, n_clusters=6, n_features=(8, 9), noise=noise, separation=3.0, random_state=1
     )

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from anchorview import DALMC, MultiViewData
+from anchorview.estimators import dalmc
 
 
 def pair(n=6):
@@ -170,7 +171,7 @@ def test_bad_views_are_refused_at_the_door(case, monkeypatch):
     with pytest.raises((ValueError, TypeError), match=message):
         MultiViewData(views)
     # fit raises the same before any pass over the data starts.
-    monkeypatch.setattr("anchorview.estimators.dalmc.fit_scalings", None)
+    monkeypatch.setattr(dalmc, "fit_scalings", None)
     with pytest.raises((ValueError, TypeError), match=message):
         DALMC(2).fit(views)
 

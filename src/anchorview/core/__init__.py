@@ -1,7 +1,7 @@
 """The algorithm on plain matrices: scale, compress, solve, embed, assign.
 
-One module per stage, and what the stages share: the alternating solver, its trace, completion of
-missing rows, blockwise K-means, sizes and the cost model. Knows nothing of files, Dask or estimators;
-rows that are not in memory come through the interface in ``core.row_source``. Imports ``_utils`` and
-``views``.
+One module per stage (``scale``, ``compress``, ``solve``, ``embed``, ``assign``), and what these
+share: group summaries, the alternating solver and its trace, completion of missing rows, blockwise
+K-means, sizes and the cost model. Knows nothing of files, Dask or estimators; samples that are not
+in memory are seen as :class:`~anchorview.views.parts.Parts`. Imports ``_utils`` and ``views``.
 """

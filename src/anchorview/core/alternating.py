@@ -15,7 +15,7 @@ completed by the model, ``H_p Z_p'``, after every iteration: a majorization, so 
 never increases.
 
 Every start lies in the column space of the views and every step stays in it, so ``S`` is linear in
-the data. The :class:`~anchorview.core.trace.Trace` of the steps embeds new samples, and it carries a
+the data. The :class:`~anchorview.core.trace.Trace` of the steps embeds new samples, and it maps a
 solution found on compressed data back to all samples.
 """
 

@@ -1,4 +1,4 @@
-"""Data that arrive batch by batch: sums that say all the optimization needs of the past."""
+"""Sums over batches of samples, from which the problem of all batches together is posed."""
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
@@ -7,7 +7,8 @@ import numpy as np
 
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
-from anchorview.core.compress import GroupSummary, SmallProblem, small_problem
+from anchorview.core.compress import Problem, problem_from_summaries
+from anchorview.core.group_summaries import GroupSummary
 from anchorview.core.scale import (
     ViewScaling,
     deviation,
@@ -17,33 +18,33 @@ from anchorview.core.scale import (
 )
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 
-GROWING_SCALINGS = ("unit-center", "zscore", "unit", "none")
-"""Scalings that are affine in rows known on arrival. Rows cannot be brought to length 1 after
-standardizing columns whose means and deviations change with every batch."""
+BATCH_SCALINGS = ("unit-center", "zscore", "unit", "none")
+"""Scalings that are affine in the rows of a batch. Rows cannot be normalized after a
+standardization whose means and deviations change with every batch."""
 
 KEPT_SAMPLES = 20_000
-"""Samples kept, drawn evenly from all batches, to place the centroids by."""
+"""Number of samples, drawn evenly from all batches, on which K-means is run."""
 
 
 @dataclass
-class _Sums:
-    """Number, sum and Gram matrix of the rows of one availability pattern."""
+class _GroupSums:
+    """Number, sum and Gram matrix of the rows with the same available views."""
 
     size: int
     total: Array
     gram: Array
 
 
-class GrowingData:
-    """Sums over all batches so far, and an even sample of their rows.
+class BatchSums:
+    """Sums over all batches so far, and a random sample of their rows.
 
     Parameters
     ----------
     first : MultiViewData
-        The first batch; not added yet. Its means are subtracted from all rows before they are
+        The first batch, not added yet. Its means are subtracted from all rows before they are
         squared, so that later centering does not cancel digits.
     scaling : str
-        One of ``GROWING_SCALINGS``.
+        One of ``BATCH_SCALINGS``.
     seed : int
         Seed of the sample.
     """
@@ -54,7 +55,7 @@ class GrowingData:
             replace(shift, deviation=None) for shift in fit_scalings(first, scaling)
         )
         self.dtype = first.dtype
-        self.sums: dict[tuple[int, ...], _Sums] = {}
+        self.sums: dict[tuple[int, ...], _GroupSums] = {}
         self.random = np.random.RandomState(seed)
         self.sample = first[:0]
         self.keys = np.empty(0)
@@ -62,8 +63,8 @@ class GrowingData:
     def __len__(self) -> int:
         return sum(sums.size for sums in self.sums.values())
 
-    def with_batch(self, batch: MultiViewData) -> "GrowingData":
-        """Return this and the samples of a batch; a failure on the way leaves this as it was."""
+    def with_batch(self, batch: MultiViewData) -> "BatchSums":
+        """Return the sums including a batch; these sums stay unchanged, also if it fails."""
         grown = copy(self)
         grown.sums = deepcopy(self.sums)
         grown.random = deepcopy(self.random)
@@ -79,7 +80,7 @@ class GrowingData:
 
         for block, (total, gram) in map_blocks(work, batch.blocks(), "compressing"):
             if block.views not in self.sums:
-                self.sums[block.views] = _Sums(0, np.zeros_like(total), np.zeros(gram.shape))
+                self.sums[block.views] = _GroupSums(0, np.zeros_like(total), np.zeros(gram.shape))
             sums = self.sums[block.views]
             sums.size += block.size
             sums.total += total
@@ -87,7 +88,7 @@ class GrowingData:
         self._draw(batch)
 
     def _draw(self, batch: MultiViewData) -> None:
-        """Keep the samples with the smallest random keys: an even sample of all so far."""
+        """Keep the samples with the smallest random keys: a uniform sample of all batches."""
         keys = np.concatenate([self.keys, self.random.random_sample(len(batch))])
         pool = concatenate_samples(self.sample, batch)
         if len(keys) > KEPT_SAMPLES:
@@ -95,8 +96,8 @@ class GrowingData:
             keys, pool = keys[kept], pool[kept]
         self.keys, self.sample = keys, pool
 
-    def problem(self, data: MultiViewData, *, unit_norm: bool) -> SmallProblem:
-        """The problem that all batches together pose; `data` tells names and widths."""
+    def problem(self, data: MultiViewData, *, unit_norm: bool) -> Problem:
+        """Problem of all batches together; `data` has the names and widths of the views."""
         widths = data.n_features_per_view
         size = np.zeros(len(widths))
         total = [np.zeros(width) for width in widths]
@@ -126,13 +127,13 @@ class GrowingData:
             GroupSummary(views, _moved(sums, views, moves, scalings), True)
             for views, sums in self.sums.items()
         ]
-        return small_problem(
+        return problem_from_summaries(
             data, summaries, tuple(scalings), unit_norm=unit_norm, dtype=self.dtype
         )
 
 
 def _moved(
-    sums: _Sums, views: tuple[int, ...], moves: list[Array], scalings: list[ViewScaling]
+    sums: _GroupSums, views: tuple[int, ...], moves: list[Array], scalings: list[ViewScaling]
 ) -> Array:
     """Gram matrix after subtracting `moves` from the rows and dividing by deviations."""
     move = np.concatenate([moves[p] for p in views])

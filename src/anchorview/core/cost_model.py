@@ -10,8 +10,8 @@ from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
-from anchorview.core.row_source import RowSource
-from anchorview.views.container import LARGEST_BLOCK, MultiViewData
+from anchorview.views.container import MultiViewData
+from anchorview.views.schema import LARGEST_BLOCK
 
 Route = Literal["compressed", "left", "direct"]
 
@@ -75,16 +75,6 @@ def plan(
     )
     feasible = [route for route in routes if memory[route] <= room]
     return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
-
-
-def plan_of_passes(source: RowSource, columns: int | None) -> Plan:
-    """Plan of a fit that reads the samples in parts; raises if its memory may not be used.
-
-    Results have so many columns (None: they are written to files).
-    """
-    n, D = source.shape
-    work = n * D**2 + D**3 / 3
-    return Plan("compressed", {"compressed": work}, {"compressed": source.memory_needed(columns)})
 
 
 def _compressed_cost(

@@ -1,28 +1,26 @@
-"""From samples to rows of the anchor graph, through the trace of the optimization."""
+"""Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
+from anchorview.core.alternating import Solution
+from anchorview.core.compress import Problem
 from anchorview.core.scale import ViewScaling, embedded_block, scaled_block, sparse_block
 from anchorview.core.trace import Trace
-from anchorview.views.container import (
-    CACHED_BLOCK,
-    LARGEST_BLOCK,
-    MultiViewData,
-    RowBlock,
-    dense_rows,
-)
+from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.schema import CACHED_BLOCK, LARGEST_BLOCK
 
 ROWS_FOR_A_MAP = 64
-"""From this many samples on, a pattern of views gets a map of its own; fewer are carried through
-the trace as they are."""
+"""Minimum number of samples with a pattern of available views for which a linear map is computed;
+fewer samples are replayed through the trace."""
 
-CARRIED = 4096
-"""About how many samples are carried through the trace together."""
+REPLAYED_ROWS = 4096
+"""About how many samples are replayed through the trace together."""
 
 
 class Embedder:
@@ -50,7 +48,7 @@ class Embedder:
         widths = [self.trace.start.to_graph[p].shape[0] for p in views]
         return np.split(self.maps(views).astype(dtype), np.cumsum(widths)[:-1])
 
-    def __call__(self, data: MultiViewData, block_rows: int | None = None) -> Array:
+    def __call__(self, data: MultiViewData) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
         embedding = np.empty((len(data), self.trace.n_anchors), dtype=data.dtype)
         maps = {
@@ -62,15 +60,17 @@ class Embedder:
         def work(block: RowBlock) -> None:
             embedding[block.rows] = embedded_block(data, self.scalings, block, maps[block.group])
 
-        blocks = list(data.blocks(block_rows))
+        blocks = list(data.blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
-        self._carry([block for block in blocks if block.group not in maps], data, embedding)
+        self._replay([block for block in blocks if block.group not in maps], data, embedding)
         return embedding
 
-    def _carry(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
-        """Carry the samples of rare patterns through the trace, many patterns at a time."""
+    def _replay(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
+        """Replay samples with rare patterns of views through the trace, many patterns at a time."""
         while blocks:
-            count = int(np.searchsorted(np.cumsum([block.size for block in blocks]), CARRIED)) + 1
+            count = (
+                int(np.searchsorted(np.cumsum([block.size for block in blocks]), REPLAYED_ROWS)) + 1
+            )
             batch, blocks = blocks[:count], blocks[count:]
             total = sum(block.size for block in batch)
             views = [np.zeros((total, d)) for d in data.n_features_per_view]
@@ -82,10 +82,36 @@ class Embedder:
                     self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
                 available[rows, list(block.views)] = True
                 start = rows.stop
-            carried = self.trace.replay(views, available)
+            rows_of_graph = self.trace.replay(views, available)
             ends = np.cumsum([block.size for block in batch])[:-1]
-            for block, part in zip(batch, np.split(carried, ends), strict=True):
+            for block, part in zip(batch, np.split(rows_of_graph, ends), strict=True):
                 embedding[block.rows] = part
+
+
+def embedder_of(solution: Solution, problem: Problem) -> Embedder | None:
+    """Embedder of a solution; None for the ablations, which cannot embed other samples."""
+    if solution.trace is None:
+        return None
+    return Embedder(solution.trace.converted(problem.in_features), problem.scalings)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleMap:
+    """Embeddings of samples by a fitted model, or their labels if an assignment is given.
+
+    It has what workers need to know about the model, and no more.
+    """
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    estimator: str
+    embedder: Embedder
+    assignment: Callable[[Array], Array] | None = None
+
+    def __call__(self, part: MultiViewData) -> Array:
+        """Embeddings or labels of some samples."""
+        embedding = self.embedder(part.matched_to(self.names, self.widths, self.estimator))
+        return embedding if self.assignment is None else self.assignment(embedding)
 
 
 def for_embeddings(
@@ -93,14 +119,13 @@ def for_embeddings(
     embedders: Sequence[Embedder],
     data: MultiViewData,
 ) -> None:
-    """Call ``function(rows, embeddings)`` with what embedders of the same scalings make of rows.
+    """Call ``function(rows, embeddings)`` for blocks of rows that together are all samples.
 
-    Together the rows are all samples; they come in blocks, so that no embedding is ever held as a
-    whole.
+    The embedders share their scalings. No embedding is ever held as a whole.
     """
     width = sum(embedder.trace.n_anchors for embedder in embedders)
     if data.available is not None:
-        step = max(CARRIED, LARGEST_BLOCK // (8 * (width + data.shape[1])))
+        step = max(REPLAYED_ROWS, LARGEST_BLOCK // (8 * (width + data.shape[1])))
         for start in range(0, len(data), step):
             rows = slice(start, start + step)
             some = data[rows]

@@ -3,18 +3,16 @@
 from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import reduce
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.views.parts import Result
 
 BLOCK = 2**20
 """Bytes of a block as float64."""
-
-
-Result = TypeVar("Result")
 
 
 class EmbeddedRows(Protocol):

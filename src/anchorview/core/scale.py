@@ -16,6 +16,7 @@ makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
@@ -147,7 +149,7 @@ def _single_moments(block: Array) -> Moments:
     return Moments(size, shift + rest, squares)
 
 
-def view_moments(data: MultiViewData, method: str, block_rows: int | None = None) -> ViewMoments:
+def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     """Moments that a scaling is made from, in one pass over the blocks."""
     unit_first = method == "unit-center"
 
@@ -155,7 +157,7 @@ def view_moments(data: MultiViewData, method: str, block_rows: int | None = None
         return {p: _moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views}
 
     found: ViewMoments = {}
-    for _, parts in map_blocks(work, data.blocks(block_rows), "scaling"):
+    for _, parts in map_blocks(work, data.blocks(), "scaling"):
         found = merged_moments(found, parts)
     return found
 
@@ -165,12 +167,12 @@ def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
     return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
 
 
-def fit_scalings(
-    data: MultiViewData, method: str, block_rows: int | None = None
-) -> tuple[ViewScaling, ...]:
-    """Learn the scaling of every view, in one pass over the blocks if it needs statistics."""
-    moments = view_moments(data, method, block_rows) if needs_moments(method) else {}
-    return scalings_from(moments, data, method)
+def fit_scalings(parts: Parts, method: str) -> tuple[ViewScaling, ...]:
+    """Learn the scaling of every view, in one pass over the parts if it needs statistics."""
+    moments: ViewMoments = {}
+    if needs_moments(method):
+        moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
+    return scalings_from(moments, parts, method)
 
 
 def needs_moments(method: str) -> bool:
@@ -285,8 +287,8 @@ def with_unit_norms(
 def overflow_message(data: ViewsSchema, p: int) -> str:
     """Tell that the values of a view are too large."""
     return (
-        f"{data.describe_view(p)} overflows {data.dtype}: its values are too large to be squared; rescale "
-        "the view."
+        f"{data.describe_view(p)} overflows {data.dtype}: its values are too large to be squared; "
+        "rescale the view."
     )
 
 

@@ -1,13 +1,16 @@
-"""From a small problem to its solution: sizes within what the data allow, start, optimization."""
+"""Stage 3, solve: sizes within what the data allow, a start, and the optimization."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from anchorview._utils.linalg import leading_directions, rank_up_to
 from anchorview._utils.typing import Array
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import AlternatingSolver, Init, Solution, plain_directions
-from anchorview.core.compress import SmallProblem
-from anchorview.core.sizes import Sizes
-from anchorview.views.container import ViewsSchema
+from anchorview.core.compress import Problem
+from anchorview.core.sizes import Sizes, rank_tolerance
+from anchorview.views.schema import ViewsSchema
 
 VARIANTS: dict[str, type[AlternatingSolver]] = {
     "dalmc": AlternatingSolver,
@@ -17,51 +20,88 @@ VARIANTS: dict[str, type[AlternatingSolver]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a user asked of the optimization."""
+class SolverSettings:
+    """Settings of the optimization, as the user gave them."""
 
     sizes: Sizes
-    variant: str
     beta: float
-    init: Init
     max_iter: int
     tol: float
+    variant: str = "dalmc"
+    init: Init = "gcca"
 
-    def solve(
-        self, problem: SmallProblem, data: ViewsSchema, seed: int
-    ) -> tuple[Solution, list[int]]:
-        """Solve a problem; returns the solution and each view's components.
 
-        `data` tells names and widths of the views.
-        """
-        n_anchors, components, complete = self.sizes.resolve(problem.views, data, problem.dtype)
-        solution = VARIANTS[self.variant](
-            problem.views,
-            n_anchors,
-            components,
-            beta=self.beta,
-            init=self.init,
-            seed=seed,
-            directions=self._start_directions(problem, data, components, seed),
-            available=problem.available,
-            complete=complete,
-        ).run(self.max_iter, self.tol)
-        found = solution.graph.shape[1]
-        if self.sizes.n_anchors is not None and self.sizes.n_anchors > found:
-            raise ValueError(
-                f"n_anchors={self.sizes.n_anchors} is larger than the views allow: they have "
-                f"{found} independent directions together."
-            )
-        return solution, components
+class Spectra(NamedTuple):
+    """Ranks and leading singular vectors of a problem's views, shared by several solutions."""
 
-    def _start_directions(
-        self, problem: SmallProblem, data: ViewsSchema, components: list[int], seed: int
-    ) -> list[Array] | None:
-        """Directions of a start that is given in features, in the coordinates of the problem."""
-        if self.init == "gcca" or not any(problem.back):
-            return None
-        directions = plain_directions(self.init, data.n_features_per_view, components, seed)
-        return [
-            D if way is None else way.contract(D)
-            for D, way in zip(directions, problem.back, strict=True)
-        ]
+    ranks: list[int]
+    directions: list[tuple[Array, Array]]
+    """Leading right singular vectors (columns) and singular values of each view."""
+
+
+def leading_spectra(problem: Problem, n_directions: int) -> Spectra:
+    """Spectra for solutions with at most `n_directions` components per view."""
+    tolerance = rank_tolerance(problem.dtype)
+    ranks = [rank_up_to(X, 2 * n_directions, tolerance) for X in problem.views]
+    directions = [
+        leading_directions(X, min(n_directions, rank))
+        for X, rank in zip(problem.views, ranks, strict=True)
+    ]
+    return Spectra(ranks, directions)
+
+
+def solve(
+    problem: Problem,
+    schema: ViewsSchema,
+    settings: SolverSettings,
+    seed: int = 0,
+    spectra: Spectra | None = None,
+) -> tuple[Solution, list[int]]:
+    """Solve a problem; returns the solution and the number of components of each view.
+
+    Parameters
+    ----------
+    problem : Problem
+    schema : ViewsSchema
+        Names and widths of the views.
+    settings : SolverSettings
+    seed : int
+        Seed of the random start.
+    spectra : Spectra, optional
+        With at least as many directions as components, if they are known already.
+    """
+    sizes = settings.sizes
+    ranks = None if spectra is None else spectra.ranks
+    n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
+    solution = VARIANTS[settings.variant](
+        problem.views,
+        n_anchors,
+        components,
+        beta=settings.beta,
+        init=settings.init,
+        seed=seed,
+        directions=_start_directions(problem, schema, settings.init, components, seed),
+        available=problem.available,
+        complete=complete,
+        spectra=None if spectra is None else spectra.directions,
+    ).run(settings.max_iter, settings.tol)
+    found = solution.graph.shape[1]
+    if sizes.n_anchors is not None and sizes.n_anchors > found:
+        raise ValueError(
+            f"n_anchors={sizes.n_anchors} is larger than the views allow: they have {found} "
+            "independent directions together."
+        )
+    return solution, components
+
+
+def _start_directions(
+    problem: Problem, schema: ViewsSchema, init: Init, components: Sequence[int], seed: int
+) -> list[Array] | None:
+    """Directions of a start that is defined on features, in the coordinates of the problem."""
+    if init == "gcca" or not any(problem.back):
+        return None
+    directions = plain_directions(init, schema.n_features_per_view, components, seed)
+    return [
+        D if way is None else way.contract(D)
+        for D, way in zip(directions, problem.back, strict=True)
+    ]

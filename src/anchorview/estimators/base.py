@@ -14,7 +14,8 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anchorview.views.container import MultiViewData, ViewsSchema
+from anchorview.views.container import MultiViewData
+from anchorview.views.schema import ViewsSchema
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):

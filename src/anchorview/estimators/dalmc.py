@@ -1,8 +1,7 @@
-"""The estimator: compress, solve, expand, assign."""
+"""DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 import os
 from collections.abc import Sequence
-from numbers import Integral, Real
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -11,24 +10,37 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
+from anchorview._utils.param_constraints import (
+    MAX_ITER,
+    N_CLUSTERS,
+    N_INIT,
+    NON_NEGATIVE,
+    POSITIVE,
+    POSITIVE_INT,
+    RANDOM_STATE,
+    TOL,
+    VERBOSE,
+)
+from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import Solution
-from anchorview.core.assign import Assignment, assigned, fit_assignment, require_columns
-from anchorview.core.batch_sums import GROWING_SCALINGS, GrowingData
-from anchorview.core.compress import SmallProblem, pose_problem
-from anchorview.core.cost_model import Plan, Route, plan, plan_of_passes
-from anchorview.core.embed import Embedder
-from anchorview.core.passes import Carrier, pose_problem_in_passes
-from anchorview.core.row_source import RowSource
+from anchorview.core.assign import Assignment, fit_assignment, require_columns
+from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
+from anchorview.core.compress import Problem, compress
+from anchorview.core.cost_model import Plan, Route, plan
+from anchorview.core.embed import SampleMap, embedder_of
+from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.core.sizes import Sizes
-from anchorview.core.solve import VARIANTS, Settings
+from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer
-from anchorview.sources.open_source import source_of
-from anchorview.views.container import MultiViewData, ViewsSchema
+from anchorview.sources.memory_source import MemorySource
+from anchorview.sources.open_source import open_source
+from anchorview.sources.row_source import RowSource
+from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.schema import ViewsSchema
 
-_Path = str | os.PathLike[str] | None
+PathLike = str | os.PathLike[str]
 
 
 def _embeds_new_samples(model: "DALMC") -> bool:
@@ -40,10 +52,10 @@ def _embeds_new_samples(model: "DALMC") -> bool:
     return True
 
 
-def _can_grow(model: "DALMC") -> bool:
-    if model.scaling not in GROWING_SCALINGS or model.variant != "dalmc":
+def _can_add_batches(model: "DALMC") -> bool:
+    if model.scaling not in BATCH_SCALINGS or model.variant != "dalmc":
         raise AttributeError(
-            f"partial_fit needs variant='dalmc' and one of scaling={list(GROWING_SCALINGS)}: "
+            f"partial_fit needs variant='dalmc' and one of scaling={list(BATCH_SCALINGS)}: "
             f"scaling='{model.scaling}' needs the means and deviations of all samples before the "
             "first row can be scaled."
         )
@@ -53,8 +65,8 @@ def _can_grow(model: "DALMC") -> bool:
 class DALMC(EmbeddingClusterer):
     r"""Discriminative anchor learning for multi-view clustering.
 
-    Every view :math:`X_p` (n samples, :math:`d_p` features) gets a basis :math:`Z_p`, a
-    representation :math:`H_p` and anchors :math:`A_p`; all views share one orthonormal anchor graph
+    Every view :math:`X_p` (n samples, :math:`d_p` features) has a basis :math:`Z_p`, a
+    representation :math:`H_p` and anchors :math:`A_p`. All views share one orthonormal anchor graph
     :math:`S`, whose rows are clustered:
 
     .. math::
@@ -65,92 +77,92 @@ class DALMC(EmbeddingClusterer):
         \textstyle\sum_p a_p = 1,\ a \ge 0.
 
     The data are scaled, compressed exactly to as many pseudo-samples as there are features (one
-    pass over row blocks), solved there, and embedded in a second pass: time and memory are linear
-    in the number of samples, and iterations cost nothing that grows with it.
+    pass over the rows), solved there, and embedded in a second pass. Time and memory are linear in
+    the number of samples, and the cost of an iteration does not depend on it.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, at least 2.
     n_anchors : int, default=None
-        Columns of the anchor graph, l. None: `n_clusters`, or as many as the views allow.
+        Number of columns of the anchor graph, l. If None, `n_clusters`, or as many as the views
+        allow.
     n_components : int or sequence of int, default=None
-        Columns of each view's representation. None: ``2 * n_clusters``. One number holds for all
-        views and is capped at half of each view's rank, since a view whose representation
-        reproduces it completely would draw all the weight; a sequence (one a view) is taken as it
-        is, up to the rank.
+        Number of columns of each view's representation. If None, ``2 * n_clusters``. A single
+        number applies to all views and is capped at half of each view's rank, since a view that
+        is reproduced completely by its representation would get all the weight. A sequence (one
+        number per view) is used as it is, up to the rank.
     beta : float, default=0.1
         Weight of the alignment between the views' representations and the anchor graph. Views have
-        Frobenius norm 1, so its meaning does not depend on the data's size or units.
+        Frobenius norm 1, so its effect does not depend on the number of samples or the units.
     scaling : {"zscore-unit", "unit-center", "zscore", "unit", "none"}, default="zscore-unit"
-        What is done to each view first: columns to mean 0 and deviation 1, then rows to length 1;
-        rows to length 1, then columns to mean 0; columns only; rows only; nothing.
+        Scaling of each view: standardize columns, then normalize rows to unit norm; normalize
+        rows, then center columns; standardize columns; normalize rows; none.
     unit_norm : bool, default=True
-        Whether each scaled view is divided by its Frobenius norm. False runs the paper's formula
-        on the data as scaled.
+        Whether to divide each scaled view by its Frobenius norm. The paper does not.
     init : {"gcca", "random", "identity"}, default="gcca"
-        Start of the optimization: generalized canonical correlation of the views' leading
-        singular vectors (deterministic), random, or identity blocks.
+        Initialization: generalized canonical correlation of the views' leading singular vectors
+        (deterministic), random directions, or identity blocks.
     solver : {"auto", "compressed", "left", "direct"}, default="auto"
         Solve on compressed samples, on compressed features (views with more features than
-        samples), on the data itself, or on what a count of operations and memory finds cheapest.
-        All give the same result.
+        samples), or on the data as they are; ``"auto"`` chooses the cheapest by counting operations
+        and memory. All give the same result.
     max_iter : int, default=50
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when the objective changes by less than this, relatively.
+        Relative change of the objective below which the optimization stops.
     assignment : {"kmeans", "cluster_qr"}, default="kmeans"
-        How rows of the embedding become labels: K-means with random restarts, or from the rows
-        that pivoted QR finds farthest apart, which has no randomness and needs
+        How rows of the embedding are clustered: K-means with random restarts, or K-means started
+        from rows selected by pivoted QR, which is deterministic and needs
         ``n_anchors >= n_clusters``.
     n_init : int, default=10
-        K-means restarts; the one with least inertia is kept.
+        Number of K-means restarts; the result with the lowest inertia is kept.
     normalize_embedding : bool, default=True
-        Whether rows of the embedding are scaled to length 1 before the assignment. The paper does
-        not.
+        Whether to normalize rows of the embedding to unit norm before they are clustered. The
+        paper does not.
     variant : {"dalmc", "sampled-anchors", "box-graph"}, default="dalmc"
         The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
-        graph between 0 and 1 without orthonormality. Ablations run on the data itself and cannot
-        embed new samples.
+        graph with entries between 0 and 1 that is not orthonormal. Ablations run on the data as
+        they are and cannot embed new samples.
     memory_limit : float or str, default=None
-        Bytes that a fit may take beyond what the process holds, such as ``"1.5GB"``. Views on disk
-        are read in parts of a size that keeps to it. None: half of what is free.
+        Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
+        the parts in which views on disk are read follows from it. If None, half of the free memory.
     random_state : int, RandomState instance or None, default=None
-        Seed of K-means and of the random start.
+        Seed of K-means and of the random initialization.
     verbose : int, default=0
-        1 prints which solver was chosen and why, the sizes and the time of each stage.
+        If 1, print the chosen solver with its costs, and the time of each stage.
 
     Attributes
     ----------
     labels_ : array (n,) of int32
         Cluster of each sample.
     embedding_ : array (n, n_anchors)
-        The anchor graph: orthonormal columns, one row a sample.
+        The anchor graph: orthonormal columns, one row per sample.
     view_weights_ : array (n_views,)
-        How much each view counts; they sum to 1.
+        Weight of each view; the weights sum to 1.
     objective_ : array (n_iter_ + 1,)
-        The objective at the start and after every iteration; it never increases.
+        Objective after the initialization and after every iteration; it never increases.
     n_iter_ : int
-        Iterations done.
+        Number of iterations.
     anchors_ : list of arrays (n_components_[p], n_anchors)
         Anchors of each view, orthonormal.
     bases_ : list of arrays (d_p, n_components_[p])
         Basis of each (scaled) view.
     projections_ : list of arrays (d_p, n_anchors)
-        Maps from the scaled views to the embedding of a sample that has all of them, which is the
-        sum of the views' parts.
+        Linear maps from the scaled views to the embedding of a sample that has all views; the
+        embedding is the sum over views.
     n_components_ : list of int
-        Columns of each view's representation.
+        Number of columns of each view's representation.
     scalings_ : tuple of ViewScaling
         Scaling of each view.
     plan_ : Plan
-        The chosen solver and what each would have cost; set by `fit`.
+        The chosen solver and the cost of each; set by `fit`.
     n_views_in_, n_features_in_ : int
         Number of views, and of features over all views.
     n_features_per_view_ : tuple of int
         Features of each view.
     sample_ids_ : pandas.Index or None
-        Labels of the samples, where they came as DataFrames (or MuData).
+        Sample ids, if the views were DataFrames or MuData.
     view_names_in_ : tuple of str
         Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
 
@@ -160,11 +172,11 @@ class DALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A view's weight falls with the share of it that its basis leaves unexplained; 1 % of its squared
-    norm always counts as unexplained, so no weight degenerates.
+    The weight of a view decreases with the share of its squared norm that its basis leaves
+    unexplained. At least 1 % counts as unexplained, so that no weight degenerates.
 
-    Given several views, scikit-learn's tools that split samples (``GridSearchCV``,
-    ``train_test_split``) need them as one :class:`~anchorview.MultiViewData`.
+    To split several views with ``GridSearchCV`` or ``train_test_split``, pass them as
+    :class:`~anchorview.MultiViewData`.
 
     References
     ----------
@@ -185,23 +197,23 @@ class DALMC(EmbeddingClusterer):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
-        "n_clusters": [Interval(Integral, 2, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "beta": [Interval(Real, 0, None, closed="left")],
+        "n_clusters": N_CLUSTERS,
+        "n_anchors": [POSITIVE_INT, None],
+        "n_components": [POSITIVE_INT, "array-like", None],
+        "beta": [NON_NEGATIVE],
         "scaling": [StrOptions(set(SCALINGS))],
         "unit_norm": ["boolean"],
         "init": [StrOptions({"gcca", "random", "identity"})],
         "solver": [StrOptions({"auto", "compressed", "left", "direct"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": MAX_ITER,
+        "tol": TOL,
         "assignment": [StrOptions({"kmeans", "cluster_qr"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
-        "memory_limit": [Interval(Real, 0, None, closed="neither"), str, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        "memory_limit": [POSITIVE, str, None],
+        "random_state": RANDOM_STATE,
+        "verbose": VERBOSE,
     }
 
     def __init__(
@@ -244,163 +256,130 @@ class DALMC(EmbeddingClusterer):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, out: _Path = None) -> Self:
+    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
         """Cluster the samples.
 
-        Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part, and
-        Dask arrays and dataframes are worked on where they are; `embedding_` and `labels_` are
-        then dask arrays too. A cluster's workers hold these: compute or store them before the
+        Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
+        arrays and dataframes are processed where they are; `embedding_` and `labels_` are then
+        dask arrays too. The workers of a cluster hold these: compute or store them before the
         client is closed.
 
         Parameters
         ----------
         X : list, tuple or dict of views, a single view, MuData or MultiViewData
-            Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix, rows in the same
-            order; DataFrames are aligned by index. A sample may lack views, but not all: its row
-            is all NaN there, or the DataFrame does not have its label.
+            Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix with rows in the same
+            order; DataFrames are aligned by index. A sample may lack views, but not all: its row is
+            all NaN, or its id is missing in the DataFrame.
         y : ignored
-            Present for scikit-learn's conventions.
+            Not used, present for API consistency by convention.
         out : path-like, default=None
-            A folder, made if it is not there, in which ``embedding.npy`` and ``labels.npy`` are
-            written part by part; `embedding_` and `labels_` are memory maps of them.
+            Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
+            part by part; `embedding_` and `labels_` are memory maps of them.
 
         Returns
         -------
         self : DALMC
         """
-        source = source_of(X, self.memory_limit, always=out is not None)
-        if source is not None and not self._wants_whole(source):
-            return self._fit_in_passes(X, source, out)
-        if out is not None:
-            raise ValueError(
-                "Results are written part by part only where data are read in parts: with "
-                "solver='compressed', or by default if there are more samples than features. "
-                "Leave out= away (--results on the command line)."
-            )
-        X = X if source is None else source.in_memory()
-        data = self._validate(X, reset=True, fitting=True)
-        self._growing: GrowingData | None = None
-        start_seed, assignment_seed = self._seeds()
-        clock = perf_counter()
-        self.plan_ = self._plan(data)
-        self._say(str(self.plan_))
-        scalings = fit_scalings(data, self.scaling)
-        problem = pose_problem(data, scalings, self.plan_.route, unit_norm=self.unit_norm)
-        clock = self._say(f"scaled and compressed {data!r}", clock)
-        solution = self._solve(problem, data, start_seed)
-        clock = perf_counter()
-        if self._embedder is None:
-            self.embedding_ = solution.graph.astype(data.dtype)
-        else:
-            self.embedding_ = self._embedder(data)
-        clock = self._say("embedded", clock)
-        self._assignment, self.labels_ = self._assign(self.embedding_, assignment_seed)
-        self._say("assigned", clock)
-        return self
-
-    def _wants_whole(self, source: RowSource) -> bool:
-        """Whether samples are better taken into memory than read in parts."""
-        if self.solver == "auto" and self.variant == "dalmc":
-            return source.shape[0] <= source.shape[1]
-        return self.solver != "compressed"
-
-    def _fit_in_passes(self, X: Any, source: RowSource, out: _Path) -> Self:
-        self._require_possible(source)
+        source = self._open(X, out)
         folder = None if out is None else Path(out)
-        if folder is not None:
-            source.require_place(folder)
-        self._growing = None
         start_seed, assignment_seed = self._seeds()
-        columns = None if folder is not None else self.n_anchors or self.n_clusters
-        self.plan_ = plan_of_passes(source, columns)
+        self.plan_ = self._plan(source, folder)
         self._say(str(self.plan_))
+
         clock = perf_counter()
-        problem = pose_problem_in_passes(source, self.scaling, unit_norm=self.unit_norm)
+        scalings = fit_scalings(source, self.scaling)
+        problem = compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
         self._learn_views(source)
         self._check_features(X, source, reset=True)
         self.sample_ids_ = source.sample_ids
-        clock = self._say(f"scaled and compressed {source!r}", clock)
-        self._solve(problem, source, start_seed)
+        self._batch_sums: BatchSums | None = None
+        self._say(f"scaled and compressed {source!r}", clock)
+
+        solution = self._solve(problem, source, start_seed)
+
+        def embed(part: MultiViewData) -> Array:
+            return solution.graph.astype(part.dtype)
+
         clock = perf_counter()
-        width = self._embedder.trace.n_anchors
-        with source.embedded(self._embedder, width, folder) as results:
+        width = solution.graph.shape[1]
+        with source.embed(self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
-            self._assignment = fit_assignment(results, **self._assignment_settings(assignment_seed))
-            results.label(self._assignment)
-        self.embedding_, self.labels_ = results.embedding, results.labels
+            self._assignment = self._fit_assignment(rows, assignment_seed)
+            rows.label(self._assignment)
+        self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._say("assigned", clock)
         return self
 
-    @available_if(_can_grow)
+    @available_if(_can_add_batches)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: ViewsLike, y: object = None) -> Self:
         """Add a batch of samples and cluster all samples seen so far.
 
-        Only sums over the batches are kept (and 20,000 samples, drawn evenly from all batches, by
-        which the centroids are placed), so memory does not grow with the number of batches. The
-        model is the one that `fit` gives on all batches at once; what an earlier `fit` learned is
-        forgotten. `labels_` and `embedding_` are those of this batch; `predict` gives them for
-        earlier ones.
+        Only sums over the batches are kept, and 20,000 samples drawn uniformly from all batches on
+        which K-means is run, so memory does not grow with the number of batches. The model is the
+        one that `fit` gives on all batches together; results of an earlier `fit` are discarded.
+        `labels_` and `embedding_` are those of this batch; use `predict` for earlier ones.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             All batches have the same views, and the first at least `n_clusters` samples.
         y : ignored
-            Present for scikit-learn's conventions.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : DALMC
         """
         start_seed, assignment_seed = self._seeds()
-        if hasattr(self, "labels_") and not hasattr(self, "_growing"):
+        if hasattr(self, "labels_") and not hasattr(self, "_batch_sums"):
             raise ValueError(
-                "This model was loaded from a file, which does not hold the sums that partial_fit "
-                "adds to. Start from a new model."
+                "This model was loaded from a file, which does not contain the sums that "
+                "partial_fit adds to. Start from a new model."
             )
-        growing = getattr(self, "_growing", None)
-        data = self._validate(X, reset=growing is None, fitting=True)
-        if growing is None:
-            growing = GrowingData(data, self.scaling, assignment_seed)
-        if growing.scaling != self.scaling:
+        sums = getattr(self, "_batch_sums", None)
+        data = self._validate(X, reset=sums is None, fitting=True)
+        if sums is None:
+            sums = BatchSums(data, self.scaling, assignment_seed)
+        if sums.scaling != self.scaling:
             raise ValueError(
-                f"scaling was '{growing.scaling}' for the batches so far and cannot become "
+                f"scaling was '{sums.scaling}' for the batches so far and cannot become "
                 f"'{self.scaling}'. Start from a new model."
             )
-        growing = growing.with_batch(data)
-        problem = growing.problem(data, unit_norm=self.unit_norm)
-        self._solve(problem, data, start_seed)
-        self._assignment, _ = self._assign(self._embedder(growing.sample), assignment_seed)
+        sums = sums.with_batch(data)
+        self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
+        self._assignment = self._fit_assignment(
+            LocalRows(self._embedder(sums.sample)), assignment_seed
+        )
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
-        self._growing = growing
+        self._batch_sums = sums
         return self
 
     @available_if(_embeds_new_samples)
-    def transform(self, X: Any, *, out: _Path = None) -> Any:
-        """Embed samples: rows of the anchor graph that the fitted model gives them.
+    def transform(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
+        """Embed samples: the rows of the anchor graph that the fitted model gives them.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
-            A dict is matched by the names of the views, other forms by position. Samples may lack
-            views, also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or
-            by leaving it out of a dict.
+            Views of a dict are matched by name, other forms by position. Samples may lack views,
+            also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or by
+            leaving it out of a dict.
         out : path-like, default=None
-            An ``.npy`` file to write the result to, part by part; a memory map of it is returned.
+            An ``.npy`` file to which the result is written part by part; a memory map of it is
+            returned.
 
         Returns
         -------
         embedding : array (n, n_anchors)
             A dask array if the views are.
         """
-        check_is_fitted(self)
-        return self._carry(X, None, out)
+        return self._map(X, out, labels=False)
 
     @available_if(_embeds_new_samples)
-    def predict(self, X: Any, *, out: _Path = None) -> Any:
-        """Cluster of each sample; on the samples of `fit` it returns ``labels_``.
+    def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
+        """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
         Parameters
         ----------
@@ -414,58 +393,69 @@ class DALMC(EmbeddingClusterer):
         labels : array (n,) of int32
             A dask array if the views are.
         """
-        check_is_fitted(self)
-        return self._carry(X, self._assignment, out)
+        return self._map(X, out, labels=True)
 
     @available_if(_embeds_new_samples)
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+    def fit_transform(self, X: ViewsLike, y: object = None, **fit_params: Any) -> Array:
         """Fit, with the parameters that `fit` takes, and return the embedding of the samples."""
         return self.fit(X, **fit_params).embedding_
 
-    def _carry(self, X: Any, assignment: Assignment | None, out: _Path) -> Any:
-        """Embeddings of samples in any form, or their labels by an assignment."""
-        source = source_of(X, self.memory_limit, always=out is not None)
-        if source is None:
-            embedding = self._embedder(self._validate(X, reset=False))
-            return embedding if assignment is None else assignment(embedding)
-        self._check_features(X, source, reset=False)
-        names, widths = self.view_names_in_, self.n_features_per_view_
-        carrier = Carrier(names, widths, type(self).__name__, self._embedder, assignment)
-        return carrier.bring(source, None if out is None else Path(out))
-
     @property
     def projections_(self) -> list[Array]:
-        """Maps from the scaled views to the embedding of a sample that has all of them."""
+        """Linear maps from the scaled views to the embedding of a sample that has all views."""
         check_is_fitted(self)
         _embeds_new_samples(self)
         W = self._embedder.maps(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
-    @property
-    def _sizes(self) -> Sizes:
-        return Sizes(self.n_clusters, self.n_anchors, self.n_components)
+    def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
+        """Source of the samples; raises if the parameters do not fit it."""
+        source = open_source(X, self.memory_limit, write_results=out is not None)
+        in_parts = self.solver == "compressed"
+        if self.solver == "auto" and self.variant == "dalmc":
+            in_parts = source.shape[0] > source.shape[1]
+        if not in_parts and source.data is None:
+            source = MemorySource(source.read())
+        self._require_possible(source)
+        if source.data is not None:
+            source.data.require_fittable()
+        if out is not None:
+            source.require_output_folder(Path(out))
+        return source
 
-    def _solve(self, problem: SmallProblem, data: ViewsSchema, seed: int) -> Solution:
-        """Solve, and keep what was learned."""
+    def _plan(self, source: RowSource, folder: Path | None) -> Plan:
+        n_anchors = self.n_anchors or self.n_clusters
+        if source.data is None:
+            return source.plan(None if folder is not None else n_anchors)
+        routes: tuple[Route, ...]
+        if self.variant != "dalmc":
+            routes = ("direct",)
+        elif self.solver == "auto":
+            routes = ("compressed", "left", "direct")
+        else:
+            routes = (self.solver,)  # type: ignore[assignment]
+        wanted = self._sizes.wanted(source)
+        return plan(source.data, wanted, n_anchors, self.max_iter, routes, self.memory_limit)
+
+    def _solve(self, problem: Problem, schema: ViewsSchema, seed: int) -> Solution:
+        """Solve, and set the attributes that the solution determines."""
         clock = perf_counter()
-        solution, self.n_components_ = Settings(
+        settings = SolverSettings(
             self._sizes,
-            self.variant,
             self.beta,
-            self.init,  # type: ignore[arg-type]
             self.max_iter,
             self.tol,
-        ).solve(problem, data, seed)
+            self.variant,
+            self.init,  # type: ignore[arg-type]
+        )
+        solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
         self.view_weights_ = solution.weights
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
-        trace = solution.trace
-        if trace is not None:
-            trace = trace.converted(problem.in_features)
-        self._embedder: Any = None if trace is None else Embedder(trace, self.scalings_)
+        self._embedder: Any = embedder_of(solution, problem)
         ended = "converged" if solution.converged else "not converged yet"
         self._say(
             f"solved with {solution.graph.shape[1]} anchors and {self.n_components_} components "
@@ -474,35 +464,41 @@ class DALMC(EmbeddingClusterer):
         )
         return solution
 
-    def _assign(self, embedding: Array, seed: int) -> tuple[Assignment, Array]:
-        return assigned(embedding, **self._assignment_settings(seed))
+    def _fit_assignment(self, rows: EmbeddedRows, seed: int) -> Assignment:
+        return fit_assignment(
+            rows,
+            self.n_clusters,
+            method=self.assignment,  # type: ignore[arg-type]
+            normalize=self.normalize_embedding,
+            n_init=self.n_init,
+            seed=seed,
+        )
 
-    def _assignment_settings(self, seed: int) -> dict[str, Any]:
-        return {
-            "n_clusters": self.n_clusters,
-            "method": self.assignment,
-            "normalize": self.normalize_embedding,
-            "n_init": self.n_init,
-            "seed": seed,
-        }
+    def _map(self, X: ViewsLike, out: PathLike | None, *, labels: bool) -> Any:
+        """Embeddings or labels of samples, in the form of their source or in the file `out`."""
+        check_is_fitted(self)
+        source = open_source(X, self.memory_limit, write_results=out is not None)
+        names, widths = self.view_names_in_, self.n_features_per_view_
+        source.require_like(names, widths, type(self).__name__)
+        self._check_features(X, source, reset=False)
+        path = None if out is None else Path(out)
+        assignment = self._assignment if labels else None
+        function = SampleMap(names, widths, type(self).__name__, self._embedder, assignment)
+        if labels:
+            return source.map_rows(function, None, np.int32, "labeling", path)
+        width = self._embedder.trace.n_anchors
+        return source.map_rows(function, width, source.dtype, "embedding", path)
 
-    def _require_possible(self, data: ViewsSchema) -> None:
-        self._sizes.require_possible(data)
+    @property
+    def _sizes(self) -> Sizes:
+        return Sizes(self.n_clusters, self.n_anchors, self.n_components)
+
+    def _require_possible(self, schema: ViewsSchema) -> None:
+        self._sizes.require_possible(schema)
         if self.assignment == "cluster_qr" and self.n_anchors is not None:
             require_columns(self.n_anchors, self.n_clusters)
         if self.variant != "dalmc" and self.solver not in ("auto", "direct"):
             raise ValueError(
-                f"variant='{self.variant}' runs on the data itself: use solver='direct' or 'auto'."
+                f"variant='{self.variant}' runs on the data as they are: use solver='direct' or "
+                "'auto'."
             )
-
-    def _plan(self, data: MultiViewData) -> Plan:
-        routes: tuple[Route, ...]
-        if self.variant != "dalmc":
-            routes = ("direct",)
-        elif self.solver == "auto":
-            routes = ("compressed", "left", "direct")
-        else:
-            routes = (self.solver,)  # type: ignore[assignment]
-        n_anchors = self.n_anchors or self.n_clusters
-        wanted = self._sizes.wanted(data)
-        return plan(data, wanted, n_anchors, self.max_iter, routes, self.memory_limit)

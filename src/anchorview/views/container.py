@@ -1,37 +1,34 @@
-"""The container of views that all stages work on, and its blocks of rows."""
+"""The container of views in memory that all stages process, and its blocks of rows."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.input_grammar import (
-    describe_view,
+from anchorview.views.input_grammar import AnnotatedData, NamedViews, ViewLike, named_views
+from anchorview.views.matrix_checks import (
+    availability,
+    common_length,
+    finite_rows,
     none_if_complete,
-    read_input,
+    read_whole,
     require_a_view,
 )
+from anchorview.views.parts import Parts, Result
+from anchorview.views.schema import LARGEST_BLOCK, require_width, working_precision
+from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
-
-SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
-"""Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
-
-CACHED_BLOCK = 4 * 2**20
-"""Bytes of a row block that stays in the cache while it is scaled."""
-
-LARGEST_BLOCK = 64 * 2**20
-"""Most bytes of a row block, however many features there are."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows that have the same views available, small enough to be worked on densely."""
+    """Some rows with the same available views, few enough to be processed as dense arrays."""
 
     rows: slice | Array
     size: int
@@ -43,116 +40,33 @@ class RowBlock:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The samples with one pattern of available views."""
+    """All samples with the same available views."""
 
     rows: slice | Array
     size: int
     views: tuple[int, ...]
 
 
-class ViewsSchema(ABC):
-    """What is known of the views without looking at a sample: names, widths, number of rows."""
+class MultiViewData(Parts):
+    """The same samples in several views: validated, aligned and named.
 
-    names: tuple[str, ...]
-    named: bool
-    """Whether the names were given; otherwise they are ``view_0``, ``view_1``..."""
+    Views keep their type (integers, half precision, sparse, memory maps); only row blocks of them
+    are converted. The container has ``len``, ``shape`` and ``[rows]``, so scikit-learn's
+    ``train_test_split``, ``cross_val_score`` and ``GridSearchCV`` can split it. They cannot split a
+    list of views, which they take for a list of samples.
 
-    @abstractmethod
-    def __len__(self) -> int:
-        """Number of samples."""
-
-    @property
-    @abstractmethod
-    def n_features_per_view(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples, and of features over all views."""
-        return len(self), sum(self.n_features_per_view)
-
-    @property
-    def rows_per_block(self) -> int:
-        """Rows that are scaled and multiplied together."""
-        return rows_per_block(self.shape[1], self.dtype)
-
-    def describe_view(self, p: int) -> str:
-        """Return how messages name a view: by position and name."""
-        return describe_view(p, self.names[p])
-
-    def positions_of(self, names: tuple[str, ...], estimator: str) -> list[int | None]:
-        """Own positions of the views that a fitted estimator knows; None for one left out.
-
-        They go by name if named, else by position.
-        """
-        if self.named:
-            unknown = [name for name in self.names if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"View {unknown[0]!r} is unknown: {estimator} was fitted on {list(names)}."
-                )
-            return [self.names.index(name) if name in self.names else None for name in names]
-        if len(self.names) != len(names):
-            raise ValueError(
-                f"Got {len(self.names)} view(s), but {estimator} is expecting {len(names)} views "
-                f"{list(names)}. Pass None for a view that no sample has, or a dict of the others."
-            )
-        return list(range(len(names)))
-
-
-def require_width(p: int, names: tuple[str, ...], width: int, expected: int, by: str) -> None:
-    """Raise if a view does not have as many features as the estimator `by` was fitted on."""
-    if width != expected:
-        # With one view the message is scikit-learn's own.
-        subject = describe_view(p, names[p]) if len(names) > 1 else "X"
-        raise ValueError(
-            f"{subject} has {width} features, but {by} is expecting {expected} features as input."
-        )
-
-
-def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
-    """Rows of so many features that are scaled and multiplied together.
-
-    In single precision their number changes the last digits: parts that begin at multiples of it
-    give what the whole gives.
-    """
-    row_bytes = width * dtype.itemsize
-    # Twice as many rows as features make adding up a Gram block cheap beside making it.
-    wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
-    return int(max(1, min(wanted, LARGEST_BLOCK // row_bytes)))
-
-
-def working_precision(dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
-    """Precision in which row blocks of views of these types are multiplied."""
-    single = all(dtype.name in SINGLE_PRECISION for dtype in dtypes)
-    return np.dtype(np.float32 if single else np.float64)
-
-
-class MultiViewData(ViewsSchema):
-    """The same samples in several views: validated, aligned, with names.
-
-    Views are kept as they come (integers, half precision, sparse, memory maps); only row blocks of
-    them are converted. The container has ``len``, ``shape`` and ``[rows]``, so that scikit-learn's
-    ``train_test_split``, ``cross_val_score`` and ``GridSearchCV`` can split it, which a bare list
-    of views (to them, a list of samples) cannot be.
-
-    A sample may lack some views (but not all): its row in such a view is all NaN, or a DataFrame
-    does not have its label, or `available` says so.
+    A sample may lack some views, but not all: its row in such a view is all NaN, its id is missing
+    in a DataFrame, or `available` says so.
 
     Parameters
     ----------
     X : list, tuple or dict of views, a single view, a MuData object, ViewFile or MultiViewData
-        A view is a 2-D array, DataFrame or scipy.sparse matrix with one row a sample. Keys of a
-        dict are the names of the views. DataFrames are aligned by their index, and the union of
-        their samples is taken. None stands for a view that no sample has.
+        A view is a 2-D array, DataFrame or scipy.sparse matrix with one row per sample. Keys of
+        a dict are the names of the views. DataFrames are aligned by index, and the union of their
+        samples is taken. None stands for a view that no sample has.
     available : array (n, n_views) of bool, optional
-        Which views each sample has, on top of what `X` itself says; what `X` holds elsewhere is
-        not looked at.
+        Which views each sample has, in addition to what `X` itself says. Values of `X` for a view
+        that the sample does not have are ignored.
 
     Attributes
     ----------
@@ -162,7 +76,7 @@ class MultiViewData(ViewsSchema):
         Whether the names were given; otherwise they are ``view_0``, ``view_1``...
     available : array (n, n_views) of bool, or None if every sample has every view
     sample_ids : pandas.Index or None
-        Labels of the samples, if there are any.
+        Ids of the samples, if they have any.
 
     Examples
     --------
@@ -178,16 +92,15 @@ class MultiViewData(ViewsSchema):
     MultiViewData(4 samples, text: 3 features, image: 2 features of 3 samples)
     """
 
-    def __init__(self, X: Any, *, available: Any = None) -> None:
-        if isinstance(X, ViewFile) and available is None:
-            views, names, named, has, ids = read_input(X.views, X.available)
-            self._set(views, names, named, has, X.sample_ids if ids is None else ids)
-        elif not isinstance(X, MultiViewData):
-            self._set(*read_input(X, available))
+    def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
+        if not isinstance(X, MultiViewData):
+            self._set(*_checked(named_views(X), available))
         elif available is None:
             self._set(X.views, X.names, X.named, X.available, X.sample_ids)
         else:
-            raise ValueError("MultiViewData says itself what is available; give it the views.")
+            raise ValueError(
+                "available= cannot be given with MultiViewData, which has its own; give the views."
+            )
 
     def _set(
         self,
@@ -216,7 +129,7 @@ class MultiViewData(ViewsSchema):
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"
 
     def __getitem__(self, rows: Any) -> "MultiViewData":
-        """Return the same views of some samples; ``data[rows, ...]`` is allowed, as for arrays."""
+        """Return the same views for some samples; ``data[rows, ...]`` works as for arrays."""
         if isinstance(rows, tuple):
             rows, *rest = rows
             if any(axis is not Ellipsis and axis != slice(None) for axis in rest):
@@ -239,12 +152,21 @@ class MultiViewData(ViewsSchema):
 
     @property
     def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
+        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
         return working_precision(view.dtype for view in self.views)
+
+    def reduce(
+        self,
+        function: Callable[["MultiViewData"], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """``function`` of all samples: to the stages, the container is a source with one part."""
+        return function(self)
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Samples by the pattern of views that they have, largest group first."""
+        """Samples grouped by the views that they have, largest group first."""
         if self.available is None:
             return [Group(slice(0, len(self)), len(self), tuple(range(len(self.views))))]
         patterns, member = np.unique(self.available, axis=0, return_inverse=True)
@@ -271,9 +193,9 @@ class MultiViewData(ViewsSchema):
     def matched_to(
         self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str
     ) -> "MultiViewData":
-        """Views in the order that a fitted estimator knows: by name if named, else by position.
+        """Views in the order in which an estimator was fitted: by name if named, else by position.
 
-        A named view may be left out, and is then a view that no sample has.
+        A named view may be left out; no sample then has it.
         """
         n = len(self)
         views: list[Matrix] = []
@@ -294,32 +216,48 @@ class MultiViewData(ViewsSchema):
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
 
     def is_informative(self, p: int) -> bool:
-        """Whether some samples have a view and do not all look the same in it."""
+        """Whether some samples have a view and are not all equal in it."""
         has = self._has(p)
         rows = slice(0, len(self)) if has.all() else np.flatnonzero(has)
         return bool(has.any()) and not _is_constant(self.views[p], rows)
 
     def require_fittable(self) -> None:
-        """Raise if no sample has some view, or all samples look the same in it."""
+        """Raise if no sample has a view, or all samples are equal in it."""
         for p in range(len(self.views)):
             if not self._has(p).any():
-                raise ValueError(missing_message(self, p))
+                raise ValueError(self.missing_message(p))
             if not self.is_informative(p):
-                raise ValueError(constant_message(self, p))
+                raise ValueError(self.constant_message(p))
 
 
-def missing_message(data: ViewsSchema, p: int) -> str:
-    """Tell that no sample has a view."""
-    return f"{data.describe_view(p)} is missing for all samples. Leave it out."
+Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"
+ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewData"
+"""What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
 
 
-def constant_message(data: ViewsSchema, p: int) -> str:
-    """Tell that all samples look the same in a view."""
-    return f"{data.describe_view(p)} is constant: every sample has the same values. Leave this view out."
+def _checked(
+    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
+) -> "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None]":
+    """Parts of a container, from views that are checked; messages count rows from `first_row`."""
+    matrices, ids = views.aligned()
+    matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in matrices]
+    n = common_length(matrices, views.names)
+    available = availability(given, n, views.names)
+    if views.available is not None:
+        available &= availability(views.available, n, views.names)
+    for p, (matrix, description) in enumerate(zip(matrices, views.descriptions, strict=True)):
+        if matrix is None:
+            available[:, p] = False
+        else:
+            available[:, p] &= finite_rows(matrix, available[:, p], description, ids, first_row)
+    require_a_view(available, ids, first_row)
+    empty = sparse.csr_array((n, 1), dtype=np.float32)
+    checked = tuple(empty if matrix is None else matrix for matrix in matrices)
+    return checked, views.names, views.named, none_if_complete(available), ids
 
 
 def _new(*parts: Any) -> MultiViewData:
-    """Container of parts that are known to be valid."""
+    """Container of parts that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
     return data._set(*parts)
 
@@ -327,9 +265,9 @@ def _new(*parts: Any) -> MultiViewData:
 def container_of_rows(
     views: Mapping[str, Any], named: bool, available: Array | None, first_row: int
 ) -> MultiViewData:
-    """Container of some consecutive samples; messages count rows from the first one's."""
-    matrices, names, _, has, ids = read_input(views, available, first_row)
-    return _new(matrices, names, named, has, ids)
+    """Container of some consecutive samples; messages count rows from `first_row`."""
+    parts = NamedViews(tuple(views), named, list(views.values()), available)
+    return _new(*_checked(parts, None, first_row))
 
 
 def container_of_checked_rows(views: Mapping[str, Array], named: bool) -> MultiViewData:
@@ -338,7 +276,7 @@ def container_of_checked_rows(views: Mapping[str, Array], named: bool) -> MultiV
 
 
 def concatenate_samples(first: MultiViewData, second: MultiViewData) -> MultiViewData:
-    """Samples of two containers with the same views, one after the other."""
+    """Samples of two containers with the same views, in this order."""
     views = tuple(
         sparse.vstack([a, b], format="csr")
         if sparse.issparse(a) or sparse.issparse(b)
@@ -361,7 +299,7 @@ def dense_rows(view: Matrix, rows: slice | Array) -> Array:
 def _is_constant(view: Matrix, rows: slice | Array) -> bool:
     indices = np.arange(view.shape[0])[rows]
     first = dense_rows(view, indices[:1])
-    # Doubling steps end at once on ordinary data and never densify a sparse view as a whole.
+    # Doubling steps end at once on ordinary data, and never make a sparse view dense as a whole.
     start, stop = 0, 64
     while start < len(indices):
         stop = min(stop, start + max(1, LARGEST_BLOCK // (8 * view.shape[1])))

@@ -28,8 +28,7 @@ class ViewFile:
         The views by name, all with the same samples in the same order. They keep the file's
         number types, but integers become floats where NaN has to mark a missing sample. Views
         in memory are DataFrames where the file names samples and the view is dense. Views that
-        were opened, not read, are of :class:`anchorview.views.stored_view.StoredView`, unless the file has
-        them sparse.
+        were opened, not read, are of type ``StoredView``, unless they are sparse in the file.
     target : array or Series of shape (n_samples,), or None
         The labels, int64 or strings; None if the file has none. A Series, with the sample ids as
         its index, where the file names samples.

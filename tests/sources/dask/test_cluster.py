@@ -17,7 +17,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
-from anchorview.distributed import DaskViews, dask_views
+from anchorview.distributed import DaskSource, dask_views
 from anchorview.sources.dask import execution
 from helpers.dask_problems import K, deadly, distance, generated, make_views, stored, with_missing
 
@@ -113,7 +113,7 @@ def test_raw_data_stay_where_they_are_read(client, tmp_path):
     views = dask_views(stored(tmp_path, make_views(40_000)), 2000)
     raw = sum(view.nbytes for view in views.values())
     before = sum(client.run(_received).values())
-    DaskViews(views).reduce(_size, _sum, "counting")
+    DaskSource(views).reduce(_size, _sum, "counting")
     assert sum(client.run(_received).values()) - before < raw / 50
 
 

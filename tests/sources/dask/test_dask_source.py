@@ -15,13 +15,15 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC
+from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
-from anchorview.distributed import DaskViews, dask_views
+from anchorview.distributed import DaskSource, dask_views
+from anchorview.sources.dask import dask_rows
 from anchorview.sources.dask.chunks import part_bounds
-from anchorview.sources.disk_source import StreamedViews
+from anchorview.sources.disk_source import DiskSource
 from helpers.dask_problems import K, distance, in_dask, make_views, stored, with_missing
 
 N, CHUNK = 1500, 400
@@ -85,13 +87,13 @@ def test_unaligned_chunks(views, missing):
     views = with_missing(views, CHUNK) if missing else views
     chunks = {"a": (350, 5), "b": ((700, 0, 100, 700), 7), "c": (1500, 2)}
     X = {name: da.from_array(view, chunks=chunks[name]) for name, view in views.items()}
-    assert DaskViews(X).bounds == [0, 350, 700, 1050, 1400, 1500]
+    assert DaskSource(X).bounds == [0, 350, 700, 1050, 1400, 1500]
     assert_same(fit(X), fit(views))
 
 
 def test_each_part_is_one_task(views, tmp_path):
-    source = DaskViews(dask_views(stored(tmp_path, views), CHUNK))
-    graph = source.mapped(len, None, np.int32, "counting", None).dask
+    source = DaskSource(dask_views(stored(tmp_path, views), CHUNK))
+    graph = source.map_rows(len, None, np.int32, "counting", None).dask
     assert len(graph) == 4 + 1  # the function itself
     # So it is with views made of the same blocks, and with blocks that are not from one layer.
     whole = dask_views(stored(tmp_path, views), CHUNK)["a"]
@@ -103,16 +105,16 @@ def test_each_part_is_one_task(views, tmp_path):
         [delayed, da.ones((1500, 4), chunks=(150, 4)).rechunk((300, 4))],
         {name: dd.from_pandas(frame, npartitions=3) for name, frame in frames(views).items()},
     ):
-        source = DaskViews(X)
+        source = DaskSource(X)
         assert not source._parts.kept
-        graph = source.mapped(len, None, np.int32, "counting", None).dask
+        graph = source.map_rows(len, None, np.int32, "counting", None).dask
         assert len(graph) == len(source.bounds) - 1 + 1
         assert len(graph) > 3
 
 
 def test_pieces_of_a_chunk_are_cut_where_it_is():
     a, b = da.ones((600, 9), chunks=(200, 9)), da.ones((600, 3), chunks=(300, 3))
-    kept = DaskViews([a, b])._parts.kept
+    kept = DaskSource([a, b])._parts.kept
     # Two chunks of b; of each 200 rows for one part, and 100 for the part in the middle.
     assert len(kept) == 2 + 4
 
@@ -123,7 +125,7 @@ def test_small_chunks_are_put_together(monkeypatch):
     assert part_bounds([0, 5, 0], 8, 240) == [0, 5]
     monkeypatch.undo()
     X = {"a": da.ones((1000, 4), chunks=(10, 4)), "b": da.zeros((1000, 4), chunks=(30, 4))}
-    assert DaskViews(X).bounds == [0, 1000]
+    assert DaskSource(X).bounds == [0, 1000]
 
 
 def test_unknown_chunks_are_computed(views, reference):
@@ -157,7 +159,7 @@ def test_number_types(dtype):
 
 
 def test_embedding_too_large_to_keep_is_made_again(reference, views, monkeypatch):
-    monkeypatch.setattr("anchorview.sources.dask.dask_rows.SHARE_OF_BUDGET", 0)
+    monkeypatch.setattr(dask_rows, "SHARE_OF_BUDGET", 0)
     model = fit(in_dask(views, CHUNK))
     assert sum(map(_is_a_call, dict(model.embedding_.dask).values())) == 4
     assert_same(model, reference)
@@ -295,7 +297,7 @@ def test_partitions_that_dask_puts_together(views, tmp_path, known, filesystem, 
     # Arrow lists files in any order, so frames without divisions need not go together.
     several = [["a", "b"], ["c", "b", "a"]] if known or filesystem == "fsspec" else []
     for chosen in (["a"], *several):
-        data = DaskViews({name: X[name] for name in chosen}).in_memory()
+        data = DaskSource({name: X[name] for name in chosen}).read()
         assert sorted(data.sample_ids) == list(range(N))
         for name, view in zip(data.names, data.views, strict=True):
             np.testing.assert_array_equal(view, tables[name].loc[data.sample_ids])
@@ -322,7 +324,7 @@ def test_type_of_labels(views, kinds, expected):
         for view, kind in zip(views.values(), kinds, strict=False)
     ]
     X = [dd.from_pandas(table, npartitions=2) for table in tables]
-    source = DaskViews(X)
+    source = DaskSource(X)
     assert source.sample_ids.dtype == expected
     assert source.sample_ids.compute().dtype == expected
     labels = fit(X).labels_series
@@ -352,15 +354,15 @@ def test_frames_that_cannot_be_aligned(views):
 
     far = tables["b"].set_axis(np.arange(N) + 5000)
     with pytest.raises(ValueError, match=r"'a'\) shares no sample.* like 0, .*'b'\) like 5000"):
-        DaskViews(parted(b=far))
+        DaskSource(parted(b=far))
     words = tables["b"].set_axis([f"s{i:04}" for i in range(N)])
     with pytest.raises(ValueError, match=r"labels cannot be compared.* like 0, .*bring the labels"):
-        DaskViews(parted(b=words))
+        DaskSource(parted(b=words))
     twice = tables["b"].set_axis([5, *range(1, N)]).sort_index()
     with pytest.raises(ValueError, match=r"'b'\) has the index label 5 more than once"):
-        DaskViews(parted(b=twice))
+        DaskSource(parted(b=twice))
     with pytest.raises(ValueError, match="column 'x' is not numeric"):
-        DaskViews(parted(b=tables["b"].assign(x="red")))
+        DaskSource(parted(b=tables["b"].assign(x="red")))
 
 
 # What is refused
@@ -373,7 +375,7 @@ def test_mixture_with_memory(views, tmp_path):
     with pytest.raises(TypeError, match=r"view 1 is on disk.*dask_views"):
         fit([X["a"], stored(tmp_path, views)["b"]])
     with pytest.raises(TypeError, match="view 1 is a Delayed"):
-        DaskViews([X["a"], dask.delayed(1)])
+        DaskSource([X["a"], dask.delayed(1)])
 
 
 @pytest.mark.parametrize(
@@ -436,8 +438,8 @@ def test_availability_of_files(tmp_path):
     file = ViewFile(opened, None, tmp_path, None, has)
     arrays = dask_views(file, 400)
     assert [array.dtype.name for array in arrays.values()] == ["int16", "float32", "float32"]
-    assert not DaskViews(arrays)._parts.kept
-    model, streamed = fit(arrays), fit(StreamedViews(opened, True, has, None, 1e9))
+    assert not DaskSource(arrays)._parts.kept
+    model, streamed = fit(arrays), fit(DiskSource(opened, True, has, None, 1e9))
     assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
     assert (model.labels_.compute() == streamed.labels_).mean() > 0.999
 
@@ -510,6 +512,6 @@ def test_other_estimators_take_views_in_dask_into_memory(views, monkeypatch):
     tables = {name: dd.from_pandas(table, npartitions=2) for name, table in frames(few).items()}
     for X in (arrays, tables):
         assert (AutoDALMC(K, **settings).fit(X).labels_ == expected).all()
-    monkeypatch.setattr("anchorview._utils.memory.free_memory", lambda: 1000.0)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
         AutoDALMC(K, **settings).fit(arrays)

@@ -1,6 +1,6 @@
 """The door for views in Dask: checked, with known lengths, as tasks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -13,12 +13,8 @@ from anchorview._utils.typing import Array
 from anchorview.sources.dask.chunks import NOTHING, Chunks, array_chunks
 from anchorview.sources.dask.frame_alignment import aligned, lengths_of, partitions
 from anchorview.sources.dask.task_graph import Graph
-from anchorview.views.input_grammar import (
-    aligned_matrices,
-    common_length,
-    describe_view,
-    frame_values,
-)
+from anchorview.views.input_grammar import named_views
+from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
 from anchorview.views.stored_view import StoredView
 
 
@@ -38,31 +34,25 @@ class Entered(NamedTuple):
 
 def enter(X: Any) -> Entered:
     """Check views in Dask, and compute their lengths where these are unknown."""
-    several = isinstance(X, list | tuple)
-    views = list(X.values()) if isinstance(X, Mapping) else list(X) if several else [X]
-    labels = [
-        describe_view(p, str(key) if isinstance(X, Mapping) else f"view_{p}")
-        for p, key in enumerate(X if isinstance(X, Mapping) else views)
-    ]
-    views = [_checked(view, label) for view, label in zip(views, labels, strict=True)]
+    given = named_views(X)
+    descriptions = given.descriptions
+    views = [_checked(view, d) for view, d in zip(given.views, descriptions, strict=True)]
     frames = [p for p, view in enumerate(views) if _is_frame(view)]
-    graph, chunks = _frame_chunks(views, labels, frames)
+    graph, chunks = _frame_chunks(views, descriptions, frames)
     arrays = [p for p, view in enumerate(views) if isinstance(view, da.Array)]
     shown = [
-        None if view is None else _shown(view, label, chunks.get(p))
-        for p, (view, label) in enumerate(zip(views, labels, strict=True))
+        None if view is None else as_matrix(_shown(view, description, chunks.get(p)), description)
+        for p, (view, description) in enumerate(zip(views, descriptions, strict=True))
     ]
-    in_form = dict(zip(X, shown, strict=True)) if isinstance(X, Mapping) else shown
-    names, named, _, _ = aligned_matrices(in_form)
-    n = common_length(shown, names)
+    n = common_length(shown, given.names)
     # Optimized together, views that come from the same blocks read these once.
     optimized = dict(zip(arrays, dask.optimize(*(views[p] for p in arrays)), strict=True))
     for p, array in optimized.items():
         graph.update(array.dask)
         chunks[p] = array_chunks(array, graph)
     return Entered(
-        names,
-        named,
+        given.names,
+        given.named,
         n,
         tuple(0 if view is None else view.shape[1] for view in shown),
         tuple(None if view is None else view.dtype for view in shown),

@@ -8,10 +8,10 @@ import numpy as np
 
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.typing import Array
-from anchorview.core.embedded_rows import Result
 from anchorview.sources.dask.execution import computed, has_workers, kept
 from anchorview.sources.dask.part_reader import Labeling, RowWork
 from anchorview.sources.dask.task_graph import PartGraph, add_tree, new_name
+from anchorview.views.parts import Result
 
 SHARE_OF_BUDGET = 0.25
 """Part of the memory that may be used in which this process keeps the embedding."""
@@ -22,7 +22,7 @@ MOST_BLOCKS = 1000
 the scheduler would be what takes the time."""
 
 
-class DaskResults:
+class DaskRows:
     """The embedding, and labels made of it.
 
     Workers keep both. Without workers this process keeps them if they are small; otherwise the

@@ -13,18 +13,19 @@ import pandas as pd
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.threads import n_cores
 from anchorview._utils.typing import Array
-from anchorview.core.embedded_rows import Result
-from anchorview.core.row_source import RowSource
 from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
 from anchorview.sources.dask.dask_input import enter
-from anchorview.sources.dask.dask_rows import DaskResults
+from anchorview.sources.dask.dask_rows import DaskRows
 from anchorview.sources.dask.execution import computed, layer, reporting
 from anchorview.sources.dask.part_reader import Reader, Work, labels_of
 from anchorview.sources.dask.task_graph import FAN_IN, Graph, PartGraph, add_tree, new_name
-from anchorview.views.container import MultiViewData, concatenate_samples, working_precision
+from anchorview.sources.row_source import RowSource
+from anchorview.views.container import MultiViewData, concatenate_samples
+from anchorview.views.parts import Result
+from anchorview.views.schema import working_precision
 
 
-class DaskViews(RowSource):
+class DaskSource(RowSource):
     """Views that are dask arrays or dask dataframes.
 
     Work goes to wherever the user's scheduler runs it: threads or processes of this machine, or
@@ -50,10 +51,10 @@ class DaskViews(RowSource):
     Examples
     --------
     >>> import dask.array as da
-    >>> from anchorview.distributed import DaskViews
+    >>> from anchorview.distributed import DaskSource
     >>> text = da.ones((1000, 20), chunks=(100, 20))
-    >>> DaskViews({"text": text, "image": da.zeros((1000, 5), chunks=(250, 5))})
-    DaskViews(1000 samples, text: 20 features, image: 5 features)
+    >>> DaskSource({"text": text, "image": da.zeros((1000, 5), chunks=(250, 5))})
+    DaskSource(1000 samples, text: 20 features, image: 5 features)
     """
 
     sample_ids: Any = None
@@ -84,11 +85,6 @@ class DaskViews(RowSource):
     def __len__(self) -> int:
         return self.n
 
-    def __repr__(self) -> str:
-        widths = zip(self.names, self.n_features_per_view, strict=True)
-        parts = ", ".join(f"{name}: {width} features" for name, width in widths)
-        return f"DaskViews({self.n} samples, {parts})"
-
     @property
     def n_features_per_view(self) -> tuple[int, ...]:
         """Number of features of each view; 0 for one that is None."""
@@ -99,20 +95,18 @@ class DaskViews(RowSource):
         """Precision in which row blocks are multiplied: float32 if every view fits in it."""
         return working_precision(dtype for dtype in self._dtypes if dtype is not None)
 
-    def memory_needed(self, columns: int | None) -> float:
-        """Bytes that a fit takes in this process: some Gram matrices, as results are elsewhere."""
+    def _memory_needed(self, n_columns: int | None) -> float:
         # Without workers, parts are worked on here.
         needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
         return needed
 
-    def reduce(
+    def _reduce(
         self,
         function: Callable[[MultiViewData], Result],
         merge: Callable[[Result, Result], Result],
         stage: str,
     ) -> Result:
-        """``function`` of all parts, merged in the order of the samples by a tree of tasks."""
         name = new_name(stage)
         keys = [(name, i) for i in range(len(self._arguments))]
         graph = self._parts.mapped(Work(self._reader, function), self._arguments, keys)
@@ -125,7 +119,7 @@ class DaskViews(RowSource):
     def _reader(self) -> Reader:
         return Reader(self.names, self.named, self._widths, self._dtypes, self.complete)
 
-    def mapped(
+    def map_rows(
         self,
         function: Callable[[MultiViewData], Array],
         width: int | None,
@@ -133,7 +127,7 @@ class DaskViews(RowSource):
         stage: str,
         out: Path | None,
     ) -> Any:
-        """Rows that a function makes of the samples: a dask array, not computed yet."""
+        """Rows that a function computes of the samples: a dask array, not computed yet."""
         _refuse(out)
         return self._rows(function, width, dtype, stage)
 
@@ -153,18 +147,18 @@ class DaskViews(RowSource):
         return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
     @contextmanager
-    def embedded(
-        self, embed: Callable[[MultiViewData], Array], width: int, out: Path | None
-    ) -> Iterator[DaskResults]:
+    def embed(
+        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+    ) -> Iterator[DaskRows]:
         """Embed all samples; the embedding and the labels are dask arrays."""
         _refuse(out)
-        yield DaskResults(self._rows(embed, width, self.dtype, "embedding"))
+        yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
 
-    def require_place(self, out: Path) -> None:
+    def require_output_folder(self, out: Path) -> None:
         """Raise: results are dask arrays."""
         _refuse(out)
 
-    def in_memory(self) -> MultiViewData:
+    def read(self) -> MultiViewData:
         """All samples, computed; raises if they do not fit."""
         require_memory(
             # Put together, the parts are there twice.
@@ -172,7 +166,7 @@ class DaskViews(RowSource):
             f"Computing {self!r}",
             "Use DALMC with solver='compressed', which works on them part by part.",
         )
-        data = self.reduce(_same, concatenate_samples, "reading")
+        data = self._reduce(_same, concatenate_samples, "reading")
         if self.sample_ids is not None:
             data.sample_ids = pd.Index(self.sample_ids.compute())
         return data

@@ -10,7 +10,12 @@ from dask._task_spec import Task, TaskRef
 
 from anchorview.sources.dask.execution import computed, reporting
 from anchorview.sources.dask.task_graph import Graph, PartGraph, add_tree, new_name
-from anchorview.views.container import working_precision
+from anchorview.views.alignment import (
+    nothing_shared_message,
+    require_unique_ids,
+    union_of_ids,
+)
+from anchorview.views.schema import working_precision
 
 
 def partitions(frame: Any) -> tuple[Graph, list[Hashable]]:
@@ -128,9 +133,9 @@ def _met(indices: Sequence[Any], labels: tuple[str, ...]) -> tuple[int, ...]:
         if not shares:
             other = 0 if p else 1
             raise ValueError(
-                f"{labels[p]} shares no sample with another view: its labels are like "
-                f"{met.examples[p]!r}, those of {labels[other]} like {met.examples[other]!r}. "
-                "Samples are aligned by index; bring the labels to one form."
+                nothing_shared_message(
+                    labels[p], met.examples[p], labels[other], met.examples[other]
+                )
             )
     return met.sizes
 
@@ -147,19 +152,9 @@ def _meeting(labels: tuple[str, ...], *frames: pd.DataFrame) -> _Meeting:
 
 
 def _union(labels: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index[Any]":
-    """Labels of all frames, in order of first appearance."""
     for frame, label in zip(frames, labels, strict=True):
-        repeated = frame.index[frame.index.duplicated()].tolist()
-        if repeated:
-            raise ValueError(
-                f"{label} has the index label {repeated[0]!r} more than once; samples are aligned "
-                "by index, so labels must be unique."
-            )
-    ids: pd.Index[Any] = frames[0].index
-    for frame in frames[1:]:
-        others = frame.index[~frame.index.isin(ids)]
-        ids = ids.append(others) if len(others) else ids
-    return ids
+        require_unique_ids(frame.index, label)
+    return union_of_ids([frame.index for frame in frames])
 
 
 def _aligned(labels: tuple[str, ...], *frames: pd.DataFrame) -> list[pd.DataFrame]:

@@ -12,7 +12,8 @@ from scipy import sparse
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
-from anchorview.views.input_grammar import describe_view, frame_values
+from anchorview.views.matrix_checks import frame_values
+from anchorview.views.schema import describe_view
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,9 @@ class Reader:
                 i = int(differ[0])
                 own, other = (index[[i]].tolist()[0] for index in (frame.index, expected))
                 raise ValueError(
-                    f"{describe_view(p, self.names[p])} has the label {own!r} at row {start + i}, but "
-                    f"{describe_view(first, self.names[first])} has {other!r}. Frames with "
-                    "unknown divisions go together by position: call set_index on all of them, so "
+                    f"{describe_view(p, self.names[p])} has the label {own!r} at row {start + i}, "
+                    f"but {describe_view(first, self.names[first])} has {other!r}. Frames with "
+                    "unknown divisions are matched by position: call set_index on all of them, so "
                     "that divisions are known and they are aligned."
                 )
         return expected

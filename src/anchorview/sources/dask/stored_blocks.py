@@ -11,10 +11,9 @@ import numpy as np
 from anchorview._utils.typing import Array
 from anchorview.datasets.conversion import with_nan
 from anchorview.sources.dask.chunks import useful_bytes
-from anchorview.sources.disk_source import require_same_ids
-from anchorview.sources.open_source import on_disk
-from anchorview.views.container import rows_per_block, working_precision
-from anchorview.views.input_grammar import availability, common_length, describe_view
+from anchorview.sources.disk_source import require_same_ids, view_on_disk
+from anchorview.views.matrix_checks import availability, common_length
+from anchorview.views.schema import describe_view, rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -31,9 +30,8 @@ def dask_views(views: Any, part_rows: int | None = None) -> Any:
     Parameters
     ----------
     views : ViewFile, or dict, list or tuple of StoredView or numpy.memmap
-        As :func:`anchorview.open_views` or :func:`anchorview.datasets.formats.npy.open_npy` give them, with the
-        same samples in the same order. Samples that a ViewFile says a view lacks become rows of
-        NaN; names of samples do not come along.
+        As returned by :func:`anchorview.open_views`, with the same samples in the same order.
+        Rows of samples that lack a view become NaN; sample ids are not kept.
     part_rows : int, default=None
         Rows of a block, rounded up to what the files allow to be read cheaply. None: so many that
         the blocks of all views have about 64 MB.
@@ -80,13 +78,13 @@ def dask_views(views: Any, part_rows: int | None = None) -> Any:
 
 
 def _required_on_disk(view: Any, label: str) -> StoredView:
-    found = on_disk(view)
+    found = view_on_disk(view)
     if isinstance(found, StoredView):
         return found
     if isinstance(found, np.memmap):
         raise ValueError(
             f"{label} is a memory map whose rows do not follow each other in a file that workers "
-            "can open. Save it with numpy.save and open it with anchorview.datasets.formats.npy.open_npy."
+            "can open. Save it with numpy.save into a folder and open that with open_views."
         )
     raise TypeError(
         f"{label} is not on disk ({type(view).__name__}). Wrap it with dask.array.from_array, "

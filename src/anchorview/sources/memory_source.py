@@ -1,0 +1,103 @@
+"""Samples in memory: a source with one part."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.typing import Array
+from anchorview.core.embedded_rows import LocalRows
+from anchorview.sources.row_source import RowSource
+from anchorview.views.container import MultiViewData
+from anchorview.views.parts import Result
+
+
+class MemorySource(RowSource):
+    """All samples as one part.
+
+    Parameters
+    ----------
+    data : MultiViewData
+    """
+
+    data: MultiViewData
+    _scanned = True
+
+    def __init__(self, data: MultiViewData) -> None:
+        self.data = data
+        self.names, self.named = data.names, data.named
+        self.sample_ids = data.sample_ids
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return repr(self.data)
+
+    @property
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return self.data.n_features_per_view
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied."""
+        return self.data.dtype
+
+    def require_like(self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str) -> None:
+        """Raise unless the views are those that an estimator was fitted on, or some of them."""
+        self.data.matched_to(names, widths, estimator)
+
+    def _memory_needed(self, n_columns: int | None) -> float:
+        raise NotImplementedError("Fits in memory are planned by the cost model.")
+
+    def _reduce(
+        self,
+        function: Callable[[MultiViewData], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        return function(self.data)
+
+    def map_rows(
+        self,
+        function: Callable[[MultiViewData], Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+        out: Path | None,
+    ) -> Array:
+        """Rows that a function computes of the samples."""
+        return function(self.data)
+
+    @contextmanager
+    def embed(
+        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+    ) -> "Iterator[MemoryRows]":
+        """Embed all samples."""
+        yield MemoryRows(function(self.data))
+
+    def require_output_folder(self, out: Path) -> None:
+        """Raise: results that go to files are written by a source that reads in parts."""
+        raise ValueError(
+            "out= writes results part by part, which needs data that are read in parts: use "
+            "solver='compressed', or more samples than features. Leave out= away."
+        )
+
+    def read(self) -> MultiViewData:
+        """All samples."""
+        return self.data
+
+
+class MemoryRows(LocalRows):
+    """The embedding and the labels as arrays."""
+
+    def __init__(self, embedding: Array) -> None:
+        super().__init__(embedding)
+        self.embedding = embedding
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows."""
+        self.labels = function(self.embedding)

@@ -1,0 +1,146 @@
+"""The interface of a source: samples in memory, on disk or in Dask, processed part by part."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anchorview._utils.memory import require_memory
+from anchorview._utils.typing import Array
+from anchorview.core.cost_model import Plan
+from anchorview.core.embedded_rows import EmbeddedRows
+from anchorview.sources.view_scan import MergeWithScan, ViewScan, WithScan
+from anchorview.views.container import MultiViewData
+from anchorview.views.parts import Parts, Result
+from anchorview.views.schema import require_width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class LabeledRows(EmbeddedRows, Protocol):
+    """The embedding of all samples, and their labels once :meth:`label` was called."""
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows by a function of a block of rows."""
+
+    embedding: Any
+    """The embedding in the form that the source returns; complete after the context."""
+    labels: Any
+    """The labels, likewise."""
+
+
+class RowSource(Parts):
+    """Views whose samples are processed in parts, each a container in memory.
+
+    Attributes
+    ----------
+    sample_ids : pandas.Index or None
+    budget : float
+        Bytes that this process may use.
+    data : MultiViewData or None
+        All samples, if they are in memory.
+    complete : bool
+        Whether the first pass found all views for all samples; later passes then skip the checks.
+    """
+
+    sample_ids: "pd.Index[Any] | None" = None
+    budget: float
+    data: MultiViewData | None = None
+    complete: bool = False
+    _scanned: bool = False
+
+    def __repr__(self) -> str:
+        widths = zip(self.names, self.n_features_per_view, strict=True)
+        views = ", ".join(f"{name}: {width} features" for name, width in widths)
+        return f"{type(self).__name__}({len(self)} samples, {views})"
+
+    def reduce(
+        self,
+        function: Callable[[MultiViewData], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """``function`` of all parts, merged in order; the first pass checks the views as well."""
+        if self._scanned:
+            return self._reduce(function, merge, stage)
+        scan, result = self._reduce(WithScan(function), MergeWithScan(merge), stage)
+        self._require_fittable(scan)
+        self.complete = scan.patterns == {tuple(range(len(self.names)))}
+        self._scanned = True
+        return result
+
+    def _require_fittable(self, scan: ViewScan) -> None:
+        """Raise if a view is missing or constant, or there are too many patterns for the memory."""
+        for p in range(len(self.names)):
+            if p not in scan.constant_rows:
+                raise ValueError(self.missing_message(p))
+            if scan.constant_rows[p] is not None:
+                raise ValueError(self.constant_message(p))
+        widths = self.n_features_per_view
+        squares = [sum(widths[p] for p in views) ** 2 for views in scan.patterns]
+        # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
+        require_memory(
+            8.0 * (2 * sum(squares) + max(squares)),
+            f"Compressing {len(squares)} patterns of missing views",
+            "Raise memory_limit, or reduce the number of features or of patterns.",
+            self.budget,
+        )
+
+    def require_like(self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str) -> None:
+        """Raise unless the views are those that an estimator was fitted on, or some of them."""
+        for p, own in enumerate(self.positions_of(names, estimator)):
+            if own is not None and (width := self.n_features_per_view[own]):
+                require_width(p, names, width, widths[p], estimator)
+
+    def plan(self, n_columns: int | None) -> Plan:
+        """Plan of a fit in passes; raises if it needs more memory than it may use.
+
+        `n_columns` is the width of the embedding if it is kept in memory, None if it is written
+        to files.
+        """
+        n, D = self.shape
+        memory = self._memory_needed(n_columns)
+        return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": memory})
+
+    @abstractmethod
+    def _memory_needed(self, n_columns: int | None) -> float:
+        """Bytes that a fit in passes needs in this process; raises if it may not use them."""
+
+    @abstractmethod
+    def _reduce(
+        self,
+        function: Callable[[MultiViewData], Result],
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """``function`` of all parts, merged in order."""
+
+    @abstractmethod
+    def map_rows(
+        self,
+        function: Callable[[MultiViewData], Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+        out: Path | None,
+    ) -> Any:
+        """Rows that a function computes of the samples, with `width` columns (None: a vector).
+
+        They are returned in the form of the source, or as a memory map of the file `out`.
+        """
+
+    @abstractmethod
+    def embed(
+        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+    ) -> AbstractContextManager[LabeledRows]:
+        """Embed all samples; files in the folder `out` are replaced at the end of the context."""
+
+    @abstractmethod
+    def require_output_folder(self, out: Path) -> None:
+        """Raise if results cannot be written to a folder, or would replace the views."""
+
+    @abstractmethod
+    def read(self) -> MultiViewData:
+        """All samples, in memory; raises if they do not fit."""

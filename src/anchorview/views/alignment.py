@@ -1,0 +1,82 @@
+"""Alignment of samples by id: the union of the ids of all views, in order of first appearance."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+
+def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
+    """Raise if a sample id occurs more than once in a view."""
+    repeated = ids[ids.duplicated()].tolist()
+    if repeated:
+        raise ValueError(
+            f"{view} has the index label {repeated[0]!r} more than once; samples are aligned by "
+            "index, so labels must be unique."
+        )
+
+
+def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
+    """Ids of all views, in order of first appearance."""
+    ids = indices[0]
+    for own in indices[1:]:
+        if not own.equals(ids):
+            ids = ids.append(own[~own.isin(ids)])
+    return ids
+
+
+def nothing_shared_message(view: str, example: Any, other: str, other_example: Any) -> str:
+    """Message for a view that shares no sample id with any other view."""
+    return (
+        f"{view} shares no sample with another view: its labels are like {example!r}, those of "
+        f"{other} like {other_example!r}. Samples are aligned by index; bring the labels to one "
+        "form."
+    )
+
+
+def align_frames(
+    views: Sequence[Any], descriptions: Sequence[str]
+) -> "tuple[pd.Index[Any] | None, list[Any]]":
+    """Bring DataFrames to the union of their samples; a sample a view lacks becomes a NaN row.
+
+    Returns the sample ids (None if no view is a DataFrame) and the views. Views of other types have
+    no ids, so they can stand beside DataFrames only if these agree on the ids and their order.
+    """
+    aligned = list(views)
+    frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
+    if not frames:
+        return None, aligned
+    indices = [views[p].index for p in frames]
+    for p, own in zip(frames, indices, strict=True):
+        require_unique_ids(own, descriptions[p])
+    without_ids = any(view is not None and p not in frames for p, view in enumerate(views))
+    for p, own in zip(frames, indices, strict=True):
+        if without_ids and not own.equals(indices[0]):
+            raise ValueError(
+                f"{descriptions[p]} and {descriptions[frames[0]]} have different index labels or "
+                "another order of them, and views without an index cannot follow. Reorder them, or "
+                "give all views an index."
+            )
+    for f, (p, own) in enumerate(zip(frames, indices, strict=True)):
+        others = indices[:f] + indices[f + 1 :]
+        if others and not any(own.isin(other).any() for other in others):
+            other = frames[0] if f else frames[1]
+            raise ValueError(
+                nothing_shared_message(descriptions[p], own[0], descriptions[other], others[0][0])
+            )
+    ids = union_of_ids(indices)
+    for p, own in zip(frames, indices, strict=True):
+        if not own.equals(ids):
+            require_numeric_columns(views[p], descriptions[p])
+            aligned[p] = views[p].reindex(ids)
+    return ids, aligned
+
+
+def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
+    """Raise if a column is neither numeric nor of Python objects, which are converted later."""
+    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype)):
+            raise ValueError(
+                f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers "
+                "or drop it."
+            )

@@ -1,0 +1,115 @@
+"""What is known about views without reading a sample: names, widths, precision, number of rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
+"""Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
+
+CACHED_BLOCK = 4 * 2**20
+"""Bytes of a row block that stays in the processor's cache while it is scaled."""
+
+LARGEST_BLOCK = 64 * 2**20
+"""Maximum number of bytes of a row block, however many features there are."""
+
+
+class ViewsSchema(ABC):
+    """Names, widths and number of samples of views, wherever the samples are."""
+
+    names: tuple[str, ...]
+    named: bool
+    """Whether the names were given by the user; otherwise they are ``view_0``, ``view_1``..."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    @property
+    @abstractmethod
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, and number of features over all views."""
+        return len(self), sum(self.n_features_per_view)
+
+    @property
+    def rows_per_block(self) -> int:
+        """Number of rows that are scaled and multiplied together."""
+        return rows_per_block(self.shape[1], self.dtype)
+
+    def describe_view(self, p: int) -> str:
+        """Return how messages name a view."""
+        return describe_view(p, self.names[p])
+
+    def positions_of(self, names: tuple[str, ...], estimator: str) -> list[int | None]:
+        """Positions here of the views an estimator was fitted on; None for a view left out.
+
+        Views are matched by name if they have names, else by position.
+        """
+        if self.named:
+            unknown = [name for name in self.names if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"View {unknown[0]!r} is unknown: {estimator} was fitted on {list(names)}."
+                )
+            return [self.names.index(name) if name in self.names else None for name in names]
+        if len(self.names) != len(names):
+            raise ValueError(
+                f"Got {len(self.names)} view(s), but {estimator} is expecting {len(names)} views "
+                f"{list(names)}. Pass None for a view that no sample has, or a dict of the others."
+            )
+        return list(range(len(names)))
+
+    def missing_message(self, p: int) -> str:
+        """Message for a view that no sample has."""
+        return f"{self.describe_view(p)} is missing for all samples. Leave it out."
+
+    def constant_message(self, p: int) -> str:
+        """Message for a view in which all samples are equal."""
+        return (
+            f"{self.describe_view(p)} is constant: every sample has the same values. Leave this "
+            "view out."
+        )
+
+
+def describe_view(p: int, name: str) -> str:
+    """Return how messages name a view: by position and, if it has one, name."""
+    return f"view {p}" if name == f"view_{p}" else f"view {p} ('{name}')"
+
+
+def require_width(p: int, names: tuple[str, ...], width: int, expected: int, by: str) -> None:
+    """Raise if a view does not have as many features as the estimator `by` was fitted on."""
+    if width != expected:
+        # With one view the message is scikit-learn's own.
+        subject = describe_view(p, names[p]) if len(names) > 1 else "X"
+        raise ValueError(
+            f"{subject} has {width} features, but {by} is expecting {expected} features as input."
+        )
+
+
+def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
+    """Number of rows with `width` features that are scaled and multiplied together.
+
+    In single precision this number changes the last digits of sums: parts that begin at multiples
+    of it give the same sums as all rows at once.
+    """
+    row_bytes = width * dtype.itemsize
+    # With twice as many rows as features, adding up a Gram block is cheap beside computing it.
+    wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
+    return int(max(1, min(wanted, LARGEST_BLOCK // row_bytes)))
+
+
+def working_precision(dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
+    """Precision in which row blocks of views of these types are multiplied."""
+    single = all(dtype.name in SINGLE_PRECISION for dtype in dtypes)
+    return np.dtype(np.float32 if single else np.float64)
