@@ -16,9 +16,10 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
-from anchorview.core.compress import RANK_TOLERANCE, pose_problem
+from anchorview.core.compress import compress
 from anchorview.core.cost_model import gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
+from anchorview.core.sizes import rank_tolerance
 from anchorview.views.container import MultiViewData, RowBlock
 
 MIN_RESIDUAL_SHARE = 1e-10
@@ -231,9 +232,9 @@ class AWMVC(Baseline):
             named = dict(zip(data.names, data.views, strict=True))
             data = MultiViewData({**named, "first samples": units})
             scalings = (*scalings, ViewScaling())
-        problem = pose_problem(data, scalings, "compressed", unit_norm=False)
+        problem = compress(data, scalings, "compressed", unit_norm=False)
         X = np.hstack(problem.views[:n_views])
-        rank = rank_up_to(X, largest, np.sqrt(RANK_TOLERANCE[data.dtype.name]))
+        rank = rank_up_to(X, largest, rank_tolerance(data.dtype))
         dimensions = [min(i * self.n_clusters, rank) for i in range(1, self.n_dimensions + 1)]
         if self.init == "identity":
             basis = problem.views[n_views]
