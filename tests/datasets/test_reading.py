@@ -342,33 +342,33 @@ def test_different_numbers_of_samples_are_refused(npz, arrays, message):
 
 
 @pytest.mark.parametrize(
-    "name", ["available", "availability", "MASK", "index", "Ind", "indicator", "presence"]
+    "arrays",
+    [
+        *[
+            {name: AVAILABLE}
+            for name in [
+                "available",
+                "availability",
+                "MASK",
+                "index",
+                "Ind",
+                "indicator",
+                "presence",
+            ]
+        ],
+        {"mask": AVAILABLE.T},
+        {"mask": AVAILABLE.astype("f4")},
+        {"mask": AVAILABLE.astype("u1")},
+        {"mask": AVAILABLE.T, "a": TALL.T, "b": WIDE.T},
+    ],
+    ids=lambda arrays: next(iter(arrays)),
 )
-def test_names_of_availability(npz, name):
-    data = read_views(npz(a=TALL, b=WIDE, y=LABELS, **{name: AVAILABLE}))
+def test_availability(npz, arrays):
+    data = read_views(npz(**{"a": TALL, "b": WIDE, "y": LABELS, **arrays}))
     assert list(data.views) == ["a", "b"]
     np.testing.assert_array_equal(data.available, AVAILABLE)
     assert data.available.dtype == bool
-    assert_same(data.views["a"], TALL)
-
-
-@pytest.mark.parametrize(
-    "mask", [AVAILABLE.T, AVAILABLE.astype("f4"), AVAILABLE.astype("u1")], ids=["T", "f4", "u1"]
-)
-def test_forms_of_availability(npz, mask):
-    np.testing.assert_array_equal(read_views(npz(a=TALL, b=WIDE, mask=mask)).available, AVAILABLE)
-
-
-def test_complete_availability_is_none(npz):
-    data = read_views(npz(a=TALL, b=WIDE, mask=np.ones_like(AVAILABLE)))
-    assert data.available is None
-    assert list(data.views) == ["a", "b"]
-
-
-def test_availability_and_views_with_samples_in_columns(npz):
-    data = read_views(npz(a=TALL.T, b=WIDE.T, y=LABELS, mask=AVAILABLE.T))
     assert_same(data.views["b"], WIDE)
-    np.testing.assert_array_equal(data.available, AVAILABLE)
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.transpose, sparse.csc_array])
@@ -391,24 +391,23 @@ def test_matlab_variables_that_only_have_a_name_of_availability(mat5, others):
 
 
 @pytest.mark.parametrize(
-    "index", [WIDE[:, :2], (WIDE > 0).astype(np.uint8)], ids=["not binary", "too wide"]
+    ("views", "masks", "available"),
+    [
+        pytest.param({"a": TALL, "b": WIDE}, {"mask": np.ones((12, 2), bool)}, None, id="complete"),
+        pytest.param({"a": TALL, "index": WIDE[:, :2], "z": WIDE}, {}, None, id="not binary"),
+        pytest.param(
+            {"a": TALL, "index": (WIDE > 0).astype(np.uint8), "z": WIDE}, {}, None, id="too wide"
+        ),
+        pytest.param({"mask": AVAILABLE.astype(int)}, {}, None, id="only view"),
+        pytest.param({"a": TALL, "index": WIDE}, {"mask": AVAILABLE}, AVAILABLE, id="beside"),
+    ],
 )
-def test_view_with_a_name_of_availability(npz, index):
-    data = read_views(npz(a=TALL, index=index, z=WIDE))
-    assert list(data.views) == ["a", "index", "z"]
-    assert_same(data.views["index"], index)
-    assert data.available is None
-
-
-def test_only_view_with_a_name_of_availability(npz):
-    found = read_views(npz(mask=AVAILABLE)).views["mask"]
-    assert_same(found.astype(int), AVAILABLE.astype(int))
-
-
-def test_availability_beside_a_view_with_a_name_of_availability(npz):
-    data = read_views(npz(a=TALL, index=WIDE, mask=AVAILABLE))
-    assert list(data.views) == ["a", "index"]
-    np.testing.assert_array_equal(data.available, AVAILABLE)
+def test_views_with_a_name_of_availability(npz, views, masks, available):
+    data = read_views(npz(**views, **masks))
+    assert list(data.views) == list(views)
+    for name, view in views.items():
+        assert_same(data.views[name], view)
+    np.testing.assert_array_equal(data.available, available)
 
 
 @pytest.mark.parametrize(

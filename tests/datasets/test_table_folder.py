@@ -266,6 +266,10 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
             {"a_csv": "id,x,color\na,1,2\nb,2,red\n"},
             "a.csv: the column 'color' is not numeric: it holds 'red'",
         ),
+        (
+            {"a_parquet": pd.DataFrame({"id": [1], "color": ["red"]})},
+            "a.parquet: the column 'color' is not numeric: it holds 'red'",
+        ),
         ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is all numbers"),

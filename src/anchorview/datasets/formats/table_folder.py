@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -37,23 +36,14 @@ Outline: TypeAlias = "tuple[pd.Index[Any], int, np.dtype[Any]]"
 """Sample ids of a table, its number of features, and their type."""
 
 
-@dataclass(frozen=True)
-class TableFormat:
-    """How tables of one format are read.
-
-    Attributes
-    ----------
-    read : callable
-        Returns a DataFrame indexed by sample id, with strings as values if asked for.
-    outline : callable
-        Reads only the sample ids, the number of features and their type.
-    blocks : callable
-        Reads the values in order, about as many rows at a time as asked for.
-    """
+class TableFormat(NamedTuple):
+    """How tables of one format are read."""
 
     read: Callable[..., pd.DataFrame]
+    """Reads a table indexed by sample id; with the option `text`, its values as strings."""
     outline: Callable[[Path], Outline]
     blocks: Callable[[Path, int], Iterator[NDArray[Any]]]
+    """Reads the values in order, about as many rows at a time as asked for."""
 
 
 TABLE_FORMATS = {
