@@ -1,252 +1,194 @@
-"""AutoDALMC: quality against its own candidates and other methods, number of clusters, cost.
+"""AutoDALMC: quality compared with its candidates and with other methods, number of clusters, cost.
 
-    python benchmarks/auto.py [--seeds 5] [--results FILE] [--out benchmarks/auto.md]
+    python benchmarks/auto.py [--seeds 5] [--only NAME ...] [--results FILE] [--out FILE]
 
 Runs on the complete data sets of the data folder (see `data.py`). Finished jobs are kept in the
-results file: started again, the script goes on where it stopped. The labels score, and pick the
-oracle's candidate; AutoDALMC never sees them.
+results file: when started again, the script continues where it stopped. The classes are used for
+scores and to select the oracle's candidate; AutoDALMC never sees them.
 """
 
 import argparse
-import json
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
+from _measurements import Measurement, header, measured, row, stage_seconds
 from anchorview import DALMC, AutoDALMC, make_multiview
-from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.methods import METHODS, method_class
+from anchorview.experiments.plan.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load
 
 INCOMPLETE = ("bdgp",)
 SIX = ("handwritten", "msrcv1", "3sources", "bbcsport", "orl", "aloi10")
 PUBLISHED_SIX = 0.850
-"""Mean over SIX of the best published program on each, its settings picked by the labels."""
+"""Mean over SIX of the best published result on each, with settings selected by the classes."""
 
-MADE_NUMBERS = range(2, 31)
-MADE_REPEATS = range(2)
-OTHER_SEEDS = range(1)
-"""Of the other methods, which take much longer together."""
+N_CLUSTERS = range(2, 31)
+REPEATS = range(2)
+"""Synthetic data sets per number of clusters."""
+
+OTHERS = [method for method in METHODS if method != "auto"]
+"""Other methods; they run with one seed only, as they take much longer together."""
 
 LARGE = {"n_samples": 60_000, "n_features": (784, 324, 236, 128), "n_clusters": 10}
 
+Scores = dict[str, tuple[float, ...]]
+Pair = tuple[Job, Measurement]
 
-def quality(name: str, method: str, seed: int) -> dict:
-    views, y = load(name)
-    model = method_class(method)(len(np.unique(y)), random_state=seed)
-    clock = time.perf_counter()
-    model.fit(views)
-    seconds = time.perf_counter() - clock
-    entry = {"ACC": clustering_accuracy(y, model.labels_), "seconds": seconds}
-    if method == "auto":
+
+def quality(job: Job) -> Scores:
+    views, y = load(job.data)
+    model = method_class(job.method)(len(np.unique(y)), random_state=job.seed).fit(views)
+    scores: Scores = {"ACC": (clustering_accuracy(y, model.labels_),)}
+    if job.method == "auto":
         candidates = model.candidate_labels(views)
-        entry["candidates"] = [clustering_accuracy(y, labels) for labels in candidates]
-        doubtful = model.confidence_ < np.median(model.confidence_)
-        entry["sure"] = clustering_accuracy(y[~doubtful], model.labels_[~doubtful])
-    return entry
+        confident = model.confidence_ >= np.median(model.confidence_)
+        scores["candidates"] = tuple(clustering_accuracy(y, labels) for labels in candidates)
+        scores["confident"] = (clustering_accuracy(y[confident], model.labels_[confident]),)
+    return scores
 
 
-def number(name: str, seed: int) -> dict:
-    views, y = load(name)
-    clock = time.perf_counter()
-    model = AutoDALMC(max_candidates=1, random_state=seed).fit(views)
-    seconds = time.perf_counter() - clock
-    return {"true": len(np.unique(y)), "chosen": model.n_clusters_, "seconds": seconds}
+def number(job: Job) -> Scores:
+    views, y = load(job.data)
+    model = AutoDALMC(max_candidates=1, random_state=job.seed).fit(views)
+    return {"true": (float(len(np.unique(y))),), "selected": (float(model.n_clusters_),)}
 
 
-def made(k: int, repeat: int) -> dict:
-    """Clusters of 30 to 60 samples in three views of 20 to 60 features, six deviations apart."""
+def synthetic(job: Job) -> Scores:
+    """Clusters of 30 to 60 samples in three views of 20 to 60 features, 6 deviations apart."""
+    k, repeat = int(job.data), job.seed
     rng = np.random.default_rng([k, repeat])
     widths = tuple(int(d) for d in rng.integers(20, 61, size=3))
     n = int(k * rng.integers(30, 61))
     views, _ = make_multiview(
         n, n_clusters=k, n_features=widths, separation=6.0, random_state=1000 * repeat + k
     )
-    return {"chosen": AutoDALMC(max_candidates=1, random_state=repeat).fit(views).n_clusters_}
+    model = AutoDALMC(max_candidates=1, random_state=repeat).fit(views)
+    return {"selected": (float(model.n_clusters_),)}
 
 
-STAGES = {
-    "scaling": (CandidatePool, "__init__"),
-    "compression, lifts, spectra": (CandidatePool, "_prepare"),
-    "the same and candidates": (AutoDALMC, "_fit_all"),
-    "labels of all samples": (CandidatePool, "partitions"),
-    "all but scaling and candidates": (AutoDALMC, "_choose"),
+def cost(job: Job) -> Scores:
+    """Seconds of the second of two fits of DALMC and of AutoDALMC, and of the latter's stages."""
+    views, _ = make_multiview(**LARGE, separation=2.0, noise=2.0, random_state=0)
+    views = {name: view.astype(np.float32) for name, view in views.items()}
+    seconds: Scores = {}
+    for cls in (DALMC, AutoDALMC, DALMC, AutoDALMC):
+        model = cls(LARGE["n_clusters"], random_state=job.seed)
+        stages, total = stage_seconds(lambda model=model: model.fit(views))
+        seconds[cls.__name__] = (total,)
+    return seconds | {stage: (time,) for stage, time in stages.items()}
+
+
+FUNCTIONS: dict[str, Callable[[Job], Scores]] = {
+    function.__name__: function for function in (quality, number, synthetic, cost)
 }
 
 
-@contextmanager
-def timed_stages() -> Iterator[dict[str, float]]:
-    """Seconds that each stage takes inside the block."""
-    seconds: dict[str, float] = {}
-
-    def timed(stage: str, function):
-        def call(*arguments):
-            clock = time.perf_counter()
-            result = function(*arguments)
-            seconds[stage] = time.perf_counter() - clock
-            return result
-
-        return call
-
-    with ExitStack() as stack:
-        for stage, (cls, name) in STAGES.items():
-            wrapped = timed(stage, getattr(cls, name))
-            stack.enter_context(patch.object(cls, name, wrapped))
-        yield seconds
+def measure(job: Job, kind: Measurement) -> Result:
+    return Result("done", scores=FUNCTIONS[kind.name](job))
 
 
-def cost(repeat: int) -> dict:
-    """Times of one DALMC fit with 10 restarts and of AutoDALMC, side by side."""
-    views, _ = make_multiview(**LARGE, separation=2.0, noise=2.0, random_state=0)
-    views = {name: view.astype(np.float32) for name, view in views.items()}
-    times = {}
-    with timed_stages() as seconds:
-        for cls in (DALMC, AutoDALMC, DALMC, AutoDALMC):
-            clock = time.perf_counter()
-            cls(LARGE["n_clusters"], random_state=repeat).fit(views)
-            times[cls.__name__] = time.perf_counter() - clock
-    return {**times, "stages": seconds}
+def pair(kind: str, data: str, method: str = "auto", seed: int = 0) -> Pair:
+    return Job(data, method, runs=1, seed=seed, alone=True), Measurement(kind)
 
 
-WORK = {"quality": quality, "number": number, "made": made, "cost": cost}
+def all_pairs(names: list[str], seeds: int) -> Iterator[Pair]:
+    yield pair("cost", "large")
+    yield from (pair("quality", name, seed=seed) for seed in range(seeds) for name in names)
+    yield from (pair("number", name) for name in names)
+    yield from (pair("synthetic", str(k), seed=repeat) for repeat in REPEATS for k in N_CLUSTERS)
+    yield from (pair("quality", name, method) for method in OTHERS for name in names)
 
 
-def run(jobs: list[tuple], results: Path) -> dict[tuple, dict]:
-    done = {}
-    if results.exists():
-        for line in results.read_text().splitlines():
-            entry = json.loads(line)
-            done[tuple(entry.pop("job"))] = entry
-    for position, job in enumerate(jobs, 1):
-        if job in done:
-            continue
-        kind, *arguments = job
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            done[job] = WORK[kind](*arguments)
-        with results.open("a") as stream:
-            stream.write(json.dumps({"job": job, **done[job]}) + "\n")
-        print(f"{position}/{len(jobs)} {job}: {done[job]}", flush=True)
-    return done
+def quality_lines(results: dict[Pair, Result], names: list[str], seeds: int) -> list[str]:
+    def auto(name: str, quantity: str) -> list[tuple[float, ...]]:
+        return [results[pair("quality", name, seed=s)].scores[quantity] for s in range(seeds)]
 
+    def numbers(name: str) -> dict[str, float]:
+        candidates = auto(name, "candidates")
+        return {
+            "AutoDALMC": np.mean(auto(name, "ACC")),
+            "deviation": np.std(auto(name, "ACC")),
+            "oracle": np.mean([max(each) for each in candidates]),
+            "mean of the candidates": np.mean([np.mean(each) for each in candidates]),
+            "more confident half": np.mean(auto(name, "confident")),
+            **{m: results[pair("quality", name, m)].scores["ACC"][0] for m in OTHERS},
+        }
 
-def row(*cells: object) -> str:
-    shown = [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells]
-    return "| " + " | ".join(shown) + " |"
-
-
-def quality_lines(done: dict[tuple, dict], names: list[str], seeds: int) -> list[str]:
-    others = [method for method in METHODS if method != "auto"]
-
-    def mean(name: str, method: str, value) -> float:
-        return float(np.mean([value(done["quality", name, method, s]) for s in range(seeds)]))
-
-    columns = {
-        "AutoDALMC": lambda name: mean(name, "auto", lambda e: e["ACC"]),
-        "deviation": lambda name: float(
-            np.std([done["quality", name, "auto", s]["ACC"] for s in range(seeds)])
-        ),
-        "oracle": lambda name: mean(name, "auto", lambda e: max(e["candidates"])),
-        "mean of the pool": lambda name: mean(name, "auto", lambda e: np.mean(e["candidates"])),
-        "surer half": lambda name: mean(name, "auto", lambda e: e["sure"]),
-        **{
-            m: lambda name, m=m: float(
-                np.mean([done["quality", name, m, s]["ACC"] for s in OTHER_SEEDS])
-            )
-            for m in others
-        },
-    }
-    table = np.array([[value(name) for value in columns.values()] for name in names])
-    auto, oracle, pool = table[:, 0], table[:, 2], table[:, 3]
-    lines = [row("data", *columns), "|---" * (len(columns) + 1) + "|"]
-    lines += [row(name, *map(float, cells)) for name, cells in zip(names, table, strict=True)]
-    lines.append(row("**mean**", *map(float, table.mean(axis=0))))
-    lowest = int((auto / oracle).argmin())
-    six = auto[[names.index(name) for name in SIX]].mean()
-    best_other = max(others, key=lambda m: table[:, list(columns).index(m)].mean())
-    lines += [
+    table = {name: numbers(name) for name in names}
+    means = {column: np.mean([table[name][column] for name in names]) for column in table[names[0]]}
+    shares = {name: table[name]["AutoDALMC"] / table[name]["oracle"] for name in names}
+    lowest = min(names, key=shares.__getitem__)
+    six = np.mean([table[name]["AutoDALMC"] for name in SIX])
+    best_other = max(OTHERS, key=means.__getitem__)
+    points = 100 * (means["AutoDALMC"] - means["mean of the candidates"])
+    return [
+        *header("data", *means),
+        *(row(name, *map(float, cells.values())) for name, cells in table.items()),
+        row("**mean**", *map(float, means.values())),
         "",
-        f"- {auto.mean() / oracle.mean():.1%} of the mean oracle (needed: 97 %); lowest on "
-        f"{names[lowest]}: {auto[lowest] / oracle[lowest]:.1%}",
-        f"- {100 * (auto.mean() - pool.mean()):.1f} points above the mean of the pool (needed: 10)",
-        f"- best other method at its defaults: {best_other}, "
-        f"{table[:, list(columns).index(best_other)].mean():.3f}",
-        f"- mean over {', '.join(SIX)}: {six:.3f} (needed: {PUBLISHED_SIX})",
+        f"- {means['AutoDALMC'] / means['oracle']:.1%} of the mean oracle (required: 97 %); lowest "
+        f"on {lowest}: {shares[lowest]:.1%}",
+        f"- {points:.1f} points above the mean of the candidates (required: 10)",
+        f"- best other method with default settings: {best_other}, {means[best_other]:.3f}",
+        f"- mean over {', '.join(SIX)}: {six:.3f} (required: {PUBLISHED_SIX})",
     ]
-    return lines
 
 
-def breakdown(seconds: dict[str, float]) -> dict[str, float]:
-    """Times of stages that follow each other."""
-    prepared, labeled = seconds["compression, lifts, spectra"], seconds["labels of all samples"]
-    return {
-        "scaling": seconds["scaling"],
-        "compression, lifts, spectra": prepared,
-        "12 candidates: solution, 4 K-means runs each": seconds["the same and candidates"]
-        - prepared,
-        "labels of all samples by 48 partitions": labeled,
-        "consensus, embedding, views alone": seconds["all but scaling and candidates"] - labeled,
+def report(results: dict[Pair, Result], names: list[str], seeds: int) -> list[str]:
+    numbers = [results[pair("number", name)].scores for name in names]
+    selected = {
+        (k, repeat): int(results[pair("synthetic", str(k), seed=repeat)].scores["selected"][0])
+        for k in N_CLUSTERS
+        for repeat in REPEATS
     }
-
-
-def report(done: dict[tuple, dict], names: list[str], seeds: int) -> list[str]:
-    lines = [
+    wrong = [f"{found} for {k}" for (k, _), found in selected.items() if found != k]
+    seconds = {name: s for name, (s,) in results[pair("cost", "large")].scores.items()}
+    stages = [name for name in seconds if name not in ("DALMC", "AutoDALMC")]
+    rest = seconds["AutoDALMC"] - sum(seconds[stage] for stage in stages)
+    return [
         f"`python benchmarks/auto.py --seeds {seeds}`: ACC, means over {seeds} seeds. Oracle: the "
-        "best candidate of AutoDALMC's own pool, picked by the labels. Surer half: ACC of the half "
-        "of the samples with the higher confidence. The other methods at their defaults: one seed.",
+        "best of AutoDALMC's own candidates, selected by the classes. More confident half: ACC of "
+        "the half of the samples with the higher confidence. Other methods with default settings: "
+        "one seed.",
         "",
-        *quality_lines(done, names, seeds),
+        *quality_lines(results, names, seeds),
         "",
-        "**Number of clusters, chosen (n_clusters=None: 2 to 30) and true**",
+        "**Number of clusters, true and selected (n_clusters=None: 2 to 30)**",
         "",
-        row("data", "true", "chosen"),
-        "|---" * 3 + "|",
-    ]
-    for name in names:
-        entry = done["number", name, 0]
-        lines.append(row(name, entry["true"], entry["chosen"]))
-    found = {
-        (k, repeat): done["made", k, repeat]["chosen"]
-        for k in MADE_NUMBERS
-        for repeat in MADE_REPEATS
-    }
-    wrong = [f"{chosen} for {k}" for (k, _), chosen in found.items() if chosen != k]
-    times = done["cost", 0]
-    lines += [
+        *header("data", "true", "selected"),
+        *(
+            row(name, int(scores["true"][0]), int(scores["selected"][0]))
+            for name, scores in zip(names, numbers, strict=True)
+        ),
         "",
-        f"Made data with 2 to 30 clusters: right {len(found) - len(wrong)} of {len(found)} times"
-        + (f" (wrong: {', '.join(wrong)})." if wrong else "."),
+        f"Synthetic data with 2 to 30 clusters: correct {len(selected) - len(wrong)} of "
+        f"{len(selected)} times" + (f" (wrong: {', '.join(wrong)})." if wrong else "."),
         "",
         f"**Cost** on 60,000 samples x {LARGE['n_features']} features: DALMC with 10 restarts "
-        f"{times['DALMC']:.1f} s, AutoDALMC {times['AutoDALMC']:.1f} s, "
-        f"{times['AutoDALMC'] / times['DALMC']:.1f} times as long. Of these seconds:",
+        f"{seconds['DALMC']:.1f} s, AutoDALMC {seconds['AutoDALMC']:.1f} s, "
+        f"{seconds['AutoDALMC'] / seconds['DALMC']:.1f} times as long. Seconds of its stages:",
         "",
-        *(f"- {stage}: {seconds:.1f}" for stage, seconds in breakdown(times["stages"]).items()),
+        *(f"- {stage}: {seconds[stage]:.1f}" for stage in stages),
+        f"- rest: {rest:.1f}",
     ]
-    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--results", type=Path, default=Path("auto_results.jsonl"))
+    parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
+    parser.add_argument("--results", type=Path, default=Path("auto_results.sqlite"))
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
-    names = sorted(path.stem for path in FOLDER.glob("*.npz") if path.stem not in INCOMPLETE)
-    seeds = range(options.seeds)
-    jobs: list[tuple] = [("cost", 0)]
-    jobs += [("quality", name, "auto", seed) for seed in seeds for name in names]
-    jobs += [("number", name, 0) for name in names]
-    jobs += [("made", k, repeat) for repeat in MADE_REPEATS for k in MADE_NUMBERS]
-    others = [method for method in METHODS if method != "auto"]
-    jobs += [("quality", name, m, seed) for seed in OTHER_SEEDS for m in others for name in names]
-    lines = report(run(jobs, options.results), names, options.seeds)
+    complete = sorted(path.stem for path in FOLDER.glob("*.npz") if path.stem not in INCOMPLETE)
+    pairs = list(all_pairs(options.only or complete, options.seeds))
+    if options.only:
+        measured([each for each in pairs if each[0].data in options.only], options.results, measure)
+        return
+    lines = report(measured(pairs, options.results, measure), complete, options.seeds)
     print("\n".join(lines))
     options.out.write_text("\n".join(lines) + "\n")
 

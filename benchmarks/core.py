@@ -1,26 +1,24 @@
-"""Speed and memory of the core, as ratios measured side by side in one run.
+"""Speed and memory of a fit, as ratios of measurements in the same run.
 
     python benchmarks/core.py [--quick] [--out benchmarks/core.json]
 
-- embedding: everything before K-means (scaling, compression, optimization, embedding) against the
-  iterations of the paper alone (thin LAPACK SVDs on n columns, scaled data and start given);
-- full fit: with 10 K-means restarts, against one K-means run (n_init=1) on concatenated views;
-- linear: time per sample at 800,000 samples against 50,000;
-- memory: highest resident memory during the fit above that before it, as a share of the input.
+- embedding: everything before K-means (scaling, compression, optimization, embedding), compared
+  with only the iterations of the paper (thin LAPACK SVDs on n columns, from the same start);
+- full fit: with 10 K-means restarts, compared with K-means (n_init=1) on the concatenated views;
+- linear: time per sample with 800,000 samples compared with 50,000;
+- memory: maximum resident memory during the fit above that before it, as a fraction of the input.
 """
 
 import argparse
 import json
-import os
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 from scipy.linalg import svd
 from sklearn.cluster import KMeans
 
+from _measurements import PeakMemory
 from anchorview import DALMC, MultiViewData
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.alternating import AlternatingSolver
@@ -28,11 +26,11 @@ from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.metrics import clustering_accuracy
 
 ITERATIONS = 20
-"""What the paper needs to converge ("fewer than 20"); both sides do all of them."""
+"""The paper converges in "fewer than 20"; both sides do all of them."""
 
 
 def make_data(n: int, widths: tuple[int, ...], k: int = 10, seed: int = 0):
-    """Float32 views with overlapping clusters and a decaying spectrum, like image features."""
+    """Float32 views with overlapping clusters and a decaying spectrum, as of image features."""
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
     latent = 0.6 * rng.standard_normal((k, 30))[y] + rng.standard_normal((n, 30))
@@ -47,7 +45,7 @@ def make_data(n: int, widths: tuple[int, ...], k: int = 10, seed: int = 0):
 
 
 def paper_iterations(views, start: AlternatingSolver) -> float:
-    """Seconds of the paper's own iteration on the scaled data: every polar factor a thin SVD."""
+    """Seconds of the paper's iterations on scaled data, with polar factors from thin SVDs."""
     views = [X.T for X in views]
     H = [h.T.astype(np.float32) for h in start.H]
     S = start.S.T.astype(np.float32)
@@ -61,7 +59,7 @@ def paper_iterations(views, start: AlternatingSolver) -> float:
         U, _, Vt = svd(M, full_matrices=False, check_finite=False)
         return U @ Vt
 
-    clock = time.perf_counter()
+    start_time = time.perf_counter()
     for _ in range(ITERATIONS):
         for p, X in enumerate(views):
             H[p] = polar(a[p] ** 2 * (Z[p].T @ X) + beta * (A[p] @ S))
@@ -70,29 +68,7 @@ def paper_iterations(views, start: AlternatingSolver) -> float:
         A = [polar(h @ S.T) for h in H]
         residuals = np.array([norm - np.sum(z**2) for norm, z in zip(norms, Z, strict=True)])
         a = ((1 / residuals) / np.sum(1 / residuals)).astype(np.float32)
-    return time.perf_counter() - clock
-
-
-class PeakMemory:
-    """Highest resident memory during a block above that at its start, in bytes."""
-
-    def __enter__(self):
-        self.process = psutil.Process(os.getpid())
-        self.base = self.peak = self.process.memory_info().rss
-        self.running = True
-        self.thread = threading.Thread(target=self._watch)
-        self.thread.start()
-        return self
-
-    def _watch(self):
-        while self.running:
-            self.peak = max(self.peak, self.process.memory_info().rss)
-            time.sleep(0.002)
-
-    def __exit__(self, *_):
-        self.running = False
-        self.thread.join()
-        self.extra = self.peak - self.base
+    return time.perf_counter() - start_time
 
 
 def timed_embedding(views, k: int) -> tuple[float, DALMC]:
@@ -104,10 +80,10 @@ def timed_embedding(views, k: int) -> tuple[float, DALMC]:
         if stage == "assigning" and done == 0:
             embedded_at.append(time.perf_counter())
 
-    clock = time.perf_counter()
+    start_time = time.perf_counter()
     with listen_to_progress(note):
         model.fit(views)
-    return embedded_at[0] - clock, model
+    return embedded_at[0] - start_time, model
 
 
 def best(measure, repeats: int = 3):
@@ -127,21 +103,21 @@ def against_paper(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, flo
 def against_kmeans(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, float]:
     views, y = make_data(n, widths, k)
     with PeakMemory() as memory:
-        clock = time.perf_counter()
+        start_time = time.perf_counter()
         model = DALMC(k, random_state=0).fit(views)
-        fit = time.perf_counter() - clock
+        fit = time.perf_counter() - start_time
     accuracy = clustering_accuracy(y, model.labels_)
     concatenated = np.hstack(views)
     size = concatenated.nbytes
-    clock = time.perf_counter()
+    start_time = time.perf_counter()
     kmeans = KMeans(k, n_init=1, random_state=0).fit(concatenated)
-    one_kmeans = time.perf_counter() - clock
+    one_kmeans = time.perf_counter() - start_time
     return {
         "fit_s": fit,
         "kmeans_s": one_kmeans,
         "kmeans_iterations": kmeans.n_iter_,
         "ratio": fit / one_kmeans,
-        "memory_share": memory.extra / size,
+        "memory_share": memory.bytes / size,
         "accuracy": accuracy,
         "kmeans_accuracy": clustering_accuracy(y, kmeans.labels_),
     }
@@ -149,9 +125,9 @@ def against_kmeans(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, fl
 
 def timed_fit(views, k: int) -> tuple[float, DALMC]:
     """Seconds of a full fit with 10 K-means restarts."""
-    clock = time.perf_counter()
+    start_time = time.perf_counter()
     model = DALMC(k, random_state=0).fit(views)
-    return time.perf_counter() - clock, model
+    return time.perf_counter() - start_time, model
 
 
 def linear_in_samples(sizes: tuple[int, int], widths: tuple[int, ...], k: int = 10):
@@ -172,7 +148,7 @@ def linear_in_samples(sizes: tuple[int, int], widths: tuple[int, ...], k: int = 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
+    parser.add_argument("--quick", action="store_true", help="use a tenth of the samples")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     part = 10 if options.quick else 1

@@ -15,7 +15,7 @@ TABLE = (
     *("100leaves", "3sources", "aloi10", "bbcsport", "cora", "fashion2k", "flower17"),
     *("handwritten", "htad", "mnist_usps", "msrcv1", "orl", "scene15"),
 )
-"""The 13 sets on which the defaults were measured when they were chosen."""
+"""The 13 data sets on which the defaults were chosen."""
 
 
 def load(name: str) -> tuple[dict, np.ndarray]:

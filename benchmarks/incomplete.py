@@ -1,13 +1,14 @@
-"""Samples without some of their views, side by side with what else can be done about it.
+"""Missing views: DALMC compared with imputation and with other methods.
 
     python benchmarks/incomplete.py [--masks 5] [--peer-masks 2] [--out benchmarks/incomplete.md]
 
-- digits with 10, 30 and 50 % of the view entries removed at random: DALMC, mean imputation and
-  K-means, and NEMO and OPIMC of the package iMML if it is installed (slow, so on fewer masks);
-- the real data sets of `data.py` with 30 % removed;
-- held-out digits: agreement with a fit on everything, and accuracy with one view only beside a
-  K-means of that view alone on the same samples;
-- time of an incomplete fit of 500,000 samples with 15 patterns against a complete one.
+- digits with 10, 30 and 50 % of the (sample, view) entries removed at random: DALMC, mean
+  imputation and K-means, and NEMO and OPIMC of the package iMML if it is installed (slow, so on
+  fewer masks);
+- the real data sets of `data.py` with 30 % of the entries removed;
+- held-out digits: agreement with a fit on all samples, and accuracy from a single view compared
+  with K-means on that view;
+- time of a fit of 500,000 samples with 15 patterns of missing views, compared with a complete one.
 """
 
 import argparse
@@ -27,28 +28,28 @@ from core import make_data
 from data import TABLE, load
 
 
-def random_mask(n: int, n_views: int, share: float, seed: int) -> np.ndarray:
-    """Availability with a share of entries removed at random; every sample keeps one view."""
+def random_mask(n: int, n_views: int, fraction: float, seed: int) -> np.ndarray:
+    """Availability with a fraction of entries removed at random; every sample keeps one view."""
     rng = np.random.default_rng(seed)
     keys = rng.random((n, n_views))
     keys[np.arange(n), rng.integers(n_views, size=n)] = 2
-    gone = np.zeros(n * n_views, bool)
-    gone[np.argsort(keys.ravel())[: round(share * n * n_views)]] = True
-    return ~gone.reshape(n, n_views)
+    removed = np.zeros(n * n_views, bool)
+    removed[np.argsort(keys.ravel())[: round(fraction * n * n_views)]] = True
+    return ~removed.reshape(n, n_views)
 
 
 def mean_imputed_kmeans(views, available, k):
     parts = []
     for p, view in enumerate(views):
         has = available[:, p]
-        scaled = np.zeros(view.shape)  # the mean of standardized features
+        scaled = np.zeros(view.shape)  # The mean of standardized features.
         scaled[has] = StandardScaler().fit_transform(view[has].astype(float))
         parts.append(scaled)
     return KMeans(k, n_init=10, random_state=0).fit_predict(np.hstack(parts))
 
 
 def peers():
-    """Methods of iMML by name, each from views with rows of NaN to labels."""
+    """Methods of iMML by name: functions of views with rows of NaN that return labels."""
     try:
         from imml.cluster import NEMO, OPIMC
     except ImportError:
@@ -60,7 +61,7 @@ def peers():
 
 
 def methods(n_masks, n_peer_masks):
-    """Name, number of masks, and function from views, availability and k to labels."""
+    """Name, number of masks, and function of views, availability and k that returns labels."""
 
     def dalmc(**options):
         def labels(views, available, k):
@@ -90,20 +91,20 @@ def methods(n_masks, n_peer_masks):
 
 
 def digits_table(options):
-    yield "## Digits, ACC (masks, seconds a fit)"
+    yield "## Digits, ACC (masks, seconds per fit)"
     yield "| method | 10 % | 30 % | 50 % |"
     yield "|---|---|---|---|"
     views, y = load_digits(return_X_y=True)
     views = list(views.values())
     for name, n_masks, labels in methods(options.masks, options.peer_masks):
         cells = []
-        for share in (0.1, 0.3, 0.5):
-            clock = time.perf_counter()
+        for fraction in (0.1, 0.3, 0.5):
+            start = time.perf_counter()
             scores = [
-                clustering_accuracy(y, labels(views, random_mask(2000, 6, share, seed), 10))
+                clustering_accuracy(y, labels(views, random_mask(2000, 6, fraction, seed), 10))
                 for seed in range(n_masks)
             ]
-            seconds = (time.perf_counter() - clock) / n_masks
+            seconds = (time.perf_counter() - start) / n_masks
             cells.append(f"{np.mean(scores):.3f} ({n_masks}, {seconds:.1f} s)")
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -124,7 +125,7 @@ def data_table(options):
             try:
                 scores = [clustering_accuracy(y, labels(views, mask, k)) for mask in masks]
                 row.append(np.mean(scores))
-            except ValueError:  # 2k anchors are more than the views allow
+            except ValueError:  # The views allow fewer than 2k anchors.
                 row.append(np.nan)
         row.append(clustering_accuracy(y, DALMC(k, random_state=0).fit(views).labels_))
         means.append(row)
@@ -152,7 +153,7 @@ def held_out_table(options):
             kmeans_scores[name].append(clustering_accuracy(y[test], alone))
     yield "## Held-out digits, five folds"
     yield (
-        f"All views: ARI with the labels of a fit on everything {np.mean(agreement):.3f} "
+        f"All views: ARI with the labels of a fit on all samples {np.mean(agreement):.3f} "
         f"({min(agreement):.3f} to {max(agreement):.3f})."
     )
     yield ""
@@ -170,9 +171,9 @@ def speed_table(options):
     seconds = {}
     for name, mask in (("complete", None), ("incomplete", available)) * 2:
         data = MultiViewData(views, available=mask)
-        clock = time.perf_counter()
+        start = time.perf_counter()
         DALMC(10, random_state=0).fit(data)
-        seconds[name] = min(time.perf_counter() - clock, seconds.get(name, np.inf))
+        seconds[name] = min(time.perf_counter() - start, seconds.get(name, np.inf))
     ratio = seconds["incomplete"] / seconds["complete"]
     yield "## 500,000 samples x (60, 100, 40, 80), 15 patterns"
     yield (

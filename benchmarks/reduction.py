@@ -1,11 +1,11 @@
-"""What a fit costs on a cluster that is not here: a model, and a simulation that checks it.
+"""Cost of a fit on a large cluster: a model, and a simulation that checks it.
 
     python benchmarks/reduction.py [--out benchmarks/reduction.md]
 
-The simulation runs the tasks of a pass one by one on made-up workers: leaves read rows and multiply
-them, merges fetch Gram matrices over the network and add them, the scheduler hands out one task
-at a time. The model has one line for each of these and takes the largest, plus the height of the
-tree. Rates are those of one core, disk and network port; change RATES for other machines.
+The simulation runs the tasks of a pass on simulated workers: leaves read rows and multiply them,
+merges fetch Gram matrices over the network and add them, the scheduler assigns one task at a time.
+The model has one term for each of these resources and takes the maximum, plus the height of the
+tree. Rates are those of one core, disk and network port; change `Rates` for other machines.
 """
 
 import argparse
@@ -15,34 +15,34 @@ from math import ceil, log
 from pathlib import Path
 
 FAN_IN = 4
-"""Results that one merge adds up, as in anchorview.distributed."""
+"""Number of results that a merge adds, as in anchorview.distributed."""
 
 
 MOST_BLOCKS = 1000
-"""Blocks of the embedding, as in anchorview.distributed."""
+"""Maximum number of blocks of the embedding, as in anchorview.distributed."""
 
 ASSIGNING = 1e-8
-"""Seconds of a core for a number of the embedding in a Lloyd step (measured, 10 clusters)."""
+"""Seconds of a core per number of the embedding and Lloyd step (measured, 10 clusters)."""
 
 SOLVING = 2e-10
-"""Seconds for the cube of a feature: factor, start and 20 iterations (measured, 2 cores)."""
+"""Seconds per cubed number of features: factor, start, 20 iterations (measured, 2 cores)."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What one worker and the scheduler do in a second."""
+    """Work of one worker and of the scheduler per second."""
 
     flops: float = 5.4e10
     """Multiplications and additions of a float32 Gram product, one core (measured)."""
     cores: int = 8
     disk: float = 1e9
-    """Bytes read, by all cores of a worker together."""
+    """Bytes read by all cores of a worker together."""
     network: float = 1.25e9
-    """Bytes in, and bytes out, of one worker: 10 Gbit/s."""
+    """Bytes received, and bytes sent, by one worker: 10 Gbit/s."""
     adding: float = 2e9
     """Bytes of Gram matrices added."""
     tasks: float = 2_000
-    """Tasks that the scheduler hands out."""
+    """Tasks that the scheduler assigns."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Pass:
 
     @property
     def leaves(self) -> int:
-        """Tasks that read."""
+        """Number of tasks that read rows."""
         return ceil(self.n / self.leaf_rows)
 
     @property
@@ -66,7 +66,7 @@ class Pass:
 
     @property
     def merges(self) -> int:
-        """Inner nodes of the tree."""
+        """Number of inner nodes of the tree."""
         count, level = 0, self.leaves
         while level > 1:
             level = ceil(level / FAN_IN)
@@ -75,11 +75,11 @@ class Pass:
 
 
 def model(job: Pass, rates: Rates) -> dict[str, float]:
-    """Seconds of each resource if nothing had to wait, and the pass by the slowest of them."""
+    """Seconds of each resource without waiting, and of the pass by the slowest of them."""
     workers = job.workers
     read = 4 * job.leaf_rows * job.width / rates.disk
     multiplied = job.leaf_rows * job.width**2 / rates.flops
-    # A merge runs where one of its inputs is; the others are elsewhere more often than not.
+    # A merge runs where one of its inputs is; the others are mostly on other workers.
     moved = job.gram * (job.leaves + job.merges - 1)
     moved *= (1 - 1 / FAN_IN) * (workers - 1) / workers
     parts = {
@@ -88,7 +88,7 @@ def model(job: Pass, rates: Rates) -> dict[str, float]:
         "network": moved / (workers * rates.network),
         "scheduler": (job.leaves + job.merges) / rates.tasks,
     }
-    # The last merges have no leaves beside them to hide behind.
+    # The last merges do not overlap with leaves.
     levels = ceil(log(workers, FAN_IN))
     tree = levels * (FAN_IN - 1) * job.gram / rates.network
     tree += (levels + 1) * FAN_IN * job.gram / rates.adding
@@ -96,7 +96,7 @@ def model(job: Pass, rates: Rates) -> dict[str, float]:
 
 
 def whole_fit(job: Pass, rates: Rates, columns: int, lloyd_steps: int) -> dict[str, float]:
-    """Seconds of all stages: two more passes bound by the disks, and steps on the embedding."""
+    """Seconds of all stages, with two more passes bound by the disks and the Lloyd steps."""
     gram = model(job, rates)["total"]
     reading = max(4 * job.n * job.width / (job.workers * rates.disk), job.leaves / rates.tasks)
     blocks = min(MOST_BLOCKS, job.leaves)
@@ -114,7 +114,7 @@ def whole_fit(job: Pass, rates: Rates, columns: int, lloyd_steps: int) -> dict[s
 
 
 class Simulation:
-    """A pass, event by event: every core, disk, port and the scheduler do one thing at a time."""
+    """Event simulation of a pass: each core, disk, port and the scheduler do one task at a time."""
 
     def __init__(self, job: Pass, rates: Rates) -> None:
         self.job, self.rates = job, rates
@@ -131,7 +131,7 @@ class Simulation:
             self.level_sizes.append(ceil(self.level_sizes[-1] / FAN_IN))
 
     def run(self) -> float:
-        """Seconds until the sum of all leaves is there."""
+        """Seconds until the sum of all leaves is complete."""
         for worker in range(self.job.workers):
             for _ in range(self.rates.cores):
                 self._at(0.0, "core", worker)
@@ -150,20 +150,20 @@ class Simulation:
         self.counter += 1
         heapq.heappush(self.events, (when, self.counter, kind, what))
 
-    def _handed_out(self, now: float) -> float:
+    def _assigned(self, now: float) -> float:
         self.scheduler = max(now, self.scheduler) + 1 / self.rates.tasks
         return self.scheduler
 
     def _start_leaf(self, now: float, leaf: int, worker: int) -> None:
         job, rates = self.job, self.rates
-        start = max(self._handed_out(now), self.disk[worker])
+        start = max(self._assigned(now), self.disk[worker])
         self.disk[worker] = start + 4 * job.leaf_rows * job.width / rates.disk
         done = self.disk[worker] + job.leaf_rows * job.width**2 / rates.flops
         self._at(done, "core", worker)
         self._at(done, "result", 0, leaf, worker)
 
     def _arrive(self, now: float, level: int, node: int, worker: int) -> None:
-        """Note a result; the last one of a merge starts it on the least busy of their workers."""
+        """Record a result; the last input of a merge starts it on the least busy worker."""
         if level + 1 == len(self.level_sizes):
             return
         parent = node // FAN_IN
@@ -171,7 +171,7 @@ class Simulation:
         there.append((now, worker))
         if len(there) < min(FAN_IN, self.level_sizes[level] - parent * FAN_IN):
             return
-        ready = start = self._handed_out(now)
+        ready = start = self._assigned(now)
         worker = min((source for _, source in there), key=self.receiving.__getitem__)
         for _, source in there:
             if source != worker:
@@ -186,7 +186,7 @@ class Simulation:
 
 
 def leaf_rows(width: int, products: int = 4) -> int:
-    """Rows of a part in anchorview.distributed: 64 MB, or some times the bytes of its product."""
+    """Rows of a part in anchorview.distributed: 64 MB, or a multiple of the size of its product."""
     return int(max(64 * 2**20, min(products * 8 * width**2, 512 * 2**20)) // (4 * width))
 
 

@@ -1,15 +1,15 @@
-"""Time and memory of fits on files and on Dask workers, side by side with the least possible.
+"""Time and memory of fits on files and on Dask workers, compared with a lower bound.
 
     python benchmarks/scaling.py FOLDER [--samples 2000000] [--out benchmarks/scaling.json]
 
-FOLDER gets 4 views x 128 features of float32 (4 GB for 2,000,000 samples), once. The files are read
-before each measurement, so that all find them in the system's cache: there the least is least.
+Writes 4 views x 128 features of float32 (4 GB for 2,000,000 samples) to FOLDER, once. The files are
+read before each measurement, so that all measurements find them in the system's cache.
 
-- least: reading the files as often as the scaling needs passes, one float32 Gram product of that
+- least: reading the files once per pass that the scaling requires, one float32 Gram product of that
   size, and the assignment of an embedding in memory;
-- fit: the whole fit on the files, in a process of its own, for samples from an eighth of all on,
-  with the highest resident memory of the process;
-- workers: seconds of each pass on a Dask cluster of 1 and of 2 worker processes.
+- fit: the complete fit on the files in its own process, for an eighth of the samples and more, with
+  the maximum resident memory of the process;
+- workers: seconds of each pass on a Dask cluster with 1 and with 2 worker processes.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+from _measurements import stage_seconds
 from anchorview import DALMC, open_views
-from anchorview._utils.progress import listen_to_progress
 from anchorview.core.assign import assigned
 from anchorview.metrics import clustering_accuracy
 
@@ -31,14 +31,14 @@ WIDTHS = (128, 128, 128, 128)
 CLUSTERS = 10
 MEMORY_LIMIT = "1GB"
 ROUNDS = 3
-"""Times are the median of so many runs, sides in turn."""
+"""Times are medians of this number of runs, in alternation."""
 
 BLOCK = 50_000
 PIECE = 32 * 2**20
 
 
 def make_files(folder: Path, n: int) -> None:
-    """Views with clusters that overlap in each view and are apart in all."""
+    """Write views in which clusters overlap that are separated in all views together."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(0)
     centers = [0.25 * rng.standard_normal((CLUSTERS, d), dtype=np.float32) for d in WIDTHS]
@@ -56,14 +56,14 @@ def make_files(folder: Path, n: int) -> None:
 
 
 def read_once(folder: Path) -> float:
-    """Seconds to read all views from the first byte to the last."""
+    """Seconds to read all views."""
     piece = np.empty(PIECE, np.uint8)
-    clock = time.perf_counter()
+    start = time.perf_counter()
     for p in range(len(WIDTHS)):
         with (folder / f"view_{p}.npy").open("rb", buffering=0) as stream:
             while stream.readinto(piece):
                 pass
-    return time.perf_counter() - clock
+    return time.perf_counter() - start
 
 
 def gram_once(n: int) -> float:
@@ -71,16 +71,16 @@ def gram_once(n: int) -> float:
     rows = min(n, 100_000)
     block = np.random.default_rng(0).standard_normal((rows, sum(WIDTHS)), dtype=np.float32)
     total = np.zeros((sum(WIDTHS),) * 2)
-    clock = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(0, n, rows):
         total += block.T @ block
-    return time.perf_counter() - clock
+    return time.perf_counter() - start
 
 
 def assign_once(embedding: np.ndarray) -> float:
-    clock = time.perf_counter()
+    start = time.perf_counter()
     assigned(embedding, CLUSTERS, method="kmeans", normalize=True, n_init=10, seed=0)
-    return time.perf_counter() - clock
+    return time.perf_counter() - start
 
 
 def least(folder: Path, n: int) -> dict[str, float]:
@@ -90,28 +90,12 @@ def least(folder: Path, n: int) -> dict[str, float]:
     return {**parts, "total": sum(parts.values())}
 
 
-def stages(work) -> tuple[dict[str, float], float]:
-    """Seconds of each stage that reports progress, and of everything."""
-    found: dict[str, float] = {}
-    clock = last = time.perf_counter()
-
-    def listen(stage: str, done: int, total: int) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        found[stage] = found.get(stage, 0.0) + now - last
-        last = now
-
-    with listen_to_progress(listen):
-        work()
-    return found, time.perf_counter() - clock
-
-
 def fit_files(folder: Path, n: int, queue) -> None:
     views = {p: np.load(folder / f"view_{p}.npy", mmap_mode="r")[:n] for p in range(len(WIDTHS))}
     model = DALMC(CLUSTERS, random_state=0, memory_limit=MEMORY_LIMIT)
-    found, seconds = stages(lambda: model.fit(views, out=folder / "results"))
+    found, seconds = stage_seconds(lambda: model.fit(views, out=folder / "results"))
     y = np.load(folder / "labels.npy")[:n]
-    # What the system calls ru_maxrss starts from the memory of the parent.
+    # Not ru_maxrss, which includes the memory of the parent process.
     status = Path("/proc/self/status").read_text()
     peak = 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
     accuracy = clustering_accuracy(y, np.asarray(model.labels_))
@@ -136,7 +120,7 @@ def fit_on_workers(folder: Path, n_workers: int) -> dict:
     with cluster, Client(cluster):
         views = dask_views(open_views(folder))
         model = DALMC(CLUSTERS, random_state=0)
-        found, seconds = stages(lambda: model.fit(views))
+        found, seconds = stage_seconds(lambda: model.fit(views))
         return {"seconds": seconds, "stages": found}
 
 
