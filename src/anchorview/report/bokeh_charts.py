@@ -163,8 +163,7 @@ def _line_chart(chart: LineChart) -> BokehModel:
         figure.xaxis.ticker.min_interval = 1
     if figure.legend:
         figure.height += 20
-        figure.legend.background_fill_alpha = 0.8
-        _place_legend(figure, figure.legend[0])
+        _place_legend(figure, background_fill_alpha=0.8)
     return figure
 
 
@@ -252,12 +251,14 @@ def _sample_map(chart: SampleMap) -> BokehModel:
     labels = chart.labels[chart.rows]
     clusters = np.unique(labels).tolist()
     if with_legend := len(clusters) <= MAX_LEGEND_CLUSTERS:
-        groups = [(labels == cluster, cluster_color(cluster)) for cluster in clusters]
+        groups: list[tuple[Any, dict[str, Any]]] = [
+            (labels == c, {"fill_color": cluster_color(c), "legend_label": str(c)})
+            for c in clusters
+        ]
     else:
-        n_colors = max(clusters) + 1
-        palette = [cluster_color(cluster) for cluster in range(n_colors)]
-        mapper = _models().LinearColorMapper(palette=palette, low=-0.5, high=n_colors - 0.5)
-        groups = [(slice(None), {"field": "cluster", "transform": mapper})]
+        palette = [cluster_color(cluster) for cluster in range(max(clusters) + 1)]
+        mapper = _models().LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5)
+        groups = [(slice(None), {"fill_color": {"field": "cluster", "transform": mapper}})]
     points = [
         figure.scatter(
             "x",
@@ -265,18 +266,15 @@ def _sample_map(chart: SampleMap) -> BokehModel:
             source=_map_source(chart, members),
             size=size,
             fill_alpha=alpha,
-            fill_color=color,
             line_color=None,
             nonselection_fill_alpha=alpha / 3,
+            **style,
         )
-        for members, color in groups
+        for members, style in groups
     ]
     if with_legend:
-        legend = _models().Legend(
-            items=[
-                _models().LegendItem(label=str(cluster), renderers=[group])
-                for cluster, group in zip(clusters, points, strict=True)
-            ],
+        _place_legend(
+            figure,
             title="Cluster (click to hide)",
             ncols=6,
             background_fill_alpha=0,
@@ -285,7 +283,6 @@ def _sample_map(chart: SampleMap) -> BokehModel:
             glyph_height=22,
             glyph_width=22,
         )
-        _place_legend(figure, legend)
     tooltips = {"Sample": "@id", "Cluster": "@cluster"}
     if chart.confidence is not None:
         tooltips["Confidence"] = "@confidence %"
@@ -412,12 +409,13 @@ def _add_hover(
     figure.add_tools(tool)
 
 
-def _place_legend(figure: BokehModel, legend: BokehModel) -> None:
-    legend.update(
+def _place_legend(figure: BokehModel, **options: Any) -> None:
+    figure.legend[0].update(
         orientation="horizontal",
         location="center",
         click_policy="hide",
         border_line_alpha=0,
         label_text_font=FONT,
+        **options,
     )
-    figure.add_layout(legend, "below")
+    figure.add_layout(figure.legend[0], "below")

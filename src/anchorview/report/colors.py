@@ -16,7 +16,7 @@ CLUSTER_COLORS = (
 """Greedy choice: each color is as far as possible from those before it, for normal vision,
 protanopia and deuteranopia, among colors that contrast with both white and black."""
 
-MAIN_COLOR, _, MARK_COLOR, *_ = CLUSTER_COLORS
+MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 """Colors of a single series and of a marked position."""
 
 ERROR_BAR_COLOR = "#808080"

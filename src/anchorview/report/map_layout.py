@@ -50,15 +50,9 @@ def map_layout(
 ) -> MapLayout:
     """Arrange samples in two dimensions such that similar rows of the embedding are neighbors.
 
-    Parameters
-    ----------
-    embedding : array (n, l)
-        In memory, memory-mapped or a dask array; only the sampled rows are read.
-    labels : array (n,) of int
-        Cluster labels. They determine how many samples of each cluster are drawn, not where.
-    max_points : int
-    normalize : bool
-        Whether to scale rows to unit length first, as for the clustering.
+    The embedding may be in memory, memory-mapped or a dask array; only sampled rows are read, and
+    scaled to unit length if `normalize`. Labels determine how many samples of each cluster are
+    drawn, not where.
     """
     random = np.random.RandomState(0)
     read = sample_clusters(labels, MAX_ROWS, random)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
-from anchorview.estimators.auto.cluster_number import AS_GOOD
+from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
 from anchorview.report.charts import HeatMap, Line, LineChart, iteration_numbers
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text
@@ -85,8 +85,8 @@ def _cluster_number_chart(curve: "pd.Series[float]", n_clusters: int) -> Chart:
     line = Line(curve.index.tolist(), curve.tolist())
     return Chart(
         LineChart([line], "Number of clusters", "Agreement", marked_x=n_clusters),
-        f"Agreement between the families of settings per number of clusters. {n_clusters} was "
-        f"selected (dashed): the largest number within {AS_GOOD} of the best agreement.",
+        "Agreement between the families of settings per number of clusters. The largest number "
+        f"within {AGREEMENT_TOLERANCE} of the best agreement was selected: {n_clusters} (dashed).",
         pd.DataFrame({"Clusters": line.x, "Agreement": line.y}),
     )
 

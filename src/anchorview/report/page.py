@@ -82,18 +82,8 @@ class Section:
 def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section]) -> None:
     """Write a page as one HTML file that loads nothing from elsewhere.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it is replaced only when the page is complete.
-    title, subtitle : str
-    sections : sequence of Section
-        All strings are escaped: HTML in them is shown as text.
-
-    Raises
-    ------
-    MissingPackageError
-        If bokeh or jinja2 is not installed.
+    An existing file is replaced only when the page is complete. All strings are escaped: HTML in
+    them is shown as text.
 
     Examples
     --------

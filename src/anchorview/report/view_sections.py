@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.typing import Array
 from anchorview.metrics import adjusted_rand
 from anchorview.report.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
@@ -29,7 +28,8 @@ def view_section(fit: CheckedFit) -> Section:
         "Weight": weights,
     }
     if fit.data is not None:
-        columns["Samples"] = _sample_counts(fit.data)
+        available = fit.data.available
+        columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
     heaviest = int(np.argmax(weights))
     weight_chart = Chart(
         BarChart(names, weights, "Weight"),
@@ -51,12 +51,6 @@ def view_section(fit: CheckedFit) -> Section:
     charts += _prediction_agreement(fit)
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views."), *charts]
     return Section("Views", parts, text)
-
-
-def _sample_counts(data: MultiViewData) -> Array:
-    if data.available is None:
-        return np.full(len(data.views), len(data))
-    return data.available.sum(axis=0)
 
 
 def _prediction_agreement(fit: CheckedFit) -> list[Chart]:

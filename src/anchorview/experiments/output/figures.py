@@ -129,13 +129,7 @@ class Figure:
 
 
 def figures(frame: pd.DataFrame) -> list[Figure]:
-    """All figures of the results.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
-    """
+    """All figures of evaluated results."""
     found = []
     for name, suite, title, make_chart in _FIGURES:
         results = SuiteResults(frame, suite)

@@ -56,22 +56,9 @@ def write_outputs(
     that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
     by an earlier one that are not written again are removed.
 
-    Parameters
-    ----------
-    out : Path
-        The folder; created if needed.
-    entries : sequence of Entry
-        The planned results.
-    results : mapping of str to Result
-        The available results, by key of the job.
-    sets : sequence of DataSet
-        The data sets of the entries.
-    environments : sequence of mapping
-        Versions and machines of the jobs.
-    command : str, optional
-        The shell command that reproduces the results.
-    title : str, optional
-        Title of the summary and the report, "Experiments" by default.
+    `entries` are the planned results, `results` the available ones by key of the job, and `sets`
+    the data sets of the entries; `environments` are the versions and machines of the jobs, and
+    `command` is the shell command that reproduces the results.
     """
     digests = {one.name: one.digest for one in sets}
     frame = evaluated(entries, results, digests)

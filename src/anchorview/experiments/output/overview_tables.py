@@ -221,12 +221,12 @@ def _published_times(results: SuiteResults, known: Mapping[str, str]) -> Iterato
         if data in results.data and (numbers := published_seconds(paper, one.name))
     ]
     if rows:
-        numbers = (Column(name, kind="number") for name in ("published", "here"))
+        seconds = (Column(name, kind="number") for name in ("published", "here"))
         yield ResultTable(
             "published-runtime",
             "Comparison with the published running times, in seconds",
             "Another machine and programming language: only orders of magnitude are comparable.",
-            (*text_columns("data", "method"), *numbers),
+            (*text_columns("data", "method"), *seconds),
             tuple(rows),
         )
 

@@ -37,13 +37,7 @@ _METRICS = (
 
 
 def protocol(frame: pd.DataFrame) -> list[str]:
-    """Return the paragraphs of the protocol.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
-    """
+    """Return the paragraphs of the protocol of evaluated results."""
     labels = "Labels are used for scores only."
     if (frame["mode"] == "oracle").any():
         others = "In all other columns labels are used for scores only."

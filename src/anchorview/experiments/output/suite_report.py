@@ -36,26 +36,10 @@ def write_suite_report(
     command: str = "",
     title: str = "",
 ) -> None:
-    """Write the results of suites as one self-contained HTML file.
+    """Write evaluated results as one self-contained HTML file.
 
-    Parameters
-    ----------
-    path : Path
-    frame : pandas.DataFrame
-        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
-    tables : sequence of ResultTable
-        All tables of the results.
-    jobs : mapping of str to int
-        Number of jobs by status, "absent" for those that were not run.
-    command : str, optional
-        The shell command that reproduces the results.
-    title : str, optional
-        Title of the page, "Experiments" by default.
-
-    Raises
-    ------
-    MissingPackageError
-        If bokeh or jinja2 is not installed.
+    `jobs` has the number of jobs by status, "absent" for those that were not run; `command` is the
+    shell command that reproduces the results.
     """
     suites, sets = (", ".join(dict.fromkeys(frame[name])) for name in ("suite", "data"))
     sections = [section for section in _sections(frame, tables, jobs, command) if section.parts]
@@ -190,7 +174,7 @@ def _describe_parameter(chart: LineChart) -> tuple[str, pd.DataFrame]:
 def _describe_missing(chart: LineChart) -> tuple[str, pd.DataFrame]:
     lines = [line for line in chart.lines if line.y]
     ends = "; ".join(f"{line.name} from {line.y[0]:.1f} to {line.y[-1]:.1f} %" for line in lines)
-    table = pd.DataFrame({line.name: pd.Series(line.y, index=line.x) for line in lines})
+    table = pd.DataFrame({line.name: dict(zip(line.x, line.y, strict=True)) for line in lines})
     table = table.sort_index().rename_axis("Missing, %").reset_index()
     return f"{chart.y_label} as more entries are missing. {ends}.", table
 

@@ -63,15 +63,7 @@ CONTESTS_NOTE = "Oracle columns are compared with oracle columns only. "
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
-    """All tables of the results, in the order of the paper.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Result of :func:`anchorview.experiments.results.evaluation.evaluated`.
-    sets : sequence of DataSet
-        The data sets; those of the paper are compared with its numbers.
-    """
+    """All tables of evaluated results, in the order of the paper."""
     compare = SuiteResults(frame, "compare")
     return [
         data_table(sets),
