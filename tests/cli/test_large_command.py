@@ -176,8 +176,7 @@ def test_labels_of_tables_on_disk_have_sample_ids(tmp_path, views_and_y):
     tables.mkdir()
     ids = pd.Index([f"s{i}" for i in range(N)], name="id")
     for name, view in views_and_y[0].items():
-        pd.DataFrame(view, index=ids, columns=map(str, range(view.shape[1]))).to_parquet(
-            tables / f"{name}.parquet"
-        )
+        frame = pd.DataFrame(view, index=ids, columns=[f"f{i}" for i in range(view.shape[1])])
+        frame.to_parquet(tables / f"{name}.parquet", row_group_size=100)
     output_of("fit", tables, "-k", 4, *LIMIT, "--out", out)
     assert list(pd.read_csv(out)["sample"]) == list(ids)
