@@ -315,7 +315,7 @@ def test_table_of_formats(tmp_path):
     assert found == {
         ".mat file of MATLAB 5 to 7": False,
         ".mat file of MATLAB 7.3": True,
-        "folder of .csv files": False,
+        "folder of .csv or .parquet files": False,
         "folder of .parquet files": True,
     }
 

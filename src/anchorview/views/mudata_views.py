@@ -11,11 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.reindexing import reindex_rows
-
-# In quotes: older SciPy's sparse arrays take no type parameters at run time.
-View: TypeAlias = "pd.DataFrame | sparse.csr_array[Any]"
-Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
+from anchorview.views.reindexing import DenseOrCsr, reindex_rows
+from anchorview.views.view_file import View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
 """A name for all modalities, or one per modality."""
@@ -156,7 +153,7 @@ def _modalities(mdata: Any) -> dict[str, Any]:
 
 def _selected_features(
     name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
-) -> tuple[Matrix, "pd.Index[Any]"]:
+) -> tuple[DenseOrCsr, "pd.Index[Any]"]:
     """Return the selected values of a modality, and the names of their columns."""
     layer_name, rep_name, var_name = (
         choice.get(name) if isinstance(choice, Mapping) else choice
@@ -199,7 +196,7 @@ def _get(store: Any, name: str, complaint: str) -> Any:
     return store[name]
 
 
-def _in_memory(found: Any, name: str, what: str) -> Matrix:
+def _in_memory(found: Any, name: str, what: str) -> DenseOrCsr:
     """Values of any type that anndata stores, also on disk, as an array or CSR matrix."""
     if found is None:
         raise ValueError(f"Modality {name!r} has no X. Give a layer or a use_rep.")

@@ -1,16 +1,17 @@
 """Rows of a matrix in the order of other samples, some of which it may lack."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
-DenseOrCsr = TypeVar("DenseOrCsr", "NDArray[Any]", "sparse.csr_array[Any]")
+DenseOrCsr: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
+M = TypeVar("M", "NDArray[Any]", "sparse.csr_array[Any]")
 
 
-def reindex_rows(matrix: DenseOrCsr, rows: NDArray[np.intp]) -> DenseOrCsr:
+def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:
     """Take rows of a matrix; -1 stands for a sample that the matrix lacks.
 
     Such a row is NaN in an array, which becomes the smallest float type that holds its values, and

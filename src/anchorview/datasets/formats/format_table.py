@@ -15,7 +15,12 @@ from anchorview.datasets.formats.matlab5 import read_matlab5
 from anchorview.datasets.formats.matlab73 import is_matlab73, open_matlab73, read_matlab73
 from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
-from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
+from anchorview.datasets.formats.table_folder import (
+    TABLE_FORMATS,
+    is_parquet_folder,
+    open_parquet_folder,
+    read_table_folder,
+)
 from anchorview.datasets.formats.zarr import is_zarr, open_zarr
 from anchorview.views.view_file import View, ViewFile
 
@@ -89,14 +94,20 @@ FORMATS = (
     Format(
         "folder of .npy files", (".npy",), _all_rows(open_npy_folder), open_npy_folder, "folder"
     ),
-    # A folder with .csv files may hold .parquet files too, but cannot be opened then.
-    Format("folder of .csv files", (".csv",), read_table_folder, kind="folder", by_id=True),
     Format(
         "folder of .parquet files",
         (".parquet",),
         read_table_folder,
         open_parquet_folder,
         "folder",
+        is_parquet_folder,
+        by_id=True,
+    ),
+    Format(
+        f"folder of {' or '.join(TABLE_FORMATS)} files",
+        tuple(TABLE_FORMATS),
+        read_table_folder,
+        kind="folder",
         by_id=True,
     ),
 )

@@ -23,4 +23,4 @@ def read_h5mu(path: Path) -> ViewFile:
     target: Target = None
     for name in by_precedence(name for name in mdata.obs.columns if isinstance(name, str))[:1]:
         target = labels_by_id(mdata.obs[name], mdata.obs_names, f"the column {name!r} of obs")
-    return ViewFile(dict(views), target, path, mdata.obs_names, available)
+    return ViewFile(views, target, path, mdata.obs_names, available)

@@ -68,6 +68,12 @@ def read_table_folder(folder: Path) -> ViewFile:
     return ViewFile(views, None if target is None else target.set_axis(ids), folder, ids, available)
 
 
+def is_parquet_folder(folder: Path) -> bool:
+    """Whether a folder has tables, all of them in Parquet."""
+    suffixes = {path.suffix.lower() for path in folder.glob("[!.]*")}
+    return suffixes & TABLE_FORMATS.keys() == {".parquet"}
+
+
 def open_parquet_folder(folder: Path) -> ViewFile:
     """Open tables that have the same samples in the same order."""
     files, label_file = table_files(folder)
