@@ -41,7 +41,7 @@ PUBLIC = {
         "read_views",
         "stays_on_disk",
     ],
-    "anchorview.distributed": ["DaskViews", "connected", "dask_views"],
+    "anchorview.distributed": ["dask_views"],
     "anchorview.metrics": [
         "adjusted_rand",
         "clustering_accuracy",
