@@ -37,16 +37,10 @@ def texts(path):
 
 def test_all_suites_have_figures_with_the_names_of_data_sets(drawn):
     names = {path.stem for path in drawn.glob("*.svg")}
-    assert names == {
-        "accuracy",
-        "accuracy-oracle",
-        "time-accuracy",
-        "beta",
-        "anchors",
-        "convergence",
-        "incomplete-acc",
-        "incomplete-nmi",
-    }
+    assert ", ".join(sorted(names)) == (
+        "accuracy, accuracy-oracle, anchors, beta, convergence, incomplete-acc, incomplete-nmi, "
+        "time-accuracy"
+    )
     assert {path.stem for path in drawn.glob("*.png")} == names
     for path in drawn.glob("*.svg"):
         assert {"digits", ODD} <= texts(path)
@@ -78,14 +72,10 @@ def test_resolution_of_png_files(drawn):
 
 def test_suites_without_results(tmp_path):
     book = Book()
-    for suite, point in (
-        ("compare", None),
-        ("runtime", None),
-        ("beta", 0.1),
-        ("convergence", None),
-        ("incomplete", 0.1),
-    ):
-        book.add("DALMC", None, suite=suite, point=point)
+    for suite in ("compare", "runtime", "convergence"):
+        book.add("DALMC", None, suite=suite)
+    for suite in ("beta", "incomplete"):
+        book.add("DALMC", None, suite=suite, point=0.1)
     found = figures(book.frame())
     assert "time-accuracy" not in {figure.name for figure in found}
     for figure in found:
