@@ -1,4 +1,4 @@
-"""Multi-view clustering that is fast, scales, and works without labels to tune on."""
+"""Multi-view clustering that is fast, scales, and needs no labels for tuning."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,22 +9,21 @@ if TYPE_CHECKING:
     from anchorview.datasets import load_digits, make_multiview, open_views, read_views
     from anchorview.estimators.auto.auto_dalmc import AutoDALMC
     from anchorview.estimators.dalmc import DALMC
-    from anchorview.estimators.persistence.saving import load_model as load
+    from anchorview.estimators.persistence import load_model as load
     from anchorview.views.container import MultiViewData
 
-# Imported when first used: scikit-learn takes longer to import than the command line to answer.
-_HOMES = {
-    "AutoDALMC": "anchorview.estimators.auto.auto_dalmc",
-    "DALMC": "anchorview.estimators.dalmc",
-    "MultiViewData": "anchorview.views.container",
-    "load": "anchorview.estimators.persistence.saving",
-    "load_digits": "anchorview.datasets",
-    "make_multiview": "anchorview.datasets",
-    "open_views": "anchorview.datasets",
-    "read_views": "anchorview.datasets",
+# Public names by module and name there. They are imported on first use, since importing
+# scikit-learn takes longer than the command line needs to answer.
+_PUBLIC = {
+    "AutoDALMC": ("anchorview.estimators.auto.auto_dalmc", "AutoDALMC"),
+    "DALMC": ("anchorview.estimators.dalmc", "DALMC"),
+    "MultiViewData": ("anchorview.views.container", "MultiViewData"),
+    "load": ("anchorview.estimators.persistence", "load_model"),
+    "load_digits": ("anchorview.datasets", "load_digits"),
+    "make_multiview": ("anchorview.datasets", "make_multiview"),
+    "open_views": ("anchorview.datasets", "open_views"),
+    "read_views": ("anchorview.datasets", "read_views"),
 }
-
-_ORIGINAL_NAMES = {"load": "load_model"}
 
 __all__ = [
     "DALMC",
@@ -39,8 +38,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), _ORIGINAL_NAMES.get(name, name))
+    if name in _PUBLIC:
+        module, original = _PUBLIC[name]
+        return getattr(import_module(module), original)
     raise AttributeError(f"module 'anchorview' has no attribute {name!r}")
 
 

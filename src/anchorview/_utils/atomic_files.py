@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all, and the errors of files."""
+"""Files and folders that are written completely or not at all."""
 
 import os
 import shutil
@@ -12,12 +12,12 @@ from anchorview._utils.errors import OutputFileError
 
 
 def require_writable(path: Path) -> None:
-    """Raise, before any work is done, if :func:`atomic_write` could not write the file.
+    """Raise if :func:`atomic_write` could not write the file; called before work starts.
 
     Parameters
     ----------
     path : Path
-        The file to be written later; an existing one stays as it is.
+        The file to be written; an existing one is not changed.
 
     Raises
     ------
@@ -41,9 +41,9 @@ def require_writable(path: Path) -> None:
 
 
 def require_writable_folder(path: Path) -> None:
-    """Raise, before any work is done, if files cannot be written to a folder.
+    """Raise if files cannot be written to a folder; called before work starts.
 
-    It need not be there yet, but the one that it is to be made in.
+    The folder need not exist yet, but its parent must.
     """
     if path.exists() and not path.is_dir():
         raise OutputFileError(f"{path}: is not a folder. Give the name of a folder.")
@@ -57,7 +57,7 @@ def require_writable_folder(path: Path) -> None:
 
 @contextmanager
 def created_folder(path: Path) -> Iterator[None]:
-    """Make a folder unless it is there; if the block fails, one that was made is gone again."""
+    """Create a folder unless it exists; a new one is removed again if the block fails."""
     made = not path.exists()
     with _explained(path):
         path.mkdir(exist_ok=True)
@@ -74,13 +74,12 @@ def created_folder(path: Path) -> Iterator[None]:
 def atomic_write(path: Path) -> Iterator[TextIO]:
     r"""Write a text file that appears under its name only once it is complete.
 
-    If the block fails or is interrupted, a file that existed before stays as it was and nothing
-    else is left behind.
+    If the block fails or is interrupted, an existing file is kept and nothing else is left.
 
     Parameters
     ----------
     path : Path
-        The file to write. A symbolic link stays, and the file it leads to is replaced.
+        The file to write. A symbolic link is kept, and the file it points to is replaced.
 
     Raises
     ------
@@ -104,9 +103,9 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def atomic_write_binary(*paths: Path) -> Iterator[list[BinaryIO]]:
-    """Write binary files as :func:`atomic_write` does; what was written can be read back.
+    """Write binary files as :func:`atomic_write` does; the streams can be read back.
 
-    All of them are complete before the first appears under its name.
+    All files are complete before the first appears under its name.
     """
     with _replacing(paths, mode="w+b") as streams:
         yield streams
@@ -114,7 +113,7 @@ def atomic_write_binary(*paths: Path) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]:
-    # Which of several files a full disk was met by, nobody tells.
+    # The system does not tell which of several files did not fit on the disk.
     place = paths[0] if len(paths) == 1 else paths[0].parent
     targets = [_resolved(path) for path in paths]
     with _explained(place), ExitStack() as stack:
@@ -127,7 +126,7 @@ def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]
             yield streams
             for stream in streams:
                 stream.flush()
-                # A disk may report that it is full only now; after the renaming it is too late.
+                # A full disk may be reported only now; after renaming it would be too late.
                 os.fsync(stream.fileno())
         for target, part in zip(targets, parts, strict=True):
             os.replace(part, target)
@@ -139,25 +138,25 @@ def _resolved(path: Path) -> Path:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Fill a folder that appears under its name only once it is complete.
+    """Write a folder that appears under its name only once it is complete.
 
-    If the block fails or is interrupted, nothing is left behind.
+    If the block fails or is interrupted, nothing is left.
 
     Parameters
     ----------
     path : Path
-        The folder to make; an empty one may exist already.
+        The folder to create; an empty one may exist already.
 
     Yields
     ------
     Path
-        A hidden folder beside it, for the files.
+        A hidden folder beside it, to which the files are written.
 
     Raises
     ------
     OutputFileError
-        Before the block if there is something of this name already, or no folder to put it into;
-        later if it cannot be written, or the disk is full.
+        Before the block if the name exists already or the parent folder does not; later if the
+        folder cannot be written, or the disk is full.
 
     Examples
     --------
@@ -191,7 +190,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _part_beside(target: Path) -> Iterator[Path]:
-    """Make an empty file in the folder of `target`, gone after the block unless renamed."""
+    """Create an empty file beside `target`, removed after the block unless it was renamed."""
     part = _part_name(target)
     try:
         part.touch(exist_ok=False)
@@ -207,7 +206,7 @@ def _part_name(target: Path) -> Path:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what the system says of a place that cannot be written into an error of ours."""
+    """Turn errors of the system into an :class:`OutputFileError` that names the path."""
     try:
         yield
     except OutputFileError:
@@ -221,10 +220,10 @@ def _explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def exclusive_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes that do the same out of a folder; raise if one is in it.
+    """Lock a folder against other processes that call this; raise if one holds the lock.
 
-    The lock ends with the process, however that ends. Where the system has no such locks nothing
-    is kept out.
+    The lock ends with the process, however it ends. Without file locks in the system, nothing is
+    locked.
     """
     try:
         import fcntl

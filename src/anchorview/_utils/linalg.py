@@ -1,4 +1,4 @@
-"""Linear algebra that the rooms share: polar factors, products, ranks, spectra, unit rows."""
+"""Linear algebra: polar factors, products, ranks, leading singular vectors, unit rows."""
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -7,21 +7,21 @@ from scipy.sparse.linalg import aslinearoperator, svds
 from anchorview._utils.typing import Array, Matrix
 
 WELL_CONDITIONED = 1e-6
-"""Least ratio of Gram eigenvalues at which a polar factor from the Gram matrix keeps ten digits."""
+"""Minimum ratio of Gram eigenvalues for which a polar factor from them has ten digits."""
 
 DENSE_SPECTRUM = 600
-"""Shorter side up to which a view's leading singular vectors come from a full decomposition."""
+"""Maximum of the shorter side for which leading singular vectors come from a full decomposition."""
 
 DENSE_PART = 2**24
-"""Most entries of a dense part of something that must not become dense as a whole."""
+"""Maximum number of entries of a dense part of a matrix that must not become dense as a whole."""
 
 
 def polar(B: Array) -> tuple[Array, Array]:
     """Polar factor of a long matrix with full column rank, and the map to it.
 
     For the thin SVD ``B = U diag(s) V'`` returns ``U V'`` and ``M = V diag(1/s) V'``, so that
-    ``U V' = B M``. Long matrices go through the Gram matrix (BLAS-3), short and ill-conditioned
-    ones through the SVD.
+    ``U V' = B M``. Computed from the Gram matrix (BLAS-3) for long matrices, by
+    SVD for short and ill-conditioned ones.
     """
     n, m = B.shape
     if n > 2 * m:
@@ -50,12 +50,12 @@ def polar_factor(B: Array) -> Array:
 
 
 def times(X: Matrix, M: Array) -> Array:
-    """``X @ M`` multiplied in the precision of `X`, returned in float64."""
+    """``X @ M``, computed in the precision of `X` and returned in float64."""
     return np.asarray(X @ M.astype(X.dtype, copy=False), dtype=np.float64)
 
 
 def squared_norm(X: Matrix) -> float:
-    """Squared Frobenius norm of an array, a sparse matrix or a scaled view that knows it."""
+    """Squared Frobenius norm of an array, a sparse matrix or an operator that has it."""
     if hasattr(X, "squared_norm"):
         return float(X.squared_norm)
     entries = X if isinstance(X, np.ndarray) else X.data[:, None]
@@ -65,8 +65,8 @@ def squared_norm(X: Matrix) -> float:
 def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
     """Numerical rank of `X`, or `limit` if the rank is at least that.
 
-    Singular values below `tolerance` times the largest count as zero. A large matrix is judged by
-    its product with a few more random columns than `limit`.
+    Singular values below `tolerance` times the largest count as zero. For a large matrix, the rank
+    of its product with slightly more than `limit` random columns is computed.
     """
     if min(X.shape) > DENSE_SPECTRUM:
         omega = np.random.default_rng(0).standard_normal((X.shape[1], limit + 20))
@@ -76,7 +76,7 @@ def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
 
 
 def gram(X: Matrix) -> Array:
-    """``X'X`` in float64; what is not an array is never made dense as a whole."""
+    """``X'X`` in float64; sparse matrices and operators are never made dense as a whole."""
     if isinstance(X, np.ndarray):
         return times(X.T, X)
     n, d = X.shape
@@ -108,7 +108,7 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
 
 
 def unit_rows(embedding: Array) -> Array:
-    """Rows scaled to length 1; zero rows stay. One column has signs only, so it stays as it is."""
+    """Rows normalized to unit norm; zero rows, and a single column, which has signs only, stay."""
     if embedding.shape[1] == 1:
         return embedding
     lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))

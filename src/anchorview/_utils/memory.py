@@ -1,4 +1,4 @@
-"""Memory stated before work starts, not found missing in the middle of it."""
+"""Memory budgets, and errors that state the memory needed before work starts."""
 
 import re
 
@@ -7,7 +7,7 @@ import psutil
 from anchorview._utils.text import format_bytes
 
 SHARE_OF_FREE = 0.5
-"""Part of the free memory that work on data from disk may take unless a limit is given."""
+"""Share of the free memory that may be used if no limit is given."""
 
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -19,7 +19,7 @@ def free_memory() -> float:
 
 
 def memory_budget(limit: float | str | None) -> float:
-    """Bytes that may be used: a limit such as ``"1.5GB"`` or a number, or a share of what is free.
+    """Bytes that may be used: a limit such as ``"1.5GB"``, or a share of the free memory.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def memory_budget(limit: float | str | None) -> float:
 
 
 def require_memory(needed: float, subject: str, advice: str, room: float | None = None) -> None:
-    """Raise unless `needed` bytes are free; the error has both figures and the advice.
+    """Raise unless `needed` bytes may be used; the error has both figures and the advice.
 
-    `room` is the memory that may be used, if not all that is free.
+    `room` is the memory that may be used, by default all free memory.
     """
     there = free_memory() if room is None else room
     if needed > there:

@@ -14,7 +14,7 @@ def optional_import(name: str, files: str, extra: str) -> Any:
     name : str
         The module.
     files : str
-        What messages call the files that need it.
+        What needs the package, in the plural, for the error message.
     extra : str
         The extra of anchorview that brings it.
     """

@@ -1,7 +1,7 @@
-"""Progress of long work, reported from wherever it happens to whoever listens.
+"""Progress of long work.
 
-The stages call :func:`report_progress`; a front end (the command line, ``verbose``) listens by
-:func:`listen_to_progress`. Without a listener a report costs nothing.
+Stages call :func:`report_progress`; a front end such as the command line receives the reports with
+:func:`listen_to_progress`. Without a listener, reports cost nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, int, int], None]
-"""Called with the stage's name, the steps done and the steps in all."""
+"""Called with the name of the stage, the number of finished steps, and of all steps."""
 
 _listener: ContextVar[Listener | None] = ContextVar("anchorview_progress", default=None)
 
 
 def report_progress(stage: str, done: int, total: int) -> None:
-    """Tell the listener, if any, that `done` of `total` steps of a stage are finished."""
+    """Report that `done` of `total` steps of a stage are finished."""
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
@@ -23,7 +23,7 @@ def report_progress(stage: str, done: int, total: int) -> None:
 
 @contextmanager
 def listen_to_progress(listener: Listener | None) -> Iterator[None]:
-    """Send reports made inside the block to `listener`; None leaves the current listener.
+    """Send reports inside the block to `listener`; None keeps the current listener.
 
     Examples
     --------

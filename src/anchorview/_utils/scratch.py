@@ -1,4 +1,4 @@
-"""Memory that is used again and again, as fresh memory costs a page fault every few kilobytes."""
+"""Reusable memory: freshly allocated arrays cost a page fault every few kilobytes."""
 
 import threading
 from math import prod
@@ -12,9 +12,9 @@ _held = threading.local()
 
 
 def scratch(use: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-    """Return an array to be filled and used up at once.
+    """Return an uninitialized array for temporary use.
 
-    It belongs to the calling thread, and the next call for the same use gives the same memory.
+    It belongs to the calling thread, and the next call for the same `use` returns the same memory.
     """
     size = prod(shape) * dtype.itemsize
     buffer = getattr(_held, use, None)

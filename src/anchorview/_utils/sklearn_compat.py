@@ -1,4 +1,4 @@
-"""The only place that imports names which scikit-learn does not promise to keep."""
+"""Private names of scikit-learn; nothing else imports any."""
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions

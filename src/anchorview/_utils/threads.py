@@ -1,4 +1,4 @@
-"""Work in parallel, mostly on row blocks: results in order, a bounded number of them at a time."""
+"""Parallel maps over blocks and other items: results in order, few of them held at a time."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ from anchorview._utils.progress import report_progress
 
 
 class SizedBlock(Protocol):
-    """Some rows, of which only the number matters here."""
+    """A block of rows."""
 
     @property
     def size(self) -> int:
@@ -32,17 +32,17 @@ def map_blocks(
 ) -> Iterator[tuple[Block, Result]]:
     """Yield every block and ``function(block)``, in the order of the blocks.
 
-    Each block is one thread's work and BLAS runs single-threaded inside it: that keeps all cores
-    busy in the element-wise parts too. Order fixes the sums made of the results, so they do not
-    depend on the number of threads.
+    Each block is processed by one thread with single-threaded BLAS, which keeps all cores busy in
+    element-wise operations too. As results come in order, sums of them do not depend on the number
+    of threads.
 
     Parameters
     ----------
     function : callable
-        Work on one block; releases the interpreter lock in NumPy.
+        Processes one block; should spend its time in NumPy, which releases the interpreter lock.
     blocks : iterable of blocks with a ``size``
     stage : str
-        Name of the work in progress reports.
+        Name of the stage in progress reports.
     """
     todo = list(blocks)
     total = sum(block.size for block in todo)
@@ -60,17 +60,17 @@ def for_blocks(function: Callable[[Block], None], blocks: Iterable[Block], stage
 
 
 def max_pending_results() -> int:
-    """Most results that are held at a time, the one being used included."""
+    """Maximum number of results held at a time, including the one in use."""
     return n_cores() + 2
 
 
 def parallel_map(
     function: Callable[[Item], Result], items: Sequence[Item], threads: int | None = None
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield every item and ``function(item)``, in the order of the items, from several threads, by
-    default as many as there are cores.
+    """Yield every item and ``function(item)``, in the order of the items.
 
-    BLAS and OpenMP run single-threaded inside them.
+    The function runs in `threads` threads, by default one per core, with single-threaded BLAS and
+    OpenMP. Inside :func:`without_nested_threads` it runs in the calling thread.
     """
     workers = min(threads or n_cores(), len(items))
     if workers <= 1 or getattr(_thread, "has_siblings", False):
@@ -97,10 +97,7 @@ _thread = threading.local()
 
 @contextmanager
 def without_nested_threads() -> Iterator[None]:
-    """Say that this thread is one of many at work: nothing in the block is spread over more.
-
-    BLAS runs single-threaded too.
-    """
+    """Keep maps and BLAS inside the block single-threaded: other threads run beside this one."""
     before = getattr(_thread, "has_siblings", False)
     _thread.has_siblings = True
     try:
@@ -111,13 +108,13 @@ def without_nested_threads() -> Iterator[None]:
 
 
 def _single_threaded_openmp() -> None:
-    # The limit is that of the thread that sets it, and stays as long as the thread.
+    # The limit applies to the thread that sets it, as long as the thread lives.
     threadpool_limits(1, user_api="openmp")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Libraries of linear algebra that are loaded, which takes milliseconds to find out."""
+    """Loaded BLAS libraries; finding them takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -128,9 +125,10 @@ _limits: list[Any] = []
 
 @contextmanager
 def _single_threaded_blas() -> Iterator[None]:
-    """One BLAS thread, for as long as any fit of the process needs it.
+    """Limit BLAS to one thread inside the block.
 
-    The limit is the process's, so the first of overlapping users sets it and the last lifts it.
+    The limit applies to the whole process: the first of overlapping blocks sets it and the last
+    lifts it.
     """
     user = object()
     with _limit_lock:

@@ -1,4 +1,4 @@
-"""Names for the types that pass between the rooms."""
+"""Names for types that are used throughout the package."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""The paper's two ablations of DALMC: the same optimization with one ingredient replaced.
+"""The paper's two ablations of DALMC: the same optimization with one part replaced.
 
 Neither has an out-of-sample map, and the second is not invariant to rotations of the samples, so
-both run on the data itself (``solver="direct"``).
+both run on the data as they are (``solver="direct"``).
 """
 
 from functools import reduce

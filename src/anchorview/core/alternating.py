@@ -6,13 +6,13 @@ basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph i
     min  sum_p 1/2 a_p^2 (||X_p - H_p Z_p'||^2 + floor_p)  -  beta * sum_p <H_p, S A_p'>
     s.t. H_p'H_p = I,  S'S = I,  A_p orthonormal (columns or rows),  sum a = 1,  a >= 0
 
-``floor_p``, a share of ``||X_p||^2``, keeps a view that its basis reproduces well, or by its rank
-completely, from drawing all the weight. It is a constant inside the objective, so every step stays
-an exact minimizer and the objective never increases.
+``floor_p``, a share of ``||X_p||^2``, prevents a view that is reproduced well by its basis (or
+completely, if its rank is small) from getting all the weight. It is a constant of the objective, so
+every step is still an exact minimizer and the objective never increases.
 
-Samples may lack views. The fit then counts available rows only, and the missing rows of a view are
-completed by the model, ``H_p Z_p'``, after every iteration: a majorization, so the objective still
-never increases.
+Samples may lack views. The residual is then over available rows only, and the missing rows of a
+view are completed by the model, ``H_p Z_p'``, after every iteration. This is a majorization, so the
+objective still never increases.
 
 Every start lies in the column space of the views and every step stays in it, so ``S`` is linear in
 the data. The :class:`~anchorview.core.trace.Trace` of the steps embeds new samples, and it maps a
@@ -36,23 +36,23 @@ from anchorview.core.trace import Start, Step, Trace
 Init = Literal["gcca", "random", "identity"]
 
 RESIDUAL_FLOOR = 0.01
-"""Share of a view's squared norm that counts as unexplained whatever the basis explains."""
+"""Share of a view's squared norm that always counts as unexplained."""
 
 COMPLETE_FLOOR = 0.5
 """The same for a view whose basis explains everything because it has as many columns as the view
-has rank: no evidence, so a neutral share."""
+has rank. That is no evidence, so the share is neutral."""
 
 GCCA_RIDGE = 0.01
 """Ridge of the GCCA start, relative to a view's leading squared singular value. It prefers strong
-directions where the views alone leave a tie, as one view alone does between all of its own."""
+directions among those that are equally correlated, such as all directions of a single view."""
 
 INDEPENDENT = 1e-6
-"""Least ratio of squared singular values at which stacked representations are independent."""
+"""Minimum ratio of squared singular values of independent representations."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the optimization found; letters as in the module's docstring."""
+    """Result of the optimization; letters as in the docstring of the module."""
 
     graph: Array
     """S, n x l."""
@@ -63,50 +63,49 @@ class Solution:
     anchors: tuple[Array, ...]
     """A_p, m_p x l."""
     weights: Array
-    """a, one a view."""
+    """a, one per view."""
     objective: Array
     """The objective at the start and after every iteration."""
     converged: bool
     """Whether the last change of the objective was below the tolerance."""
     trace: Trace | None
-    """How any sample gets its row of S; None for the ablations."""
+    """How any sample is embedded; None for the ablations."""
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations done."""
+        """Number of iterations."""
         return len(self.objective) - 1
 
 
 class AlternatingSolver:
-    """State and steps of the optimization.
+    """The alternating optimization: its state, and one method per step.
 
     Parameters
     ----------
     views : sequence of matrices (n, d_p)
-        Scaled views: arrays, sparse matrices or linear operators. Products with them are made in
-        their precision, everything else in float64.
+        Scaled views: arrays, sparse matrices or linear operators. Products with them are computed
+        in their precision, everything else in float64.
     n_anchors : int
-        Columns of the anchor graph, l; at most the sum of `n_components`. The GCCA start takes
-        fewer if the representations have fewer independent directions together.
+        Number of columns of the anchor graph, l; at most the sum of `n_components`. The GCCA start
+        uses fewer if the representations have fewer independent directions together.
     n_components : sequence of int
-        Columns of each view's representation, m_p; at most the view's rank.
+        Number of columns of each view's representation, m_p; at most the view's rank.
     beta : float
         Weight of the alignment between representations and anchor graph.
     init : {"gcca", "random", "identity"}
-        Start: generalized CCA of the leading singular vectors, random directions from `seed`, or
-        identity blocks for bases and anchors. All lie in the span of the data.
+        Initialization: generalized CCA of the leading singular vectors, random directions from
+        `seed`, or identity blocks for bases and anchors. All lie in the span of the data.
     seed : int
         Seed of the random start.
     directions : sequence of arrays (d_p, m_p), optional
-        The start's directions, for views whose coordinates are not the features for which
-        :func:`plain_directions` gives them.
+        Directions of the initialization, for views whose coordinates are not the features.
     available : array (n, n_views) of bool, optional
-        Which samples have which view; a view is zero in the rows of samples that lack it.
+        Which samples have which view; rows of samples that lack a view are zero in it.
     complete : sequence of bool, optional
-        Views that have no more rank than components.
+        Which views have no more rank than components.
     spectra : sequence of pairs of arrays, optional
         At least `n_components` leading right singular vectors (columns) and singular values of
-        each view, if they are known already; not used where rows of views are missing.
+        each view, if they are known already; not used if rows of views are missing.
 
     Examples
     --------
@@ -166,7 +165,7 @@ class AlternatingSolver:
         self.weight_step()
 
     def run(self, max_iter: int = 50, tol: float = 1e-4) -> Solution:
-        """Iterate until the objective changes by less than `tol`, relatively, or `max_iter`."""
+        """Iterate until the objective changes by less than `tol` (relative), or `max_iter` times."""
         objective = [self.objective()]
         converged = False
         while not converged and len(objective) <= max_iter:
@@ -190,11 +189,11 @@ class AlternatingSolver:
         )
 
     def objective(self) -> float:
-        """Value of the objective at the present state."""
+        """Value of the objective at the current state."""
         return float(0.5 * self.a**2 @ self.residuals - self.beta * self.alignment)
 
     def trace(self) -> Trace | None:
-        """What was done so far, to be done to other samples."""
+        """Trace of the steps so far."""
         return Trace(self.beta, self.first, tuple(self.steps))
 
     def representation_step(self) -> None:
@@ -266,11 +265,11 @@ def start(
     row_weights: Array,
     spectra: Sequence[tuple[Array, Array]] | None = None,
 ) -> tuple[list[Array], Array, Start]:
-    """First ``H_p`` and ``S``, and how any sample gets them.
+    """Initial ``H_p`` and ``S``, and the maps from a sample to its rows of them.
 
     ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p H_p N_p)``, rows weighted by the inverse number
-    of views that a sample has. Missing rows are then filled by regression on ``S`` and the ``H_p``
-    found again.
+    of views that a sample has. Missing rows are then predicted by regression on ``S``, and the
+    ``H_p`` computed again.
     """
     if init != "gcca" and directions is None:
         directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
@@ -320,7 +319,7 @@ def start(
 
 
 def _require_independent(M: Array, what: str, parameter: str, init: Init) -> None:
-    """Raise if `M` maps a deficient matrix to its polar factor, which leaves the data's span."""
+    """Raise if a polar factor is that of a rank-deficient matrix, as it leaves the data's span."""
     inverse = eigh(M, eigvals_only=True)
     if not inverse[-1] * INDEPENDENT < inverse[0]:
         raise ValueError(

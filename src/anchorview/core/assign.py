@@ -1,4 +1,4 @@
-"""From the embedding to labels, for the training samples and for new ones."""
+"""Stage 5, assign: cluster labels of the rows of the embedding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,21 +19,22 @@ from anchorview.core.row_sampling import sampled_rows
 AssignmentMethod = Literal["kmeans", "cluster_qr"]
 
 SAMPLE = 20_000
-"""Points that K-means restarts see when there are many more."""
+"""Number of rows on which K-means restarts run if there are more than twice as many. With 20,000 of
+126,000 rows the inertia was within .1 % of restarts on all rows."""
 
 FINALISTS = 3
-"""Restarts that go on from the sample to all points."""
+"""Number of restarts on the sample that are continued on all rows."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Labels points of the embedding by their nearest centroid.
+    """Nearest-centroid classifier of rows of the embedding.
 
     Attributes
     ----------
     centroids : array (n_clusters, n_anchors)
     normalize : bool
-        Whether points are scaled to length 1 first.
+        Whether rows are normalized to unit norm first.
     """
 
     centroids: Array
@@ -47,7 +48,7 @@ class Assignment:
 
 
 def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
-    """Labels of the rows of an embedding by several assignments alike, a row for each."""
+    """Labels by several assignments that share `normalize`, (n_assignments, n)."""
     centroids = np.vstack([own.centroids for own in assignments]).astype(embedding.dtype)
     points = unit_rows(embedding) if assignments[0].normalize else embedding
     # The nearest centroid c of x has the largest x'c - c'c / 2.
@@ -65,21 +66,21 @@ def fit_assignment(
     n_init: int,
     seed: int,
 ) -> Assignment:
-    """Learn how to label the embedding's rows, wherever they are.
+    """Fit centroids to the rows of the embedding, wherever these are.
 
     Parameters
     ----------
     rows : EmbeddedRows
-        Few are taken into memory. Of many, K-means restarts see a sample, and the best go on to all
-        rows: that gives the inertia of restarts on all rows to a tenth of a percent, in a fraction
-        of the time.
+        Few rows are read into memory. If there are many, K-means restarts run on a sample and the
+        best are continued on all rows, which gives nearly the same inertia in a fraction of the
+        time.
     n_clusters : int
     method : {"kmeans", "cluster_qr"}
-        K-means with `n_init` random restarts, least inertia; or K-means started once from the rows
-        that pivoted QR finds to point apart most (as in the cluster_qr of Damle, Minden and Ying,
-        2019), which has no randomness and needs at least `n_clusters` columns.
+        K-means with `n_init` random restarts, of which the lowest inertia is kept; or K-means
+        started from the rows selected by pivoted QR (as in Damle, Minden and Ying, 2019), which is
+        deterministic and needs at least `n_clusters` columns.
     normalize : bool
-        Whether rows are scaled to length 1 first.
+        Whether rows are normalized to unit norm first.
     n_init : int
     seed : int
     """
@@ -107,7 +108,7 @@ def fit_assignment(
 
 
 def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:
-    """Rule of :func:`fit_assignment` for an embedding in memory, and the labels of its rows."""
+    """Assignment fitted to an embedding in memory, and the labels of its rows."""
     assignment = fit_assignment(LocalRows(embedding), n_clusters, **settings)
     return assignment, assignment(embedding)
 
@@ -119,11 +120,11 @@ def _restarted(embedding: Array, n_clusters: int, normalize: bool, n_init: int, 
 
 
 def _canonical_order(embedding: Array) -> Array:
-    """Order of the rows by what neither their order nor a rotation of the embedding changes.
+    """Order of the rows that depends neither on their given order nor on rotations.
 
-    K-means that sees them so gives labels that do not depend on these either. Lengths come first,
-    without their last digits; rows of equal length are told apart by the mean of all rows. In
-    single precision rounding would change the order, so there rows stay where they are.
+    Labels of K-means on rows in this order do not depend on these either. Rows are sorted by norm,
+    rounded to nine digits, then by their product with the mean row. In single precision rounding
+    would change this order, so rows keep the given one.
     """
     if embedding.dtype != np.float64:
         return np.arange(len(embedding))
@@ -135,7 +136,7 @@ def _canonical_order(embedding: Array) -> Array:
 def _finalists(
     sample: Array, n_clusters: int, normalize: bool, n_init: int, seed: int
 ) -> list[Array]:
-    """Centroids of the best of `n_init` K-means runs on a sample of the rows."""
+    """Centroids of the best of `n_init` K-means runs on a sample of rows."""
     points = unit_rows(sample) if normalize else sample
     heats = [
         KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(points)
@@ -146,14 +147,14 @@ def _finalists(
 
 
 def distant_rows(embedding: Array, count: int) -> Array:
-    """Pivoted QR: rows that are long and stand out from the span of those before."""
+    """Positions of the rows selected by pivoted QR: long, and far from the span of those before."""
     require_columns(embedding.shape[1], count)
     _, pivots = qr(embedding.T, mode="r", pivoting=True)
     return pivots[:count]
 
 
 def require_columns(n_anchors: int, count: int) -> None:
-    """Raise if there are too few columns for rows that stand apart."""
+    """Raise if there are too few columns to select that many rows by pivoted QR."""
     if n_anchors < count:
         raise ValueError(
             "assignment='cluster_qr' needs n_anchors >= n_clusters; got "

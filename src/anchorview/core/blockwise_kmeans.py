@@ -1,7 +1,4 @@
-"""K-means on rows that are not in memory: seeds from a sample, Lloyd steps over all rows.
-
-Each step is one map over blocks and one sum, and takes all finalists of the restarts along.
-"""
+"""Lloyd's algorithm over blocks of rows, for several sets of centroids at once."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,31 +14,31 @@ from anchorview.core.embedded_rows import EmbeddedRows
 
 MAX_STEPS = 300
 TOLERANCE = 1e-4
-"""Lloyd steps end when the centroids move by less than this share of the points' variance, as
-scikit-learn's do."""
+"""Lloyd iterations stop when the centroids move by less than this share of the variance of the
+points, as in scikit-learn."""
 
 SUMMED_ROWS = 16_384
-"""Rows added up in their own precision before the sum goes on in float64."""
+"""Number of rows that are added up in their own precision before sums continue in float64."""
 
 
 SAME_INERTIA = 1e-6
-"""Relative difference below which two inertias are the same but for rounding."""
+"""Relative difference of two inertias that may be due to rounding."""
 
 
 class ClusterSums(NamedTuple):
-    """Sums over points for several sets of centroids at once."""
+    """Sums over points, for several sets of centroids."""
 
     sums: Array
-    """Of the points of each cluster: sets x clusters x columns."""
+    """Sums of the points of each cluster: sets x clusters x columns."""
     counts: Array
-    """Points of each cluster: sets x clusters."""
+    """Numbers of points of each cluster: sets x clusters."""
     squares: float
-    """Squared lengths of all points."""
+    """Sum of the squared norms of all points."""
     explained: Array
-    """What the nearest centroids save of them; a set's inertia is the difference."""
+    """Part of it that the nearest centroids explain; the inertia of a set is the difference."""
 
     def merged(self, other: "ClusterSums") -> "ClusterSums":
-        """Sums over both sets of points."""
+        """Sums over both blocks of points."""
         return ClusterSums(
             self.sums + other.sums,
             self.counts + other.counts,
@@ -53,7 +50,7 @@ class ClusterSums(NamedTuple):
 def cluster_sums(
     embedding: Array, first_row: int, *, centroids: Array, normalize: bool
 ) -> ClusterSums:
-    """Assign rows to the nearest centroid of each set and add them up."""
+    """Assign rows to the nearest centroid of each set, and add them up by cluster."""
     blocks = range(0, len(embedding), SUMMED_ROWS)
     parts = [
         _block_sums(embedding[start : start + SUMMED_ROWS], centroids, normalize)
@@ -88,7 +85,7 @@ def _block_sums(embedding: Array, centroids: Array, normalize: bool) -> ClusterS
 
 
 def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: bool) -> Array:
-    """Lloyd steps from several starts, all in one pass a step; the best centroids."""
+    """Best centroids of Lloyd iterations from several starts, one pass per iteration for all."""
     n, width = rows.shape
 
     def sums(centroids: Array) -> ClusterSums:
@@ -104,7 +101,7 @@ def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: boo
         counts = total.counts[:, :, None]
         moved = np.where(counts > 0, total.sums / np.maximum(counts, 1), before)
         mean = total.sums[0].sum(axis=0) / n
-        # Of equal rows, rounding can make it less than none.
+        # Rounding can make the variance of equal rows negative.
         variance = max(total.squares / n - mean @ mean, 0) / width
         centroids[moving] = moved
         moving = moving[np.square(moved - before).sum(axis=(1, 2)) > TOLERANCE * variance]
@@ -114,17 +111,17 @@ def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: boo
     if len(centroids) == 1:
         return centroids[0]
     total = sums(centroids)
-    # Rounding can bring the inertia of points that are their own centroids below 0.
+    # Rounding can make the inertia of points that equal their centroids negative.
     return centroids[_first_least(np.maximum(total.squares - total.explained, 0))]
 
 
 def _first_least(inertias: Array) -> int:
-    """Position of the least inertia; of those that rounding cannot tell apart, the first."""
+    """Position of the lowest inertia; the first of those that differ by rounding only."""
     return int(np.flatnonzero(inertias <= (1 + SAME_INERTIA) * inertias.min())[0])
 
 
 class _Farthest(NamedTuple):
-    """The row that sticks out most of a span, and by how much."""
+    """The row farthest from a span, and its squared distance."""
 
     square: float
     row: Array
@@ -142,7 +139,7 @@ def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
 
 
 def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
-    """The rows that pivoted QR picks, one pass each."""
+    """The rows selected by pivoted QR, one pass for each."""
     basis = np.empty((0, rows.shape[1]))
     found = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""A view that some samples lack, completed by the model as it is solved."""
+"""Completion of a view that some samples lack, by the model while it is solved."""
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -31,7 +31,7 @@ class CompletedView(LinearOperator):
         self.Y = Y
 
     def fill_by_regression(self, S: Array) -> None:
-        """Predict the missing rows from the rows of `S`, as least squares on the others does."""
+        """Predict the missing rows by least-squares regression of the available rows on `S`."""
         observed = np.delete(S, self.missing, axis=0)
         self.fill(S[self.missing], times(self.X.T, S) @ np.linalg.pinv(observed.T @ observed))
 

@@ -1,4 +1,4 @@
-"""The cost model: which form of the data to solve on, by counted work and memory."""
+"""The cost model: which route to solve on, by counts of operations and memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,22 +16,23 @@ from anchorview.views.schema import LARGEST_BLOCK
 Route = Literal["compressed", "left", "direct"]
 
 TYPICAL_ITERATIONS = 20
-"""Iterations that most data need; the paper reports fewer than 20."""
+"""Number of iterations that most data need; the paper reports fewer than 20."""
 
 SKINNY_PRODUCT = 4
-"""Cost of an operation in a product with few columns, in operations of a square one."""
+"""Cost of an operation in a product with few columns, relative to a square product. A rough figure
+from products on two cores, only used to choose between routes."""
 
 SPARSE_PRODUCT = 10
-"""The same for a product of a sparse matrix with few columns."""
+"""The same for a sparse matrix times few columns."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The chosen route and what each would cost."""
+    """The chosen route and the cost of each."""
 
     route: Route
     work: dict[Route, float]
-    """Floating-point operations, weighted by how fast their kind runs."""
+    """Floating-point operations, weighted by the speed of their kind."""
     memory: dict[Route, float]
     """Bytes beyond the data."""
 
@@ -51,7 +52,7 @@ def plan(
     routes: Sequence[Route] = ("compressed", "left", "direct"),
     memory_limit: float | str | None = None,
 ) -> Plan:
-    """Choose the cheapest of `routes` that fits in memory; say what is needed if none does."""
+    """Choose the cheapest of `routes` that fits into memory; raise if none does."""
     room = free_memory()
     if memory_limit is not None:
         room = min(room, memory_budget(memory_limit))
@@ -94,7 +95,7 @@ def _compressed_cost(
 
 
 def gram_memory(data: MultiViewData) -> float:
-    """Bytes that summing up the Gram matrices of all groups and factorizing them takes."""
+    """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
     widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
     squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
     largest = max(squares, default=0)
@@ -103,7 +104,7 @@ def gram_memory(data: MultiViewData) -> float:
 
 
 def block_memory(data: MultiViewData) -> float:
-    """Bytes of the row blocks that are worked on at a time, together never more than the data."""
+    """Bytes of the row blocks in process at a time, at most twice the data in float64."""
     n, D = data.shape
     return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * n * D))
 
@@ -116,7 +117,7 @@ def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: in
 def _solve_cost(
     n: int, d: int, entries: int, m: int, n_anchors: int, iterations: int, cost: float
 ) -> float:
-    """Operations for one view's leading singular vectors and its part in the iterations."""
+    """Operations for the leading singular vectors of one view and its part of the iterations."""
     shorter = min(n, d)
     if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
         start = 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3

@@ -1,4 +1,4 @@
-"""Rows of an embedding on this machine, in memory or in a file, worked on block by block."""
+"""Rows of the embedding as the assignment sees them, and their blockwise processing."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -16,23 +16,23 @@ BLOCK = 2**20
 
 
 class EmbeddedRows(Protocol):
-    """One row a sample, wherever they are: the embedding, seen by the assignment."""
+    """The rows of an embedding, one per sample, wherever they are."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of samples and of columns."""
+        """Number of rows and columns."""
 
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function(block, position of its first row)`` of blocks of rows, merged."""
+        """``function(block, position of its first row)`` of all blocks, merged in order."""
 
     def whole(self) -> Array:
         """All rows, in memory."""
 
 
 class LocalRows:
-    """Rows that this process can read.
+    """Rows that this process can read by slices.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class LocalRows:
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function(block, position of its first row)`` of blocks, merged in their order."""
+        """``function(block, position of its first row)`` of all blocks, merged in order."""
         with closing(self.over_blocks(function)) as results:
             return reduce(merge, results)
 
     def over_blocks(self, function: Callable[[Array, int], Result]) -> Generator[Result]:
-        """Yield the results of all blocks in their order."""
+        """Yield the results of all blocks in order."""
 
         def work(rows: slice) -> Result:
             with without_nested_threads():

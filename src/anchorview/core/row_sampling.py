@@ -1,8 +1,9 @@
-"""A sample of rows that is the same wherever the rows are, and in whatever blocks they come.
+"""A sample of rows that does not depend on where the rows are or how they are divided into blocks.
 
-Every row has a key, and rows with small keys are taken. In double precision keys come from the
-rows' lengths, so neither the order of the rows nor a rotation changes the sample. In single
-precision rounding would, so there keys come from the rows' positions.
+Every row has a pseudo-random key, and rows with small keys are sampled. In double precision keys
+are computed from the norms of the rows, so the sample depends neither on the order of the rows nor
+on rotations. In single precision, where rounding would change such keys, they are computed from
+positions.
 """
 
 from functools import partial
@@ -14,11 +15,11 @@ from anchorview._utils.typing import Array
 from anchorview.core.embedded_rows import EmbeddedRows
 
 CELLS = 2**24
-"""Lengths within a factor of two are told apart to this many steps: much finer than the rows are
-apart, much coarser than rounding in double precision."""
+"""Number of intervals per factor of two into which norms are rounded: much finer than the
+differences between rows, much coarser than rounding in double precision."""
 
 MARGIN = 1.25
-"""How many times the wanted number of rows are looked at, so that enough are found."""
+"""Expected number of candidate rows relative to the requested number, so that enough are found."""
 
 
 class _Found(NamedTuple):
@@ -31,7 +32,7 @@ class _Found(NamedTuple):
 
 
 def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
-    """About `count` rows, in an order of their own."""
+    """About `count` rows, ordered by key."""
     n = rows.shape[0]
     expected = min(MARGIN * count, n)
     for by_length in (True, False):
@@ -39,8 +40,8 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
             partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length),
             _Found.merged,
         )
-        # Rows of one length are taken or left together: where many are equal, that would be too
-        # many or too few rows, or few lengths would stand for all.
+        # Rows with equal norms have equal keys. If there are many, too many or too few rows would
+        # be sampled, or too few distinct ones.
         even = abs(len(found.keys) - expected) <= 5 * np.sqrt(expected)
         if even and len(np.unique(found.keys)) >= count / 2:
             break
@@ -58,13 +59,13 @@ def _below(
     else:
         keys = _mixed(np.arange(first_row, first_row + len(block), dtype=np.uint64), seed)
     small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
-    # A row that is there very often would come with all its copies; these are not used.
+    # Many copies of one row would all be sampled; the surplus is not needed.
     small = small[: int(MARGIN * share * n)]
     return _Found(keys[small], block[small])
 
 
 def _mixed(numbers: Array, seed: int) -> Array:
-    """Random-looking keys of numbers (the finalizer of splitmix64)."""
+    """Pseudo-random keys of numbers (the finalizer of splitmix64)."""
     golden = np.uint64(0x9E3779B97F4A7C15)
     keys = (numbers + np.full(1, seed, np.uint64)) * golden
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

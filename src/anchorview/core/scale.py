@@ -1,16 +1,16 @@
-"""Scaling of each view, learned and applied block by block.
+"""Stage 1, scale: the scaling of each view, learned and applied block by block.
 
 ==================  =============================================================================
-``"zscore-unit"``   columns to mean 0 and deviation 1, then rows to length 1 (the default)
-``"unit-center"``   rows to length 1, then columns to mean 0
-``"zscore"``        columns to mean 0 and deviation 1
-``"unit"``          rows to length 1
-``"none"``          as given
+``"zscore-unit"``   standardize columns, then normalize rows to unit norm (the default)
+``"unit-center"``   normalize rows to unit norm, then center columns
+``"zscore"``        standardize columns
+``"unit"``          normalize rows to unit norm
+``"none"``          no scaling
 ==================  =============================================================================
 
-A last factor brings each view to Frobenius norm 1, which makes ``beta`` independent of the number
-of samples and of the units. The norm is known only after a pass over the scaled data, so whoever
-makes that pass sets it (:func:`dataclasses.replace` of ``norm``).
+Each view is then divided by its Frobenius norm, which makes ``beta`` independent of the number of
+samples and of the units. The norm is known only after a pass over the scaled data, so it is set by
+the function that makes that pass.
 """
 
 from collections.abc import Sequence
@@ -34,15 +34,13 @@ from anchorview.views.schema import ViewsSchema
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
 CONSTANT_COLUMN = 1e-12
-"""A column whose deviation is below this share of its mean varies by rounding only."""
+"""A column is constant up to rounding if its deviation is below this share of its mean."""
 
 
 @dataclass(frozen=True)
 class ViewScaling:
-    """Scaling of one view: rows to length 1, shift, stretch, rows to length 1, division by a norm.
-
-    Steps that a scaling lacks are False or None.
-    """
+    """Scaling of one view: normalize rows, center, divide by deviations, normalize rows, divide by
+    a norm. Steps that are not part of a scaling are False or None."""  # noqa: D209
 
     unit_first: bool = False
     center: Array | None = None
@@ -52,13 +50,13 @@ class ViewScaling:
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether nothing but the division by a norm is done."""
+        """Whether zeros stay zeros, as rows are only divided by a norm."""
         steps = (self.unit_first, self.center is not None, self.deviation is not None)
         return not any(steps) and not self.unit_last
 
     def apply(self, block: Array, out: Array) -> Array:
         """Write the scaled `block` into `out`, in the precision of `out`."""
-        # Several steps are faster on contiguous rows than on those of a wider block.
+        # Several steps are faster on contiguous rows than on some columns of a wider block.
         values = out
         if self.unit_last and not out.flags.c_contiguous:
             values = scratch("scaling", out.shape, out.dtype)
@@ -68,9 +66,9 @@ class ViewScaling:
         return out
 
     def apply_but_factor(self, block: Array, out: Array) -> Any:
-        """Write the scaled `block` into `out` but for a factor, of all rows or of each.
+        """Write the scaled `block` into `out`, except for a factor of all rows or of each row.
 
-        Returns the factor: a product of the rows can be made first, and be multiplied with it.
+        Returns the factor, which can be applied to a product of the rows instead of the rows.
         """
         if self.unit_first:
             lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
@@ -103,7 +101,7 @@ class Moments(NamedTuple):
     squares: Array
 
     def merged(self, other: "Moments") -> "Moments":
-        """Moments of two sets of rows together (Chan, Golub and LeVeque), free of cancellation."""
+        """Moments of both sets of rows (Chan, Golub and LeVeque), without cancellation."""
         size = self.size + other.size
         step = other.mean - self.mean
         mean = self.mean + step * (other.size / size)
@@ -112,14 +110,14 @@ class Moments(NamedTuple):
 
 
 ViewMoments = dict[int, Moments]
-"""Moments of views by position; without those that no sample has."""
+"""Moments by position of the view; views that no sample has are left out."""
 
 
 SHIFT_ROWS = 64
-"""About how many rows of a block tell what to subtract before its squares are added up."""
+"""About how many rows give the shift that is subtracted before squares are added up."""
 
 SAFE_SQUARES = 1e-30
-"""Least sum of squares in single precision that has lost nothing to underflow."""
+"""Minimum sum of squares in single precision that has lost nothing to underflow."""
 
 
 def _moments(block: Array, unit_rows: bool) -> Moments:
@@ -135,9 +133,9 @@ def _moments(block: Array, unit_rows: bool) -> Moments:
 
 
 def _single_moments(block: Array) -> Moments:
-    """Moments by sums in single precision of what differs from about the mean.
+    """Moments from sums in single precision of deviations from an approximate mean.
 
-    They are as exact as single precision scales the rows, in little more than half the time.
+    As exact as the scaled rows in single precision, in little more than half the time.
     """
     size = len(block)
     some = block[:: max(1, size // SHIFT_ROWS)]
@@ -150,7 +148,7 @@ def _single_moments(block: Array) -> Moments:
 
 
 def view_moments(data: MultiViewData, method: str) -> ViewMoments:
-    """Moments that a scaling is made from, in one pass over the blocks."""
+    """Moments from which a scaling is computed, in one pass over the blocks."""
     unit_first = method == "unit-center"
 
     def work(block: RowBlock) -> ViewMoments:
@@ -163,7 +161,7 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
 
 
 def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
-    """Moments of two sets of samples together."""
+    """Moments of both sets of samples."""
     return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
 
 
@@ -176,12 +174,12 @@ def fit_scalings(parts: Parts, method: str) -> tuple[ViewScaling, ...]:
 
 
 def needs_moments(method: str) -> bool:
-    """Whether the scaling needs statistics of all samples before the first row can be scaled."""
+    """Whether statistics of all samples are needed before the first row can be scaled."""
     return method not in ("unit", "none")
 
 
 def scalings_from(moments: ViewMoments, data: ViewsSchema, method: str) -> tuple[ViewScaling, ...]:
-    """Scaling of every view, from its moments if it needs them."""
+    """Scaling of every view, from moments if it needs them."""
     if not needs_moments(method):
         return tuple(ViewScaling(unit_first=method == "unit") for _ in data.names)
     totals = [moments[p] for p in range(len(data.names))]
@@ -197,14 +195,14 @@ def scalings_from(moments: ViewMoments, data: ViewsSchema, method: str) -> tuple
 
 
 def deviation(size: float, mean: Array, squares: Array) -> Array:
-    """Deviation of columns from their moments; infinite for a constant one, which becomes zero."""
+    """Standard deviation of columns; infinite for constant ones, which thus become zero."""
     spread = np.sqrt(squares / size)
     spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
     return spread
 
 
 def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:
-    """Scaled rows of the block's views side by side, to be used up before the next block's."""
+    """Scaled rows of the block's views side by side; valid until the next block is scaled."""
     width = sum(data.n_features_per_view[p] for p in block.views)
     scaled = scratch("scaled rows", (block.size, width), data.dtype)
     start = 0
@@ -218,7 +216,7 @@ def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: 
 def embedded_block(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock, maps: Sequence[Array]
 ) -> Array:
-    """Scaled rows of the block's views times a map of each, added up: less to write than them."""
+    """Sum over the block's views of scaled rows times a map, without storing the scaled rows."""
     total: Array | None = None
     for p, W in zip(block.views, maps, strict=True):
         values = scratch("scaling", (block.size, len(W)), W.dtype)
@@ -233,7 +231,7 @@ def embedded_block(
 def sparse_block(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
 ) -> sparse.csr_array | None:
-    """Scaled rows of the block's views side by side, if they are sparse and stay so; else None."""
+    """Scaled rows of the block's views side by side if they are and stay sparse, else None."""
     if not all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views):
         return None
     parts = [data.views[p][block.rows] * (1 / scalings[p].norm) for p in block.views]
@@ -247,10 +245,9 @@ def scaled_views(
     unit_norm: bool,
     dtype: "np.dtype[Any] | None" = None,
 ) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
-    """Every view scaled as a whole, rows without the view zero, and the scalings with their norms.
+    """All views, scaled, and the scalings including norms; rows of missing samples are zero.
 
-    A dense view is copied, a sparse one is wrapped in an operator. `dtype` overrides the precision
-    of the copies.
+    Dense views are copied (in the precision `dtype`, if given), sparse ones wrapped in an operator.
     """
     matrices: list[Matrix] = []
     for p, (view, scaling) in enumerate(zip(data.views, scalings, strict=True)):
@@ -269,11 +266,11 @@ def scaled_views(
 def with_unit_norms(
     data: ViewsSchema, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
 ) -> tuple[ViewScaling, ...]:
-    """Scalings that also divide each view by its Frobenius norm."""
+    """The scalings including division by the Frobenius norm of each view."""
     for p, square in enumerate(squared_norms):
         if not np.isfinite(square):
             raise ValueError(overflow_message(data, p))
-        # Rows of length 1 that are all the same leave nothing but rounding when centered.
+        # Equal rows of unit norm leave nothing but rounding when they are centered.
         centered = scalings[p].unit_first and scalings[p].center is not None
         rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centered else 0
         if square <= rounding:
@@ -285,7 +282,7 @@ def with_unit_norms(
 
 
 def overflow_message(data: ViewsSchema, p: int) -> str:
-    """Tell that the values of a view are too large."""
+    """Message for a view whose values are too large."""
     return (
         f"{data.describe_view(p)} overflows {data.dtype}: its values are too large to be squared; "
         "rescale the view."
@@ -307,7 +304,7 @@ def _scaled_dense(
 
 
 class ScaledSparse(LinearOperator):
-    """A sparse view under its scaling, never made dense: ``diag(r) X diag(c) - u m'``."""
+    """A scaled sparse view that is never made dense: ``diag(r) X diag(c) - u m'``."""
 
     def __init__(self, data: MultiViewData, p: int, scaling: ViewScaling) -> None:
         X = data.views[p].astype(np.float64)
@@ -317,7 +314,7 @@ class ScaledSparse(LinearOperator):
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
         self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
         has = np.ones(n) if data.available is None else data.available[:, p].astype(float)
-        # What a row holds that is said to be missing does not matter, even if it is not finite.
+        # Values in rows that are marked as missing do not matter, even if they are not finite.
         X.data[np.repeat(has == 0, np.diff(X.indptr))] = 0
         self.rows = has
         self.shift_rows = has.copy()

@@ -1,9 +1,8 @@
-"""What the optimization did, so that any sample can be carried through it afterwards.
+"""The trace of an optimization, through which any sample can be replayed.
 
-Every step is linear in a sample's data, given the small matrices of that step. Carrying a sample
-through them gives exactly the row of ``S`` that it has, or would have had as one more sample of no
-weight; with whichever of the views it has, as missing ones are completed on the way as they were
-in the optimization.
+Every step is linear in the data of a sample, given the small matrices of that step. Replaying a
+sample gives exactly its row of ``S``, or, for a new sample, the row it would have as an additional
+sample of zero weight. The sample may lack views: they are completed as in the optimization.
 """
 
 from collections.abc import Callable, Sequence
@@ -95,8 +94,8 @@ class Trace:
     def converted(self, convert: Callable[[Sequence[Array]], Sequence[Array]]) -> "Trace":
         """Return the same trace in other coordinates of the views.
 
-        `convert` turns coefficients of the present coordinates, a matrix a view, into those of the
-        others.
+        `convert` turns coefficients of the present coordinates, one matrix per view, into
+        coefficients of the others.
         """
         first = self.start
         given = [
@@ -105,7 +104,7 @@ class Trace:
             first.to_representation,
             *(s.bases for s in self.steps),
         ]
-        # Matrices of all steps side by side, since converting is one product a view.
+        # Matrices of all steps side by side: one product per view.
         together = convert([np.hstack(matrices) for matrices in zip(*given, strict=True)])
         columns = [
             np.split(matrix, np.cumsum([part[p].shape[1] for part in given])[:-1], axis=1)

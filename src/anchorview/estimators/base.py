@@ -1,4 +1,4 @@
-"""What every clusterer of several views does alike: its door, its conventions, its words."""
+"""Base classes of the estimators: validation of views, learned attributes, messages."""
 
 import os
 from time import perf_counter
@@ -14,16 +14,17 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from anchorview.estimators.persistence import save_model
 from anchorview.views.container import MultiViewData
 from anchorview.views.schema import ViewsSchema
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
-    """Base of the estimators; a subclass says in `_require_possible` what it cannot fit."""
+    """Base of all estimators; subclasses override `_require_possible`."""
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
-        """``labels_`` as a pandas Series indexed by the samples' ids, or by their position."""
+        """``labels_`` as a pandas Series indexed by sample id, or by position if there are none."""
         check_is_fitted(self)
         return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
 
@@ -33,12 +34,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return tags
 
     def _require_possible(self, data: MultiViewData) -> None:
-        """Raise if the settings cannot go with data of this shape."""
+        """Raise if the parameters are not possible for data of this shape."""
 
     def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
-        """Views at the door; `reset` learns their names and widths, otherwise they are checked.
+        """Validate views. With `reset`, learn their names and widths; otherwise check them.
 
-        `fitting` says that the samples are those of `labels_`.
+        `fitting` says that `labels_` will be those of these samples.
         """
         data = MultiViewData(X)
         if reset:
@@ -55,13 +56,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return data
 
     def _check_features(self, X: Any, data: ViewsSchema, *, reset: bool) -> None:
-        """Learn or check the number of features and, of one view alone, their names."""
-        # One matrix alone gets scikit-learn's own checks of names and numbers of features.
+        """Learn or check the number of features and, for a single view, their names."""
+        # A single matrix gets scikit-learn's own checks of names and numbers of features.
         if len(data.names) == 1 and hasattr(X, "shape"):
-            # The columns of a dask dataframe are those of its empty model.
+            # ``_meta`` is the empty frame with the columns of a dask dataframe.
             validate_data(self, getattr(X, "_meta", X), reset=reset, skip_check_array=True)
         elif reset:
-            # Features of several views have a number, but no names as scikit-learn has them.
+            # scikit-learn's feature names are those of a single matrix.
             self.n_features_in_ = data.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
@@ -77,7 +78,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return int(start), int(assignment)
 
     def _say(self, message: str, since: float | None = None) -> float:
-        """Print, if verbose, a message with the seconds since a time; returns the time now."""
+        """If verbose, print a message with the seconds since a time; returns the current time."""
         now = perf_counter()
         if self.verbose:
             took = "" if since is None else f" ({now - since:.2f} s)"
@@ -101,8 +102,6 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         path : path-like
             By convention with the suffix ``.anchorview``.
         """
-        from anchorview.estimators.persistence.saving import save_model
-
         save_model(self, path)
 
     def __sklearn_tags__(self) -> Any:
