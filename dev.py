@@ -1,7 +1,7 @@
-"""Set up a private environment and run a job in it: ``python3 dev.py demo | test``.
+"""Set up a virtual environment and run a command in it: ``python3 dev.py demo | test``.
 
-Needs nothing but Python 3.11+. The environment lives in ``.venv`` and is made again only when
-``pyproject.toml`` or the interpreter changes, so a repeated call starts at once.
+Needs only Python 3.11+. The environment is created in ``.venv`` and updated only when
+``pyproject.toml`` or the interpreter changes.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 
 def run(*command: str) -> None:
-    """Run a program of the environment in the project's root; if it fails, end with its code."""
+    """Run a program of the environment in the project root; exit with its code if it fails."""
     program, *arguments = command
     try:
         result = subprocess.run([str(BIN / program), *arguments], cwd=ROOT)
@@ -28,7 +28,7 @@ def run(*command: str) -> None:
 
 
 def set_up(extra: str) -> None:
-    """Make the environment with the project and one of its extras, unless it is there already."""
+    """Create or update the environment with the project and one of its extras."""
     wanted = f"{sys.version}|{(ROOT / 'pyproject.toml').read_text()}"
     digest = hashlib.sha256(wanted.encode()).hexdigest()
     stamp = ENVIRONMENT / f"anchorview-{extra}.stamp"
@@ -42,18 +42,20 @@ def set_up(extra: str) -> None:
 
 
 def demo() -> None:
-    """Cluster the embedded digits: the main job."""
+    """Cluster the embedded digits data set."""
     set_up("report")
     run("anchorview", "demo")
 
 
 def test() -> None:
-    """Lint, check types, run the tests."""
+    """Lint, check the import contract and types, run the tests."""
     set_up("dev")
     run("ruff", "check", ".")
     run("ruff", "format", "--check", ".")
+    run("codespell")
+    run("lint-imports", "--no-logo")
     run("mypy")
-    # The workers share the cores: threads of their own would only wait for each other.
+    # The test processes share the cores; more threads would only compete for them.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     run("pytest", "-n", "2", "--dist", "loadgroup", "-m", "not slow")
 
