@@ -34,6 +34,7 @@ from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer
+from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import RowSource
@@ -195,6 +196,8 @@ class DALMC(EmbeddingClusterer):
     >>> bool((model.predict(new) == model.labels_[:5]).all())
     True
     """
+
+    _state_class = DALMCState
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": N_CLUSTERS,

@@ -1,15 +1,15 @@
 """The file format of fitted models: one JSON document and named arrays, under a checksum.
 
 The file is a zip archive of uncompressed members, ``anchorview.json`` first and then one ``.npy``
-an array. The archive's comment, the last 64 bytes of the file, is the SHA-256 of all bytes before
-it, so a change anywhere is noticed. Nothing in the file is ever executed or looked up by name, and
-no size that the file declares is believed before it fits in the file's own size.
+per array. The archive's comment, the last 64 bytes of the file, is the SHA-256 of all bytes before
+it, so that every change is detected. Nothing in the file is ever executed or looked up by name, and
+no size that the file declares is trusted before it fits in the size of the file.
 """
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
@@ -22,28 +22,24 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.typing import Array
 
 FORMAT = "anchorview-model"
-FORMAT_VERSION = 2
-"""To be raised by every change that makes files which this version cannot read."""
-
-ONLY_ESTIMATOR = "DALMC"
-"""Of all files of version 1, which do not name theirs."""
+FORMAT_VERSION = 3
+"""Raise it with every change of the layout, and translate the previous one in `older_formats`."""
 
 DOCUMENT = "anchorview.json"
 DIGEST_SIZE = 64
 NPY_VERSION = (1, 0)
-
-LONGEST_HEADER = 256
-"""Most characters of a ``.npy`` header; those of numbers in two dimensions need about 70."""
+MAX_HEADER_SIZE = 256
+"""Characters of a ``.npy`` header; those of numeric arrays need about 70."""
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int32))
 
 
 class ModelFileError(ValueError):
-    """A file that is no usable model; the message says what was found and what to do."""
+    """A file that is not a usable model; the message says what was found and what to do."""
 
 
 def invalid(path: Path, reason: object) -> ModelFileError:
-    """Error for a file that is whole, but was not made by :func:`write_model_file`."""
+    """Error for an intact file that was not made by :func:`write_model_file`."""
     # What a file says about itself may be long.
     what = " ".join(str(reason).split()).rstrip(".")[:200]
     return ModelFileError(f"{path}: is not a valid model ({what}). Save the model again.")
@@ -65,7 +61,7 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
             archive.comment = bytes(DIGEST_SIZE)
             archive.writestr(ZipInfo(DOCUMENT), json.dumps({**identity, **document}))
             for name, array in arrays.items():
-                # The layout is kept, because products with another one may round differently.
+                # The memory layout is kept, because products with another one round differently.
                 whole = array if array.flags.forc else array.copy(order="K")
                 with archive.open(ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                     npy.write_array(member, whole, NPY_VERSION, allow_pickle=False)
@@ -74,31 +70,28 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
         stream.write(digest)
 
 
-def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Document (without what identifies the format) and arrays of a model file.
-
-    Documents of older versions are brought to the present one.
+def read_model_file(path: Path) -> tuple[int, dict[str, Any], dict[str, Array]]:
+    """Format version of a model file, its document without what identifies the format, its arrays.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, or it is not one of this format and version, whole and unchanged.
+        If the file cannot be read, is not an intact file of this format, or its version is newer.
     """
     try:
         # Opening a pipe would wait for someone to write to it.
         if path.exists() and not path.is_file():
             raise _foreign(path)
         with path.open("rb") as stream:
-            size = _require_unchanged(path, stream)
-            return _parse(path, stream, size)
+            return _parse(path, stream, _checked_size(path, stream))
     except (ModelFileError, MemoryError):
         raise
     except OSError as error:
         reason = error.strerror or error
         raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
     except Exception as error:
-        # The checksum proves no good will, and the parsers of zip, JSON and .npy fail on bytes
-        # made up to break them in more ways than they document.
+        # A correct checksum does not prove good intent, and the parsers of zip, JSON and .npy fail
+        # on malicious bytes in more ways than they document.
         raise invalid(path, error) from error
 
 
@@ -117,8 +110,8 @@ def _digest(stream: BinaryIO) -> bytes:
     return sha.hexdigest().encode()
 
 
-def _require_unchanged(path: Path, stream: BinaryIO) -> int:
-    """Size of the file, whose checksum is right."""
+def _checked_size(path: Path, stream: BinaryIO) -> int:
+    """Size of the file, whose checksum is correct."""
     beginning = stream.read(64)
     if not beginning.startswith(b"PK") or DOCUMENT.encode() not in beginning:
         raise _foreign(path)
@@ -131,31 +124,27 @@ def _require_unchanged(path: Path, stream: BinaryIO) -> int:
     return stream.tell()
 
 
-def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
+def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[int, dict[str, Any], dict[str, Array]]:
     with ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if DOCUMENT not in members:
             raise _foreign(path)
         _require_stored([members[DOCUMENT]], size)
         document = json.loads(archive.read(members.pop(DOCUMENT)))
-        version = _known_version(path, document)
-        if version == 1:
-            if "estimator" in document:
-                raise ValueError("'estimator' is unknown to its version")
-            document["estimator"] = ONLY_ESTIMATOR
+        version = _take_version(path, document)
         if len(members) + 1 != len(archive.infolist()):
             raise ValueError("a member is there twice")
         if not all(name.endswith(".npy") for name in members):
-            raise ValueError("a member is no array")
-        _require_stored(list(members.values()), size)
+            raise ValueError("a member is not an array")
+        _require_stored(members.values(), size)
         arrays = {
             name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()
         }
-    return document, arrays
+    return version, document, arrays
 
 
-def _known_version(path: Path, document: Any) -> int:
-    """Take what identifies the format out of the document; its version, if it can be read."""
+def _take_version(path: Path, document: Any) -> int:
+    """Remove what identifies the format from the document; returns the version."""
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise _foreign(path)
     version = document.pop("format_version", None)
@@ -171,12 +160,13 @@ def _known_version(path: Path, document: Any) -> int:
     return version
 
 
-def _require_stored(members: list[ZipInfo], size: int) -> None:
-    """Raise unless the members are uncompressed and fit in the file one beside the other."""
+def _require_stored(members: Iterable[ZipInfo], size: int) -> None:
+    """Raise unless the members are uncompressed and fit in the file side by side."""
     for info in members:
         if info.compress_type != ZIP_STORED or info.compress_size != info.file_size:
             raise ValueError(f"{info.filename!r} is compressed")
-    if sum(info.file_size for info in members) > size:
+        size -= info.file_size
+    if size < 0:
         raise ValueError("its members are larger than the file")
 
 
@@ -184,12 +174,10 @@ def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
     with archive.open(info) as stream:
         if npy.read_magic(stream) != NPY_VERSION:
             raise ValueError(f"{info.filename!r} is not an array of a known kind")
-        shape, _, dtype = npy.read_array_header_1_0(stream, max_header_size=LONGEST_HEADER)
-        if dtype not in DTYPES:
-            raise ValueError(f"{info.filename!r} has the type {dtype}")
-        if min(shape, default=0) < 0:
-            raise ValueError(f"{info.filename!r} has the shape {shape}")
+        shape, _, dtype = npy.read_array_header_1_0(stream, max_header_size=MAX_HEADER_SIZE)
+        if dtype not in DTYPES or min(shape, default=0) < 0:
+            raise ValueError(f"{info.filename!r} has dtype {dtype} and shape {shape}")
         if math.prod(shape) * dtype.itemsize != info.file_size - stream.tell():
-            raise ValueError(f"{info.filename!r} has another size than it says")
+            raise ValueError(f"{info.filename!r} is not as large as it declares")
         stream.seek(0)
-        return npy.read_array(stream, allow_pickle=False, max_header_size=LONGEST_HEADER)
+        return npy.read_array(stream, allow_pickle=False, max_header_size=MAX_HEADER_SIZE)

@@ -3,79 +3,73 @@
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview.estimators.auto.auto_dalmc import AutoDALMC
-from anchorview.estimators.dalmc import DALMC
+from anchorview._utils.typing import Array
+from anchorview.estimators.methods import method_class
+from anchorview.estimators.persistence.codec import (
+    Tree,
+    decode,
+    encode,
+    entries,
+    insert_arrays,
+    require,
+    split_arrays,
+)
 from anchorview.estimators.persistence.model_file import (
-    ModelFileError,
+    FORMAT_VERSION,
     invalid,
     read_model_file,
     write_model_file,
 )
-from anchorview.estimators.persistence.restoring import restored
-from anchorview.estimators.persistence.storing import stored
+from anchorview.estimators.persistence.older_formats import translated
 
-__all__ = ["ModelFileError", "load_model", "save_model"]
+if TYPE_CHECKING:
+    from anchorview.estimators.auto.auto_dalmc import AutoDALMC
+    from anchorview.estimators.dalmc import DALMC
+
+METHODS_BY_CLASS = {"DALMC": "dalmc", "AutoDALMC": "auto"}
+"""Estimators that can be saved. Each has a `FittedState` subclass as `_state_class`."""
 
 
-def save_model(model: DALMC | AutoDALMC, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file.
+def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file; :meth:`anchorview.DALMC.save` calls it.
 
-    The file holds the parameters and all that was learned, but not the sums over past batches by
-    which `DALMC.partial_fit` goes on: a loaded model refuses it. The file is written whole or not
-    at all, and saving the same model again gives the same file.
-
-    Parameters
-    ----------
-    model : DALMC or AutoDALMC
-        A fitted model.
-    path : str or path
-        The file to write; one that exists is replaced.
+    The file holds the parameters and everything that was learned, except the sums over past
+    batches: a loaded model cannot continue `DALMC.partial_fit`. Saving the same model again gives
+    the same file.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
     ValueError
-        If parameters were changed since the fit to what the fitted model cannot have.
+        If parameters were changed after `fit` to values that contradict what was learned.
     OutputFileError
-        If the file cannot be written, or the disk is full.
+        If the file cannot be written.
 
     Notes
     -----
-    A sequence or range given as a parameter is a list after loading, and a RandomState instance is
-    None. Sample ids that are neither integers nor strings become strings.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from anchorview import DALMC
-    >>> rng = np.random.default_rng(0)
-    >>> views = [rng.standard_normal((50, 4)), rng.standard_normal((50, 6))]
-    >>> model = DALMC(n_clusters=2, random_state=0).fit(views)
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clusters.anchorview"
-    ...     save_model(model, path)
-    ...     again = load_model(path)
-    >>> bool((again.predict(views) == model.labels_).all())
-    True
+    Sequences and ranges that are parameters become lists, a RandomState instance becomes None, and
+    sample identifiers that are neither integers nor strings become strings.
     """
     check_is_fitted(model, "labels_")
-    document, arrays = stored(model)
     try:
-        # Whatever is written can be read again.
-        restored(json.loads(json.dumps(document)), arrays)
+        # What is written has been read before, so every file that is written can be loaded.
+        document, arrays = _stored(model)
+        document = json.loads(json.dumps(document))
+        insert_arrays(document, arrays)
+        document, arrays = _stored(_restored(document))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"The model cannot be saved: {error}. Fit it again.") from error
     write_model_file(Path(path), document, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> DALMC | AutoDALMC:
-    """Read a model that :func:`save_model` wrote; it embeds and predicts as the saved one did.
+def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
+    """Read a model that :func:`save_model` wrote; it embeds and predicts as the saved one.
 
     Parameters
     ----------
@@ -84,41 +78,75 @@ def load_model(path: str | os.PathLike[str]) -> DALMC | AutoDALMC:
     Returns
     -------
     model : DALMC or AutoDALMC
-        Of the class that was saved.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, it is damaged or not a model, or a newer version of anchorview
-        wrote it.
+        If the file does not exist, is damaged, is not a model, or was written by a newer version of
+        anchorview.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from anchorview import DALMC
-    >>> views = np.random.default_rng(0).standard_normal((50, 4))
+    >>> import anchorview
+    >>> views, _ = anchorview.make_multiview(60, n_clusters=3, random_state=0)
+    >>> model = anchorview.DALMC(n_clusters=3, random_state=0).fit(views)
     >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clusters.anchorview"
-    ...     save_model(DALMC(n_clusters=2, beta=0.5, random_state=0).fit(views), path)
-    ...     load_model(path)
-    DALMC(beta=0.5, n_clusters=2, random_state=0)
-
-    A model that chose its settings itself comes back with all of its candidates:
-
-    >>> from anchorview import AutoDALMC, make_multiview
-    >>> views, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> model = AutoDALMC(n_clusters=3, max_candidates=4, random_state=0).fit(views)
-    >>> with TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "clusters.anchorview")
-    ...     again = load_model(Path(folder) / "clusters.anchorview")
-    >>> again.candidates_.equals(model.candidates_)
+    ...     model.save(Path(folder) / "clusters.anchorview")
+    ...     loaded = anchorview.load(Path(folder) / "clusters.anchorview")
+    >>> loaded
+    DALMC(n_clusters=3, random_state=0)
+    >>> bool((loaded.predict(views) == model.labels_).all())
     True
     """
     path = Path(path)
-    document, arrays = read_model_file(path)
+    version, document, arrays = read_model_file(path)
     try:
-        return restored(document, arrays)
+        if version < FORMAT_VERSION:
+            document = translated(version, document, arrays)
+        else:
+            insert_arrays(document, arrays)
+        return _restored(document)
     except (ValueError, TypeError, OverflowError) as error:
         raise invalid(path, error) from error
+
+
+def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array]]:
+    """JSON document and arrays of a fitted model."""
+    return split_arrays(
+        {
+            "estimator": model._state_class.estimator,
+            "params": {name: _stored_param(value) for name, value in model.get_params().items()},
+            "state": encode(model._state_class.of(model)),
+        }
+    )
+
+
+def _stored_param(value: Any) -> Any:
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, np.generic) or np.ndim(value):
+        return np.asarray(value).tolist()
+    return value
+
+
+def _restored(tree: Tree) -> "DALMC | AutoDALMC":
+    """Model of a tree, all of which is checked."""
+    tree = entries(tree, {"estimator", "params", "state"}, "")
+    name, params = tree["estimator"], tree["params"]
+    require(isinstance(name, str) and name in METHODS_BY_CLASS, "its estimator is unknown")
+    require(isinstance(params, dict), "'params' is not an object")
+    estimator = method_class(METHODS_BY_CLASS[name])
+    unknown = min(params.keys() - estimator().get_params().keys(), default=None)
+    require(unknown is None, f"the parameter {unknown!r} is unknown")
+    for key, value in params.items():
+        simple = type(value) in (int, float, str, bool, type(None))
+        if isinstance(value, list):
+            simple = all(type(item) in (int, float) for item in value)
+        require(simple, f"the parameter {key!r} has a wrong type")
+    # Parameters that are newer than the file have their defaults.
+    model: DALMC | AutoDALMC = estimator(**params)
+    model._validate_params()
+    decode(tree["state"], model._state_class, "state").restore(model)
+    return model

@@ -1,0 +1,153 @@
+"""Learned attributes of AutoDALMC that model files hold, and checks of their values."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.candidates import (
+    CANDIDATE_SCALINGS,
+    N_KMEANS_RUNS,
+    Candidate,
+    Family,
+    FittedFamily,
+    Setting,
+)
+from anchorview.estimators.auto.cluster_number import numbers_to_try
+from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.landmarks import ViewLift
+from anchorview.estimators.persistence.codec import (
+    PRECISE_ANNOTATIONS,
+    ExtendedArray,
+    FloatSeries,
+    require,
+    validate,
+)
+from anchorview.estimators.persistence.fitted_state import (
+    TOLERANCE,
+    AxisLengths,
+    FittedState,
+    require_range,
+    require_scalings,
+    require_trace,
+    require_weights,
+)
+
+# The offset of an empty cluster is minus infinity.
+PRECISE_ANNOTATIONS[Consensus] = {"offsets": ExtendedArray, "votes": npt.NDArray[np.int32]}
+
+
+@dataclass(kw_only=True)
+class AutoDALMCState(FittedState):
+    """Learned attributes of AutoDALMC."""
+
+    estimator = "AutoDALMC"
+
+    n_clusters_: int
+    curve_: FloatSeries | None
+    best_candidate_: int
+    confidence_: Array
+    agreement_: Array
+    view_agreement_: Array
+    _scores: Array
+    _with_result: Array
+    _consensus: Consensus
+    _families: dict[Family, FittedFamily]
+    _candidates: list[Candidate]
+    _failed: list[tuple[Setting, str]]
+
+    def restore(self, model: Any) -> None:
+        """Set the learned attributes of a model that has the parameters of the saved one."""
+        super().restore(model)
+        numbers_to_try(model.n_clusters, len(self.labels_))
+        model.objective_ = self._candidates[self.best_candidate_].objective
+        model.n_iter_ = len(model.objective_) - 1
+        model.candidates_ = model._table()
+
+
+@validate.register
+def _(state: AutoDALMCState) -> AutoDALMCState:
+    k, count = state.n_clusters_, len(state._candidates)
+    require_range("n_clusters_", k, 2)
+    require_range("best_candidate_", state.best_candidate_, 0, count - 1)
+    lengths = state.check(k)
+    lengths.update(k=k, c=count, r=N_KMEANS_RUNS * count)
+    agreements = {"agreement_": "c c", "view_agreement_": "v", "_scores": "c", "_with_result": "c"}
+    lengths.require(state, confidence_="n", **agreements)
+    for name in agreements:
+        require_range(name, getattr(state, name), -1, 1 + TOLERANCE)
+    symmetric = np.allclose(state.agreement_, state.agreement_.T, atol=TOLERANCE)
+    require(symmetric, "'agreement_' is not symmetric")
+    require_range("confidence_", state.confidence_, 0, 1)
+    lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
+    if state.curve_ is not None:
+        numbers = state.curve_.index.tolist()
+        require(numbers == sorted(set(numbers)) and k in numbers, "'curve_' has another index")
+        require_range("curve_", [*state.curve_.dropna(), 0], -1, 1 + TOLERANCE)
+    used = {candidate.setting.family for candidate in state._candidates}
+    require(used == state._families.keys(), "families and candidates do not match")
+    for candidate in state._candidates:
+        fitted = state._families[candidate.setting.family]
+        _require_candidate(candidate, fitted, AxisLengths(lengths))
+    best = state._candidates[state.best_candidate_]
+    lengths.require_length("embedding_", "l", best.embedder.trace.n_anchors)
+    return state
+
+
+def _require_candidate(candidate: Candidate, fitted: FittedFamily, lengths: AxisLengths) -> None:
+    """Check that a candidate takes the views of the model as its family prepares them."""
+    n_landmarks, lift = candidate.setting.family.n_landmarks, fitted.lift
+    require((lift is None) == (n_landmarks is None), "a lift is missing or unexpected")
+    if lift is not None:
+        require_scalings(lift.scalings, lengths)
+        lengths.require_length("lift/views", "v", len(lift.views))
+        for p, view in enumerate(lift.views):
+            lengths.require(view, landmarks=f"m d{p}", column_factors="m")
+            require_range("number of landmarks", lengths.pop("m"), 1, n_landmarks or 0)
+            lengths[f"d{p}"] = len(view.landmarks)
+    del lengths["l"]
+    require_scalings(fitted.scalings, lengths)
+    require_scalings(candidate.embedder.scalings, lengths)
+    require_trace(candidate.embedder.trace, lengths)
+    lengths.require(candidate, view_weights="v", objective="t")
+    require(len(candidate.runs) == N_KMEANS_RUNS, f"a candidate has {len(candidate.runs)} runs")
+    for run in candidate.runs:
+        lengths.require(run, centroids="k l")
+
+
+@validate.register
+def _(candidate: Candidate) -> Candidate:
+    require_weights("view_weights", candidate.view_weights)
+    require_range("inertia and seconds", (candidate.inertia, candidate.seconds), 0)
+    return candidate
+
+
+@validate.register
+def _(family: Family) -> Family:
+    require(family.scaling in CANDIDATE_SCALINGS, "'scaling' is unknown")
+    return family
+
+
+@validate.register
+def _(setting: Setting) -> Setting:
+    require_range("anchors and components", (setting.anchors, setting.components), 1)
+    require_range("beta", setting.beta, 0)
+    return setting
+
+
+@validate.register
+def _(lift: ViewLift) -> ViewLift:
+    require_range("column_factors", lift.column_factors, 0)
+    return lift
+
+
+@validate.register
+def _(consensus: Consensus) -> Consensus:
+    require_range("patterns", consensus.patterns, 0, 1 + TOLERANCE)
+    # Not all clusters are empty.
+    require_range("largest of the offsets", consensus.offsets.max(), np.finfo(float).min, 0)
+    require_range("votes", consensus.votes, -1, consensus.votes.shape[-1] - 1)
+    require_weights("weights", consensus.weights)
+    return consensus

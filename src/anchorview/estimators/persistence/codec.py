@@ -1,0 +1,194 @@
+"""Encoding of typed values as trees of JSON values and arrays, and strict decoding.
+
+Decoding follows type annotations, never what the tree says about itself. A class is stored as an
+object with one entry per parameter of its constructor. Anything unexpected raises ValueError.
+"""
+
+import math
+from functools import singledispatch
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import get_type_hints as resolved_annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anchorview._utils.typing import Array
+
+Tree = Any
+"""A JSON value that may contain arrays."""
+
+if TYPE_CHECKING:
+    AnyIndex = pd.Index[Any]
+    FloatSeries = pd.Series[float]
+else:
+    AnyIndex, FloatSeries = pd.Index, pd.Series
+
+Names = npt.NDArray[np.object_]
+"""An array of strings."""
+
+ExtendedArray = Annotated[Array, "may be infinite"]
+
+PRECISE_ANNOTATIONS: dict[type, dict[str, Any]] = {}
+"""Annotations of constructor parameters that replace those of the class."""
+
+MAX_INT = 2**31 - 1
+
+
+def require(condition: bool | np.bool_, reason: str) -> None:
+    """Raise ValueError unless the condition holds."""
+    if not condition:
+        raise ValueError(reason)
+
+
+@singledispatch
+def validate(value: Any) -> Any:
+    """Return a decoded instance, or raise ValueError if no fitted model can contain it.
+
+    A function registered for a class checks its instances.
+    """
+    return value
+
+
+def _parameters(cls: Any) -> dict[str, Any]:
+    """Annotations of the constructor's parameters."""
+    annotations = resolved_annotations(cls.__init__, include_extras=True)
+    annotations.pop("return", None)
+    return annotations | PRECISE_ANNOTATIONS.get(cls, {})
+
+
+def encode(value: Any) -> Tree:
+    """Tree of a value."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype == object else np.asarray(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: encode(item) for key, item in value.items()}
+        return [[encode(key), encode(item)] for key, item in value.items()]
+    if isinstance(value, pd.Index | pd.Series):
+        name = value.name if isinstance(value.name, str) else None
+        if isinstance(value, pd.Index):
+            ids = [item if type(item) is int else str(item) for item in value.tolist()]
+            return {"name": name, "values": ids}
+        # JSON has no NaN.
+        values = [None if math.isnan(item) else item for item in value.tolist()]
+        return {"name": name, "values": values, "index": encode(value.index)}
+    return {name: encode(getattr(value, name)) for name in _parameters(type(value))}
+
+
+def decode(tree: Tree, annotation: Any, path: str) -> Any:
+    """Value of the annotated type that a tree stands for; `path` is its place in the file."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in (bool, int, float, str):
+        return _decode_scalar(tree, annotation, path)
+    if origin is Literal:
+        require(isinstance(tree, str) and tree in args, f"{path!r} is not one of {args}")
+        return tree
+    if origin in (Union, UnionType):
+        if tree is None and NoneType in args:
+            return None
+        (annotation,) = (arg for arg in args if arg is not NoneType)
+        return decode(tree, annotation, path)
+    if annotation is ExtendedArray:
+        return _decode_array(tree, Any, path)
+    if origin is np.ndarray:
+        (dtype,) = get_args(args[-1])
+        array = _decode_array(tree, dtype, path)
+        finite = array.dtype == object or np.isfinite(array).all()
+        require(finite, f"{path!r} contains infinity")
+        return array
+    if origin in (list, tuple):
+        require(isinstance(tree, list), f"{path!r} is not a list")
+        if origin is list or args[-1] is Ellipsis:
+            args = args[:1] * len(tree)
+        require(len(tree) == len(args), f"{path!r} has {len(tree)} items")
+        items = enumerate(zip(tree, args, strict=True))
+        return origin(decode(item, arg, f"{path}/{i}") for i, (item, arg) in items)
+    if origin is dict:
+        pairs = [list(item) for item in tree.items()] if isinstance(tree, dict) else tree
+        found = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
+        require(len(dict(found)) == len(found), f"{path!r} has an entry twice")
+        return dict(found)
+    if annotation is pd.Index:
+        parts = entries(tree, {"name", "values"}, path)
+        values = parts["values"]
+        valid = isinstance(values, list) and all(type(item) in (int, str) for item in values)
+        require(valid, f"{path!r} has values other than integers and strings")
+        return pd.Index(values, name=decode(parts["name"], str | None, f"{path}/name"))
+    if annotation is pd.Series:
+        types = {"name": str | None, "values": list[float | None], "index": pd.Index}
+        parts = entries(tree, set(types), path)
+        parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}
+        require(len(parts["index"]) == len(parts["values"]), f"{path!r} has another length")
+        return pd.Series(parts["values"], parts["index"], np.float64, parts["name"])
+    types = _parameters(annotation)
+    parts = entries(tree, set(types), path)
+    parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}
+    try:
+        return validate(annotation(**parts))
+    except ValueError as error:
+        raise ValueError(f"in {path!r}, {error}") from error
+
+
+def _decode_scalar(tree: Tree, kind: type, path: str) -> Any:
+    if kind is float and type(tree) is int and abs(tree) <= MAX_INT:
+        tree = float(tree)
+    require(type(tree) is kind, f"{path!r} is not of type {kind.__name__}")
+    require(kind is not float or math.isfinite(tree), f"{path!r} is not finite")
+    require(kind is not int or abs(tree) <= MAX_INT, f"{path!r} is too large")
+    return tree
+
+
+def _decode_array(tree: Tree, dtype: Any, path: str) -> Array:
+    """Array of a type, by default in double precision."""
+    if dtype is np.object_:
+        return np.array(decode(tree, list[str], path), dtype=object)
+    require(isinstance(tree, np.ndarray), f"the array {path!r} is missing")
+    expected = np.float64 if dtype is Any else get_origin(dtype) or dtype
+    require(np.issubdtype(tree.dtype, expected), f"{path!r} has dtype {tree.dtype}")
+    require(tree.ndim > 0, f"{path!r} has shape ()")
+    require(not np.isnan(tree).any(), f"{path!r} contains NaN")
+    return np.asarray(tree)
+
+
+def entries(tree: Tree, names: set[str], path: str) -> dict[str, Tree]:
+    """Entries of an object, which must be exactly those named."""
+    require(isinstance(tree, dict), f"{path!r} is not an object")
+    other = min(names ^ tree.keys(), default=None)
+    reason = "missing" if other in names else "unknown"
+    require(other is None, f"{f'{path}/{other}'.lstrip('/')!r} is {reason}")
+    return dict(tree)
+
+
+def split_arrays(tree: Tree, path: str = "") -> tuple[Tree, dict[str, Array]]:
+    """JSON document of a tree, null in place of the arrays, and the arrays by their paths."""
+    if isinstance(tree, np.ndarray):
+        return None, {path[1:]: tree}
+    if not isinstance(tree, dict | list):
+        return tree, {}
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    parts = {key: split_arrays(item, f"{path}/{key}") for key, item in items}
+    arrays = {name: array for _, own in parts.values() for name, array in own.items()}
+    document = {key: item for key, (item, _) in parts.items()}
+    return document if isinstance(tree, dict) else list(document.values()), arrays
+
+
+def insert_arrays(document: Tree, arrays: dict[str, Array]) -> None:
+    """Put arrays in the places of a JSON document from which :func:`split_arrays` took them."""
+    for name, array in arrays.items():
+        place, keys = document, name.split("/")
+        try:
+            for key in keys[:-1]:
+                place = place[int(key) if isinstance(place, list) else key]
+            last = int(keys[-1]) if isinstance(place, list) else keys[-1]
+            require(place[last] is None, "the place is taken")
+            place[last] = array
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"the array {name!r} is unknown") from error

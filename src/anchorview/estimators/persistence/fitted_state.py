@@ -1,0 +1,214 @@
+"""Learned attributes that model files hold: those of every estimator, and those of DALMC.
+
+When a state is decoded, functions registered with `validate` check that its values are possible and
+its arrays fit together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from anchorview._utils.typing import Array
+from anchorview.core.assign import Assignment
+from anchorview.core.cost_model import Plan
+from anchorview.core.embed import Embedder
+from anchorview.core.scale import ViewScaling
+from anchorview.core.trace import Trace
+from anchorview.estimators.persistence.codec import (
+    PRECISE_ANNOTATIONS,
+    AnyIndex,
+    ExtendedArray,
+    Names,
+    require,
+    validate,
+)
+
+# The deviation of a constant column is infinite.
+PRECISE_ANNOTATIONS[ViewScaling] = {"deviation": ExtendedArray | None}
+
+TOLERANCE = 1e-6
+"""Deviation from a bound that rounding may cause."""
+
+
+class AxisLengths(dict[str, int]):
+    """Lengths of named axes; the first array that has an axis determines its length."""
+
+    def require(self, owner: object, **axes: str) -> None:
+        """Check the axes of arrays, or of sequences of one array per view; None is skipped.
+
+        The length of an axis with a star depends on the view.
+        """
+        for name, spec in axes.items():
+            value = getattr(owner, name)
+            arrays = {} if value is None else {name: value}
+            if isinstance(value, list | tuple):
+                self.require_length(name, "v", len(value))
+                arrays = {f"{name}/{p}": array for p, array in enumerate(value)}
+            for p, (path, array) in enumerate(arrays.items()):
+                own = spec.replace("*", str(p)).split()
+                fits = array.ndim == len(own) and all(map(self._fits, own, array.shape))
+                require(fits, f"{path!r} has shape {array.shape}")
+
+    def require_length(self, name: str, axis: str, length: int) -> None:
+        """Check the length of a sequence."""
+        require(self._fits(axis, length), f"{name!r} has length {length}")
+
+    def _fits(self, axis: str, length: int) -> bool:
+        # A file may be without samples.
+        return self.setdefault(axis, length) == length and (length > 0 or axis == "n")
+
+
+def require_range(name: str, values: Any, low: float, high: float = np.inf) -> None:
+    """Check that all values are in a closed interval."""
+    inside = np.min(values) >= low and np.max(values) <= high
+    require(inside, f"{name!r} is not between {low:g} and {high:g}")
+
+
+def require_weights(name: str, weights: Array) -> None:
+    """Check that weights sum to 1."""
+    require_range(name, weights, 0, 1 + TOLERANCE)
+    require(abs(weights.sum() - 1) < TOLERANCE, f"{name!r} does not sum to 1")
+
+
+def require_scalings(scalings: Sequence[ViewScaling], lengths: AxisLengths) -> None:
+    """Check that there is one scaling per view, for its number of features."""
+    lengths.require_length("scalings", "v", len(scalings))
+    for p, scaling in enumerate(scalings):
+        lengths.require(scaling, center=f"d{p}", deviation=f"d{p}")
+
+
+def require_trace(trace: Trace, lengths: AxisLengths) -> None:
+    """Check the axes of the arrays of a trace."""
+    lengths.require_length("steps", "t", len(trace.steps) + 1)
+    by_view = {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*"}
+    lengths.require(trace.start, **by_view)
+    by_view = {"bases": "d* m*", "anchors": "m* l", "to_representation": "m* m*"}
+    for step in trace.steps:
+        lengths.require(step, weights="v", to_graph="l l", **by_view)
+
+
+@validate.register
+def _(trace: Trace) -> Trace:
+    require_range("beta", trace.beta, 0)
+    require_trace(trace, AxisLengths())
+    # The memory layout is that after `fit`: products round differently with another one.
+    return trace.converted(list)
+
+
+@validate.register
+def _(scaling: ViewScaling) -> ViewScaling:
+    require(scaling.norm > 0, "'norm' is not positive")
+    positive = scaling.deviation is None or (scaling.deviation > 0).all()
+    require(positive, "'deviation' is not positive")
+    return scaling
+
+
+@validate.register
+def _(plan: Plan) -> Plan:
+    known = plan.route in plan.work and plan.work.keys() == plan.memory.keys()
+    require(known, "'work' and 'memory' are not of the same routes")
+    require_range("work and memory", [*plan.work.values(), *plan.memory.values()], 0)
+    return plan
+
+
+@dataclass(kw_only=True)
+class FittedState:
+    """Learned attributes of an estimator, under the names that they have there.
+
+    A subclass adds those of its estimator: a field is saved and restored without further code. An
+    attribute that a fitted estimator may lack has the default None.
+    """
+
+    estimator: ClassVar[str]
+    """Name of the class in the file."""
+
+    view_names_in_: tuple[str, ...]
+    n_features_per_view_: tuple[int, ...]
+    feature_names_in_: Names | None = None
+    sample_ids_: AnyIndex | None
+    labels_: npt.NDArray[np.int32]
+    embedding_: npt.NDArray[np.floating[Any]]
+    view_weights_: Array
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """State of a fitted model."""
+        values: dict[str, Any] = {
+            own.name: getattr(model, own.name, own.default) for own in fields(cls)
+        }
+        return cls(**values)
+
+    def restore(self, model: Any) -> None:
+        """Set the learned attributes of a model that has the parameters of the saved one."""
+        for own in fields(self):
+            value = getattr(self, own.name)
+            if value is not None or own.default is MISSING:
+                setattr(model, own.name, value)
+        model.n_views_in_ = len(self.view_names_in_)
+        model.n_features_in_ = sum(self.n_features_per_view_)
+
+    def check(self, n_clusters: int) -> AxisLengths:
+        """Check that the attributes fit together; returns the lengths of their axes."""
+        names, widths = self.view_names_in_, self.n_features_per_view_
+        require(len(names) == len(set(names)), "'view_names_in_' are not unique")
+        lengths = AxisLengths(v=len(names), features=sum(widths))
+        lengths.require_length("n_features_per_view_", "v", len(widths))
+        for p, d in enumerate(widths):
+            lengths.require_length(f"n_features_per_view_/{p}", f"d{p}", d)
+        lengths.require(self, embedding_="n l", labels_="n", view_weights_="v")
+        lengths.require(self, feature_names_in_="features")
+        if self.sample_ids_ is not None:
+            lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
+        require_weights("view_weights_", self.view_weights_)
+        require_range("labels_", np.append(self.labels_, 0), 0, n_clusters - 1)
+        return lengths
+
+
+@dataclass(kw_only=True)
+class DALMCState(FittedState):
+    """Learned attributes of DALMC."""
+
+    estimator = "DALMC"
+
+    objective_: Array
+    anchors_: list[Array]
+    bases_: list[Array]
+    scalings_: tuple[ViewScaling, ...]
+    plan_: Plan | None = None
+    _assignment: Assignment
+    _embedder: Embedder | None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """State of a fitted model, without rows that are in files or on workers."""
+        state = super().of(model)
+        rows: Any = state.embedding_
+        # A copy of a memory map is a memmap without a file.
+        if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
+            state.embedding_ = np.empty((0, rows.shape[1]), rows.dtype)
+            state.labels_ = np.empty(0, np.int32)
+            state.sample_ids_ = None
+        return state
+
+    def restore(self, model: Any) -> None:
+        """Set the learned attributes of a model that has the parameters of the saved one."""
+        super().restore(model)
+        model.n_components_ = [Z.shape[1] for Z in self.bases_]
+        model.n_iter_ = len(self.objective_) - 1
+        embeds = self._embedder is not None
+        require(embeds == (model.variant == "dalmc"), "it was fitted with another variant")
+
+
+@validate.register
+def _(state: DALMCState) -> DALMCState:
+    lengths = state.check(len(state._assignment.centroids))
+    lengths.require(state._assignment, centroids="k l")
+    lengths.require(state, objective_="t", bases_="d* m*", anchors_="m* l")
+    require_scalings(state.scalings_, lengths)
+    if state._embedder is not None:
+        require_scalings(state._embedder.scalings, lengths)
+        require_trace(state._embedder.trace, lengths)
+    return state

@@ -1,0 +1,115 @@
+"""Translation of files of format versions 1 and 2 to the present layout.
+
+Those versions named fields and arrays independently of the classes that hold them. Only the layout
+is translated; decoding the result detects values that are missing, unknown or wrong.
+"""
+
+import re
+from typing import Any
+
+from anchorview._utils.typing import Array
+from anchorview.estimators.persistence.codec import Tree, require
+
+PRIVATE = ("assignment", "embedder", "scores", "consensus", "families", "candidates", "failed")
+RENAMED = {
+    "view_names": "view_names_in_",
+    "feature_names": "feature_names_in_",
+    "agreement_with_result": "_with_result",
+    **{name: f"_{name}" for name in PRIVATE},
+}
+"""Attributes that are not named as the field with an underscore at its end."""
+
+MOVED_ARRAYS = (
+    (r"lift/(center|deviation)/(\d+)$", r"lift_scalings/\2/\1"),
+    (r"(center|deviation)/(\d+)$", r"scalings/\2/\1"),
+)
+
+
+def translated(version: int, document: dict[str, Any], arrays: dict[str, Array]) -> Tree:
+    """Tree in the present layout for the document and the arrays of a file, which are used up."""
+    # In version 1, DALMC was the only estimator.
+    require(version == 2 or "estimator" not in document, "'estimator' is unknown")
+    document.setdefault("estimator", "DALMC" if version == 1 else None)
+    try:
+        for name, array in arrays.items():
+            for old, new in MOVED_ARRAYS:
+                name = re.sub(old, new, name)
+            _insert(document, name.split("/"), array)
+        fields = _with_lists(document)
+        estimator, params = fields.pop("estimator"), fields.pop("params")
+        (_translate_auto if estimator == "AutoDALMC" else _translate_dalmc)(fields)
+        if fields["sample_ids"] is not None:
+            fields["sample_ids"]["values"] = fields["sample_ids"].pop("labels")
+    except (LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"a field or an array is missing: {error}") from error
+    state = {RENAMED.get(name, f"{name}_"): value for name, value in fields.items()}
+    return {"estimator": estimator, "params": params, "state": state}
+
+
+def _insert(tree: Tree, keys: list[str], array: Array) -> None:
+    for key in keys[:-1]:
+        tree = tree[int(key)] if isinstance(tree, list) else tree.setdefault(key, {})
+    require(keys[-1] not in tree, f"{'/'.join(keys)!r} is there twice")
+    tree[keys[-1]] = array
+
+
+def _with_lists(tree: Tree) -> Tree:
+    """Tree with lists in place of objects whose keys are 0, 1, 2..."""
+    if isinstance(tree, list):
+        return [_with_lists(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    items = {key: _with_lists(item) for key, item in tree.items()}
+    positions = [str(i) for i in range(len(items))]
+    return [items[i] for i in positions] if items and items.keys() == set(positions) else items
+
+
+def _translate_dalmc(fields: dict[str, Tree]) -> None:
+    scalings = fields["scalings"] = _completed(fields["scalings"])
+    beta = fields.pop("beta")
+    fields["n_features_per_view"] = [len(Z) for Z in fields["bases"]]
+    fields["assignment"] = {name: fields.pop(name) for name in ("centroids", "normalize")}
+    fields["embedder"] = None if beta is None else _embedder(fields, beta, scalings)
+
+
+def _translate_auto(fields: dict[str, Tree]) -> None:
+    curve = fields["curve"]
+    if curve is not None:
+        index = {"name": "n_clusters", "values": curve.pop("n_clusters")}
+        curve |= {"name": "agreement", "values": curve.pop("agreement"), "index": index}
+    scalings = {}
+    for f, fitted in enumerate(fields["families"]):
+        family, before = _family(fitted), fitted.pop("lift_scalings")
+        scalings[str(family)] = fitted["scalings"] = _completed(fitted["scalings"])
+        fitted.setdefault("lift", None)
+        if before is not None:
+            names = ("landmarks", "column_factors")
+            by_view = zip(*(fitted["lift"].pop(name) for name in names), strict=True)
+            fitted["lift"]["views"] = [dict(zip(names, own, strict=True)) for own in by_view]
+            fitted["lift"]["scalings"] = _completed(before)
+        fields["families"][f] = [family, fitted]
+    for candidate in fields["candidates"]:
+        setting = candidate["setting"] = _setting(candidate)
+        own = scalings[str(setting["family"])]
+        candidate["embedder"] = _embedder(candidate, setting["beta"], own)
+        centroids, normalize = candidate.pop("centroids"), candidate.pop("normalize")
+        candidate["runs"] = [{"centroids": run, "normalize": normalize} for run in centroids]
+    fields["failed"] = [[_setting(own), own.pop("error"), *own] for own in fields["failed"]]
+
+
+def _completed(scalings: list[dict[str, Tree]]) -> list[dict[str, Tree]]:
+    return [{"center": None, "deviation": None, **own} for own in scalings]
+
+
+def _embedder(fields: dict[str, Tree], beta: Tree, scalings: Tree) -> Tree:
+    trace = {"beta": beta, "start": fields.pop("start"), "steps": fields.pop("steps", [])}
+    return {"trace": trace, "scalings": scalings}
+
+
+def _family(fields: dict[str, Tree]) -> dict[str, Tree]:
+    return {name: fields.pop(name) for name in ("scaling", "n_landmarks")}
+
+
+def _setting(fields: dict[str, Tree]) -> dict[str, Tree]:
+    sizes = {name: fields.pop(name) for name in ("anchors", "components", "beta")}
+    return {"family": _family(fields), **sizes}

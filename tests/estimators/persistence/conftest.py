@@ -1,0 +1,39 @@
+import pytest
+
+from anchorview import DALMC, AutoDALMC
+from anchorview.estimators.auto import candidates
+from helpers.data import clustered_views
+
+
+@pytest.fixture(scope="session")
+def dalmc():
+    views, _ = clustered_views(12, 2, (2, 3))
+    return DALMC(2, n_components=1, max_iter=2, tol=0, random_state=0).fit(views)
+
+
+@pytest.fixture(scope="session")
+def auto():
+    views, _ = clustered_views(40, 3, (3, 4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "MAX_ITER", 2)
+        return AutoDALMC([2, 3], max_candidates=4, random_state=0).fit(views)
+
+
+@pytest.fixture
+def saved(dalmc, tmp_path):
+    """File of a DALMC model."""
+    dalmc.save(tmp_path / "dalmc.anchorview")
+    return tmp_path / "dalmc.anchorview"
+
+
+@pytest.fixture
+def saved_auto(auto, tmp_path):
+    """File of an AutoDALMC model."""
+    auto.save(tmp_path / "auto.anchorview")
+    return tmp_path / "auto.anchorview"
+
+
+@pytest.fixture(params=["saved", "saved_auto"])
+def either(request):
+    """File of a model."""
+    return request.getfixturevalue(request.param)

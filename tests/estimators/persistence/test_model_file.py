@@ -1,0 +1,257 @@
+"""The container: files that are damaged, foreign, or forged with a correct checksum."""
+
+import os
+import pickle
+import sys
+import zipfile
+from io import BytesIO
+from itertools import product
+
+import numpy as np
+import pytest
+
+from anchorview import __version__
+from anchorview._utils.errors import OutputFileError
+from anchorview.estimators.persistence import ModelFileError, load_model, save_model
+from helpers.model_files import (
+    count_refused,
+    error_of,
+    forge,
+    forge_array,
+    forge_document,
+    members_of,
+    npy_bytes,
+    random_bytes,
+    same,
+    seal,
+)
+
+
+def test_an_existing_file_is_replaced_completely_or_not_at_all(dalmc, saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OutputFileError, match="No space left"):
+        patch.setattr(os, "fsync", full)
+        save_model(dalmc, saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    saved.write_bytes(b"something else")
+    save_model(dalmc, saved)
+    assert saved.read_bytes() == before
+    with pytest.raises(OutputFileError, match="there is no folder"):
+        save_model(dalmc, saved.parent / "nowhere" / "m")
+    with pytest.raises(OutputFileError, match="is a folder"):
+        save_model(dalmc, saved.parent)
+
+
+def test_foreign_files(tmp_path):
+    assert "No such file" in error_of(tmp_path / "nothing")
+    assert "not an anchorview model. Give a file made by save." in error_of(tmp_path)
+    path = tmp_path / "m"
+    for content in (b"", b"PK", b"hello", bytes(1000), b"PK\x03\x04" + bytes(1000)):
+        path.write_bytes(content)
+        assert "not an anchorview model" in error_of(path)
+    np.savez(tmp_path / "views.npz", labels=np.arange(3))
+    assert "not an anchorview model" in error_of(tmp_path / "views.npz")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert "not an anchorview model" in error_of(tmp_path / "pipe")
+
+
+def test_every_flipped_byte_is_detected(saved):
+    content = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    places = {*range(0, len(content), 53), *range(100), *range(len(content) - 100, len(content))}
+    for place in sorted(places):
+        flipped = bytearray(content)
+        flipped[place] ^= int(rng.integers(1, 256))
+        saved.write_bytes(flipped)
+        error_of(saved)
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    saved.write_bytes(flipped)
+    assert "is damaged (its checksum does not match)" in error_of(saved)
+
+
+def test_every_truncation_and_addition_is_detected(saved):
+    content = saved.read_bytes()
+    for length in sorted({*range(0, len(content), 97), *range(len(content) - 100, len(content))}):
+        saved.write_bytes(content[:length])
+        error_of(saved)
+    for more in (b"\0", content, bytes(64)):
+        saved.write_bytes(content + more)
+        error_of(saved)
+        saved.write_bytes(more + content)
+        error_of(saved)
+
+
+# Files with a correct checksum.
+
+
+def test_a_forged_file_without_changes_loads(dalmc, saved):
+    forge(saved, members_of(saved))
+    assert same(load_model(saved), dalmc)
+
+
+class Bomb:
+    def __reduce__(self):
+        return sys.exit, ("a pickle was run",)
+
+
+def test_pickles_are_not_run(saved):
+    objects = np.array([Bomb()], dtype=object)
+    np.savez(saved.with_name("objects.npz"), labels=objects)
+    assert "not an anchorview model" in error_of(saved.with_name("objects.npz"))
+    forge_array(saved, "state/labels_", lambda _: objects)
+    assert "has dtype object" in error_of(saved)
+    forge(saved, {**members_of(saved), "state/labels_.npy": pickle.dumps(Bomb())})
+    error_of(saved)
+
+
+def test_newer_versions(saved):
+    forge_document(saved, {"format_version": 4, "anchorview_version": "9.1\n"})
+    message = error_of(saved)
+    assert "written by anchorview '9.1\\n' in a newer format (4;" in message
+    assert __version__ in message
+    assert "Upgrade anchorview" in message
+    forge_document(saved, {"new": 1})
+    assert "Upgrade anchorview" in error_of(saved)
+
+
+@pytest.mark.parametrize("version", [None, 0, -1, True, 1.0, "1", [1]])
+def test_invalid_versions(saved, version):
+    forge_document(saved, {"format_version": version})
+    assert "its format has no version" in error_of(saved)
+
+
+@pytest.mark.parametrize("document", [b"[1]", b"3", b'{"format": "other"}', b'{"format": ["a"]}'])
+def test_other_formats(saved, document):
+    forge(saved, {**members_of(saved), "anchorview.json": document})
+    assert "not an anchorview model" in error_of(saved)
+
+
+@pytest.mark.parametrize(
+    "document", [b"", b"[" * 10**6, b"\xff\xfe", b"1" * 5000, b'{"format": "anchorview-model"']
+)
+def test_documents_that_cannot_be_parsed(saved, document):
+    forge(saved, {**members_of(saved), "anchorview.json": document})
+    error_of(saved)
+
+
+HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER % "(1000000000000,)",
+        HEADER % "(1000000000000, 1000000000000, 1000000000000)",
+        HEADER % "(0, 100000000000000000000000)",
+        HEADER % "(-1, -12)",
+        HEADER % "(-1,)",
+        HEADER % "12",
+        HEADER % "()",
+        HEADER % "(12L,)",
+        HEADER % ("(" * 60 + ")" * 60),
+        HEADER % ("9" * 150),
+        HEADER.replace("<f8", "|O") % "(12,)",
+        HEADER.replace("<f8", "|V0") % "(12,)",
+        HEADER.replace("<f8", "<U999999999") % "(12,)",
+        HEADER.replace("<f8", "nonsense") % "(12,)",
+        "'''",
+        "[" * 200,
+        "  1\n 2\n",
+        "{" + " " * 20000 + "}",
+        "\xff\xff",
+    ],
+)
+@pytest.mark.parametrize("version", [b"\x01\x00", b"\x02\x00", b"\x03\x00", b"\x09\x09"])
+def test_array_headers_are_not_trusted(saved, header, version):
+    text = header.encode("latin-1")
+    length = len(text).to_bytes(2 if version == b"\x01\x00" else 4, "little")
+    content = b"\x93NUMPY" + version + length + text + bytes(8 * 12)
+    forge(saved, {**members_of(saved), "state/labels_.npy": content})
+    error_of(saved)
+
+
+def test_unknown_missing_and_repeated_members(either):
+    members = members_of(either)
+    labels = members["state/labels_.npy"]
+    for name in ("more", "/labels_", "../labels_", "state/labels_/0", "state/bases_/9", "state/x"):
+        forge(either, {**members, f"{name}.npy": labels})
+        assert f"the array '{name}' is unknown" in error_of(either)
+    forge(either, {**members, "labels": labels})
+    assert "a member is not an array" in error_of(either)
+    for name in members:
+        # A scaling may have no center and no deviation.
+        if not name.endswith(("center.npy", "deviation.npy")):
+            forge(either, {other: members[other] for other in members if other != name})
+            error_of(either)
+    for name in ("state/labels_.npy", "anchorview.json"):
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            forge(either, [*members.items(), (name, members[name])])
+        assert "twice" in error_of(either)
+
+
+def test_compressed_members_are_refused(saved):
+    bomb = npy_bytes(np.zeros(10**6))
+    forge(saved, {**members_of(saved), "state/objective_.npy": bomb}, zipfile.ZIP_DEFLATED)
+    assert saved.stat().st_size < 50_000
+    assert "is compressed" in error_of(saved)
+
+
+def test_sizes_in_the_archive_directory_are_not_trusted(saved):
+    content = saved.read_bytes()
+    entry = content.index(b"PK\x01\x02")
+    for offset, size in product((20, 24), (0, 1, 10**6, 2**32 - 1)):
+        forged = bytearray(content)
+        forged[entry + offset : entry + offset + 4] = size.to_bytes(4, "little")
+        seal(saved, bytes(forged))
+        error_of(saved)
+    for size in (10**6, 2**32 - 2):
+        forged = bytearray(content)
+        forged[entry + 20 : entry + 28] = 2 * size.to_bytes(4, "little")
+        seal(saved, bytes(forged))
+        assert "larger than the file" in error_of(saved)
+
+
+def test_overlapping_members(saved):
+    """Many names for the bytes of one member."""
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.comment = bytes(64)
+        archive.writestr("anchorview.json", members_of(saved)["anchorview.json"])
+        archive.writestr("big.npy", npy_bytes(np.zeros(10**5)))
+        big = archive.infolist()[-1]
+        for t in range(1000):
+            info = zipfile.ZipInfo(f"{t:03}.npy")
+            for field in ("file_size", "compress_size", "CRC", "header_offset"):
+                setattr(info, field, getattr(big, field))
+            archive.filelist.append(info)
+    seal(saved, stream.getvalue())
+    assert "larger than the file" in error_of(saved)
+
+
+def test_random_bytes_give_an_error_or_a_model(saved):
+    content = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    directory = content.index(b"PK\x01\x02")
+    for trial in range(600):
+        forged = bytearray(content)
+        low, high = [(0, 1500), (directory, len(content) - 64), (0, len(content))][trial % 3]
+        for place in rng.integers(low, high, size=rng.integers(1, 4)):
+            forged[place] = rng.integers(256)
+        seal(saved, bytes(forged))
+        try:
+            loaded = load_model(saved)
+        except ModelFileError:
+            continue
+        assert loaded.embedding_.shape == (12, 2)
+
+
+def test_random_bytes_within_members_give_an_error_or_a_model(either):
+    forgeries = list(random_bytes(members_of(either), np.random.default_rng(0)))
+    assert 0 < count_refused(either, forgeries) < len(forgeries)

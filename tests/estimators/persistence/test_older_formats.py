@@ -1,0 +1,88 @@
+"""Files of earlier format versions, written by the versions of the package that had them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anchorview import AutoDALMC, load
+from helpers.model_files import (
+    count_refused,
+    document_of,
+    error_of,
+    forge,
+    forge_document,
+    members_of,
+    random_bytes,
+    round_trip,
+    wrong_values,
+)
+
+ARCHIVED = sorted((Path(__file__).parents[2] / "data" / "models").glob("*.anchorview"))
+
+
+@pytest.fixture(params=ARCHIVED, ids=lambda path: path.stem)
+def archived(request):
+    return request.param
+
+
+@pytest.fixture
+def copied(archived, tmp_path):
+    path = tmp_path / "model.anchorview"
+    path.write_bytes(archived.read_bytes())
+    return path
+
+
+def test_archived_models_predict_as_they_did(archived, tmp_path):
+    loaded = load(archived)
+    with np.load(archived.with_suffix(".npz")) as expected:
+        views = {
+            name.removeprefix("view/"): expected[name]
+            for name in expected
+            if name.startswith("view/")
+        }
+        np.testing.assert_array_equal(loaded.labels_, expected["labels"])
+        np.testing.assert_array_equal(loaded.embedding_, expected["embedding"])
+        assert hasattr(loaded, "predict") == ("predicted" in expected)
+        if "predicted" in expected:
+            np.testing.assert_array_equal(loaded.predict(views), expected["predicted"])
+            np.testing.assert_allclose(loaded.transform(views), expected["transformed"], atol=1e-12)
+        if isinstance(loaded, AutoDALMC):
+            confidence = loaded.predict_with_confidence(views)[1]
+            np.testing.assert_array_equal(confidence, expected["confidence"])
+    round_trip(loaded, tmp_path)
+
+
+def test_details_of_archived_models():
+    models = {path.stem: load(path) for path in ARCHIVED}
+    assert [document_of(members_of(path))["format_version"] for path in ARCHIVED] == [2, 2, 2, 2, 1]
+    auto, incomplete = models["auto_v2"], models["dalmc_incomplete_ids_v2"]
+    assert auto.curve_.index.tolist() == [2, 3]
+    assert auto.candidates_["n_landmarks"].tolist()[-1] == 10
+    assert incomplete.sample_ids_.name == "sample"
+    assert incomplete.labels_series.index[0] == "s0"
+    assert incomplete.plan_.route == "compressed"
+    assert not hasattr(models["dalmc_partial_fit_v2"], "plan_")
+
+
+def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
+    version = document_of(members_of(copied))["format_version"]
+    forge_document(copied, {"format_version": 3 - version})
+    assert ("'estimator' is unknown" if version == 2 else "its estimator is unknown") in error_of(copied)
+
+
+def test_unknown_and_missing_parts(copied):
+    members = members_of(copied)
+    for name in members:
+        if "center" not in name and "deviation" not in name:
+            forge(copied, {other: members[other] for other in members if other != name})
+            error_of(copied)
+    for name in ("more", "center/9", "labels/0", "bases/9", "steps/99/weights", "start/more/0"):
+        forge(copied, {**members, f"{name}.npy": members["labels.npy"]})
+        error_of(copied)
+
+
+def test_wrong_values_and_random_bytes_give_an_error_or_a_model(copied):
+    rng, members = np.random.default_rng(0), members_of(copied)
+    forgeries = [*random_bytes(members, rng), *wrong_values(members, rng, 100)]
+    assert 0 < count_refused(copied, forgeries) < len(forgeries)

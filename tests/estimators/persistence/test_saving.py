@@ -1,0 +1,400 @@
+"""Fitted models survive saving and loading, and files that contradict themselves are refused."""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from anchorview import DALMC, AutoDALMC, load
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto import candidates
+from anchorview.estimators.persistence.fitted_state import DALMCState
+from helpers.data import clustered_views
+from helpers.model_files import (
+    count_refused,
+    document_of,
+    error_of,
+    forge_array,
+    forge_document,
+    members_of,
+    require_same_predictions,
+    round_trip,
+    same,
+    wrong_values,
+)
+from helpers.problems import problems
+
+pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+
+
+def listed_views(n=90, widths=(6, 8), seed=0, dtype=np.float64, **options):
+    views, _ = clustered_views(n, 3, widths, seed=seed, **options)
+    return [view.astype(dtype) for view in views.values()]
+
+
+def unusual_views():
+    first, second = listed_views()
+    first[:, 0] = 5  # A constant column has an infinite deviation.
+    second[second < 0] = 0
+    return [first, sparse.csr_array(second)]
+
+
+def repeated_views():
+    """30 different samples, which cannot be 40 clusters."""
+    return [np.repeat(view, 3, axis=0) for view in listed_views(30)]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("solver", ["compressed", "left", "direct"])
+def test_dalmc(tmp_path, missing, dtype, solver):
+    views = listed_views(90, (5, 100, 6), dtype=dtype, missing=missing)
+    model = DALMC(3, solver=solver, random_state=0).fit(views)
+    loaded = round_trip(model, tmp_path)
+    assert same(loaded.predict(views), model.labels_)
+    assert same(loaded.transform(views), model.embedding_)
+    assert same(loaded.projections_, model.projections_)
+    assert str(loaded.plan_) == str(model.plan_)
+    for n in (80, 3):
+        require_same_predictions(model, loaded, listed_views(n, (5, 100, 6), seed=1))
+
+
+@settings(max_examples=25)
+@given(problem=problems())
+def test_dalmc_on_any_problem(tmp_path_factory, problem):
+    model = DALMC(problem.n_clusters, n_init=2, random_state=0).fit(problem.views)
+    loaded = round_trip(model, tmp_path_factory.mktemp("models"))
+    require_same_predictions(model, loaded, problem.views)
+
+
+SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        *({"scaling": name, "unit_norm": unit} for name, unit in product(SCALINGS, [False, True])),
+        {"n_components": 1, "n_anchors": 1},
+        {"variant": "sampled-anchors"},
+        {"variant": "box-graph"},
+    ],
+    ids=str,
+)
+def test_dalmc_with_other_parameters(tmp_path, params):
+    views = unusual_views()
+    model = DALMC(3, random_state=0, **params).fit(views)
+    loaded = round_trip(model, tmp_path)
+    assert hasattr(loaded, "predict") == ("variant" not in params)
+    if hasattr(loaded, "predict"):
+        require_same_predictions(model, loaded, views)
+
+
+def test_partial_fit(tmp_path):
+    views = listed_views()
+    model = DALMC(3, scaling="zscore", random_state=0)
+    for batch in (slice(0, 40), slice(40, 90)):
+        model.partial_fit([view[batch] for view in views])
+    loaded = round_trip(model, tmp_path)
+    require_same_predictions(model, loaded, views)
+    with pytest.raises(ValueError, match="loaded from a file"):
+        loaded.partial_fit(views)
+
+
+def test_results_in_files_are_not_saved(tmp_path):
+    views = listed_views()
+    model = DALMC(3, random_state=0).fit(views, out=tmp_path / "results")
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert (loaded.labels_.shape, loaded.embedding_.shape) == ((0,), (0, 3))
+    assert same(loaded.predict(views), np.array(model.labels_))
+
+
+def test_a_new_learned_attribute_takes_one_line(dalmc, tmp_path, monkeypatch):
+    @dataclass(kw_only=True)
+    class LargerState(DALMCState):
+        extra_: Array
+
+    monkeypatch.setattr(DALMC, "_state_class", LargerState)
+    model = deepcopy(dalmc)
+    model.extra_ = np.arange(3.0)
+    assert same(round_trip(model, tmp_path).extra_, model.extra_)
+
+
+AUTO_CASES = {
+    "all candidates": (listed_views, 3, None),
+    "three candidates": (listed_views, 3, 3),
+    "one candidate": (listed_views, 3, 1),
+    "numbers of clusters": (repeated_views, [5, 2, 40, 3], 2),
+    "any number": (listed_views, None, 2),
+    "single precision": (lambda: listed_views(dtype=np.float32), 3, 6),
+    "incomplete": (lambda: listed_views(missing=0.3), 3, 6),
+    "sparse and constant": (unusual_views, 3, 6),
+    "wide": (lambda: listed_views(widths=(150, 5)), 3, 6),
+    "one view": (lambda: listed_views(widths=(6,)), 3, None),
+}
+
+
+@pytest.mark.parametrize("case", AUTO_CASES)
+def test_auto(case, tmp_path):
+    make_views, n_clusters, max_candidates = AUTO_CASES[case]
+    views = make_views()
+    model = AutoDALMC(n_clusters, max_candidates=max_candidates, random_state=0).fit(views)
+    loaded = round_trip(model, tmp_path)
+    assert same(loaded.predict_with_confidence(views), (model.labels_, model.confidence_))
+    assert same(loaded.transform(views), model.embedding_)
+    pd.testing.assert_frame_equal(loaded.candidates_, model.candidates_)
+    if case == "numbers of clusters":
+        assert loaded.curve_.isna().tolist() == [False, False, False, True]
+    for n in (70, 7):
+        new = listed_views(n, [view.shape[1] for view in views], seed=1)
+        require_same_predictions(model, loaded, new)
+
+
+def test_failed_candidates(tmp_path, monkeypatch):
+    solve = candidates.FamilyProblem.solve
+
+    def fail(form, setting, n_clusters):
+        if setting.family == candidates.Family("unit-center") or setting.components == 4:
+            raise ValueError(f"no luck with „{setting.family}“\n")
+        return solve(form, setting, n_clusters)
+
+    monkeypatch.setattr(candidates.FamilyProblem, "solve", fail)
+    with pytest.warns(UserWarning, match="of 8 candidates could not be fitted"):
+        model = AutoDALMC(3, max_candidates=8, random_state=0).fit(listed_views())
+    loaded = round_trip(model, tmp_path)
+    failed = loaded.candidates_["error"] != ""
+    assert failed.sum() == 3
+    assert loaded.candidates_.loc[failed, "agreement"].isna().all()
+    assert len(loaded.candidate_labels(listed_views())) == (~failed).sum()
+
+
+def test_empty_clusters(auto, tmp_path):
+    model = deepcopy(auto)
+    offsets = model._consensus.offsets.copy()
+    offsets[0] = -np.inf
+    model._consensus = replace(model._consensus, offsets=offsets)
+    views = listed_views(40, (3, 4))
+    loaded = round_trip(model, tmp_path)
+    require_same_predictions(model, loaded, views)
+    assert 0 not in loaded.predict(views)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "given", "expected"),
+    [
+        ("dalmc", {"n_clusters": np.int64(2)}, {"n_clusters": 2}),
+        ("dalmc", {"n_components": np.array([2, 3])}, {"n_components": [2, 3]}),
+        ("dalmc", {"beta": np.float32(0.5)}, {"beta": 0.5}),
+        ("dalmc", {"normalize_embedding": np.bool_(True)}, {"normalize_embedding": True}),
+        ("dalmc", {"random_state": np.random.RandomState(0)}, {"random_state": None}),
+        ("auto", {"n_clusters": None}, {"n_clusters": None}),
+        ("auto", {"n_clusters": range(2, 5)}, {"n_clusters": [2, 3, 4]}),
+        ("auto", {"n_clusters": (4, 2)}, {"n_clusters": [4, 2]}),
+    ],
+)
+def test_parameters_of_other_types(request, tmp_path, fixture, given, expected):
+    model = deepcopy(request.getfixturevalue(fixture)).set_params(**given)
+    model.save(tmp_path / "m")
+    params = load(tmp_path / "m").get_params()
+    assert params == {**model.get_params(), **expected}
+    assert all(type(params[name]) is type(value) for name, value in expected.items())
+
+
+@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, max_candidates=2)])
+def test_names(tmp_path, model):
+    first, second = listed_views(40)
+    ids = pd.Index([f"é{i}" for i in range(40)], name="cell")
+    named = {"text": pd.DataFrame(first, index=ids), "画像": pd.DataFrame(second, index=ids)}
+    loaded = round_trip(model.set_params(random_state=0).fit(named), tmp_path)
+    assert loaded.view_names_in_ == ("text", "画像")
+    assert loaded.labels_series.index.equals(ids)
+    frame = pd.DataFrame(first, columns=["ä", "b", "c", "d", "e", "f"])
+    loaded = round_trip(model.fit(frame), tmp_path)
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"b": "B"}))
+
+
+def test_loaded_models_can_be_fitted_again(either):
+    views = listed_views()
+    loaded = load(either).set_params(n_clusters=3).fit(views)
+    assert same(loaded.predict(views), loaded.labels_)
+    loaded.embedding_[0] = 0
+
+
+@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3)])
+def test_only_fitted_models_are_saved(tmp_path, model):
+    with pytest.raises(ValueError, match="constant"):
+        model.fit([np.ones((9, 3))])
+    with pytest.raises(NotFittedError):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("fixture", "changes"),
+    [
+        ("dalmc", {"variant": "box-graph"}),
+        ("dalmc", {"n_clusters": -1}),
+        ("dalmc", {"beta": float("nan")}),
+        ("dalmc", {"tol": dict}),
+        ("dalmc", {"view_weights_": np.zeros(2)}),
+        ("auto", {"n_clusters": 1}),
+        ("auto", {"n_clusters": [1, 2]}),
+        ("auto", {"n_clusters": []}),
+        ("auto", {"n_clusters": ["2", "3"]}),
+        ("auto", {"n_clusters": [2, float("inf")]}),
+        ("auto", {"max_candidates": 0}),
+        ("auto", {"verbose": "loud"}),
+        ("auto", {"n_clusters_": 99}),
+        ("auto", {"best_candidate_": 4}),
+        ("auto", {"_families": {}}),
+        ("auto", {"_candidates": []}),
+    ],
+)
+def test_models_that_could_not_be_loaded_are_not_saved(request, tmp_path, fixture, changes):
+    model = deepcopy(request.getfixturevalue(fixture))
+    vars(model).update(changes)
+    with pytest.raises(ValueError, match=r"cannot be saved: .* Fit it again\."):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+# Forged files
+
+
+@pytest.mark.parametrize("name", ["", "dalmc", "AutoDALMC", "os.system", None, 1, ["DALMC"], {}])
+def test_other_estimators(saved, name):
+    forge_document(saved, {"estimator": name})
+    reason = "parameter" if name == "AutoDALMC" else "its estimator is unknown"
+    assert reason in error_of(saved)
+
+
+def test_parameters_newer_than_the_file_have_their_defaults(saved):
+    params = document_of(members_of(saved))["params"]
+    del params["n_init"]
+    forge_document(saved, {"params": params})
+    assert load(saved).n_init == DALMC().n_init
+
+
+def test_wrong_values_in_the_document_give_an_error_or_a_model(either):
+    members, rng = members_of(either), np.random.default_rng(0)
+    refused = count_refused(either, wrong_values(members, rng, 300))
+    assert 0.7 * 300 < refused < 300
+
+
+SETTING = "state/_candidates/0/setting"
+
+
+@pytest.mark.parametrize(
+    ("fixture", "changes", "reason"),
+    [
+        ("saved", {"more": 1}, "'more' is unknown"),
+        ("saved", {"params/__class__": "x"}, "parameter '__class__' is unknown"),
+        ("saved", {"params/n_components": [2, None]}, "'n_components' has a wrong type"),
+        ("saved", {"params/variant": "box-graph"}, "fitted with another variant"),
+        ("saved", {"state/_embedder": None}, "is unknown"),
+        ("saved", {"state/_embedder/trace/beta": -1.0}, "'beta' is not between 0 and inf"),
+        ("saved", {"state/view_names_in_": ["a", "a"]}, "'view_names_in_' are not unique"),
+        ("saved", {"state/view_names_in_": ["a"]}, "'n_features_per_view_' has length 2"),
+        ("saved", {"state/n_features_per_view_": [3, 2]}, "'bases_/0' has shape (2, 1)"),
+        ("saved", {"state/feature_names_in_": ["a"]}, "'feature_names_in_' has shape (1,)"),
+        ("saved", {"state/sample_ids_": {"name": None, "values": [1]}}, "'sample_ids_' has length"),
+        ("saved", {"state/scalings_/0/norm": 0.0}, "'norm' is not positive"),
+        ("saved", {"state/plan_/route": "elsewhere"}, "'state/plan_/route' is not one of"),
+        ("saved", {"state/plan_/work": {"left": 1.0}}, "not of the same routes"),
+        ("saved", {"state/plan_/work/direct": -1.0}, "'work and memory' is not between"),
+        ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
+        ("saved_auto", {"params/n_clusters": [1]}, "numbers from 2 to n_samples // 2 = 20"),
+        ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
+        ("saved_auto", {"params/max_candidates": [2]}, "'max_candidates' parameter"),
+        ("saved_auto", {"state/n_clusters_": 1}, "'n_clusters_' is not between 2 and inf"),
+        ("saved_auto", {"state/n_clusters_": 4}, "'patterns' has shape"),
+        ("saved_auto", {"state/curve_/index/values": [3, 2]}, "'curve_' has another index"),
+        ("saved_auto", {"state/curve_/values": [0.5, 1.5]}, "'curve_' is not between -1 and 1"),
+        ("saved_auto", {"state/best_candidate_": 4}, "'best_candidate_' is not between 0 and 3"),
+        ("saved_auto", {"state/best_candidate_": -1}, "'best_candidate_' is not between 0 and 3"),
+        ("saved_auto", {"state/_families/0/0/scaling": "zscore"}, "'scaling' is unknown"),
+        ("saved_auto", {"state/_families/0/0/n_landmarks": 9}, "do not match"),
+        ("saved_auto", {"state/_families/3/0/n_landmarks": None}, "has an entry twice"),
+        ("saved_auto", {"state/_families/3/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
+        ("saved_auto", {f"{SETTING}/anchors": 0}, "'anchors and components' is not between"),
+        ("saved_auto", {f"{SETTING}/beta": -0.1}, "'beta' is not between 0 and inf"),
+        ("saved_auto", {"state/_candidates/0/seconds": -1.0}, "'inertia and seconds' is not"),
+        ("saved_auto", {"state/_failed": [[{}, "error"]]}, "is missing"),
+    ],
+)
+def test_documents_that_contradict_themselves(request, fixture, changes, reason):
+    path = request.getfixturevalue(fixture)
+    forge_document(path, changes)
+    assert reason in error_of(path)
+
+
+def test_landmarks_that_contradict_the_settings(saved_auto):
+    members = members_of(saved_auto)
+    candidate = document_of(members)["state"]["_candidates"][3]
+    lifted = {"state/_families/3/0/n_landmarks", "state/_candidates/3/setting/family/n_landmarks"}
+    assert candidate["setting"]["family"]["n_landmarks"] == 20
+    forge_document(saved_auto, dict.fromkeys(lifted, 9))
+    assert "'number of landmarks' is not between 1 and 9" in error_of(saved_auto)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "name", "change", "reason"),
+    [
+        ("saved", "labels_", lambda a: a + 2, "'labels_' is not between 0 and 1"),
+        ("saved", "labels_", lambda a: a - 1, "'labels_' is not between 0 and 1"),
+        ("saved", "labels_", lambda a: a[:-1], "'labels_' has shape"),
+        ("saved", "labels_", lambda a: a.astype(np.int64), "has dtype int64"),
+        ("saved", "labels_", lambda a: a.astype(float), "labels_' has dtype float64"),
+        ("saved", "labels_", lambda a: np.array(["x"] * len(a)), "has dtype <U1"),
+        ("saved", "embedding_", lambda a: a.astype(np.float16), "has dtype float16"),
+        ("saved", "embedding_", lambda a: a.astype(">f8"), "has dtype >f8"),
+        ("saved", "embedding_", lambda a: a.astype([("x", "f8")]), "has dtype [('x'"),
+        ("saved", "embedding_", lambda a: a[:0], "'labels_' has shape (12,)"),
+        ("saved", "embedding_", lambda a: a[:, :, None], "'embedding_' has shape"),
+        ("saved", "view_weights_", lambda a: -a, "'view_weights_' is not between 0 and 1"),
+        ("saved", "view_weights_", lambda a: a / 2, "'view_weights_' does not sum to 1"),
+        ("saved", "_assignment/centroids", lambda a: a * np.inf, "contains infinity"),
+        ("saved", "_assignment/centroids", lambda a: a[:, :1], "'centroids' has shape"),
+        ("saved", "objective_", lambda a: a[:-1], "'steps' has length 3"),
+        ("saved", "bases_/1", lambda a: a[:-1], "'bases_/1' has shape"),
+        ("saved", "anchors_/0", lambda a: a.T, "'anchors_/0' has shape"),
+        ("saved", "scalings_/0/center", lambda a: a[:-1], "'center' has shape"),
+        ("saved", "scalings_/0/deviation", lambda a: 0 * a, "'deviation' is not positive"),
+        ("saved", "_embedder/trace/start/fill/0", lambda a: a[:1], "'fill/0' has shape"),
+        ("saved", "_embedder/trace/start/to_graph/0", lambda a: a[0], "'to_graph/0' has shape"),
+        ("saved", "_embedder/trace/steps/0/to_graph", lambda a: a[0], "'to_graph' has shape"),
+        ("saved_auto", "labels_", lambda a: a[:0], "'labels_' has shape (0,)"),
+        ("saved_auto", "confidence_", lambda a: a + 1, "'confidence_' is not between 0 and 1"),
+        ("saved_auto", "embedding_", lambda a: a[:, 1:], "'embedding_' has length"),
+        ("saved_auto", "agreement_", lambda a: a[1:, 1:], "'agreement_' has shape"),
+        ("saved_auto", "agreement_", np.tril, "'agreement_' is not symmetric"),
+        ("saved_auto", "_with_result", lambda a: a - 3, "'_with_result' is not between"),
+        ("saved_auto", "_consensus/patterns", lambda a: a[0], "'patterns' has shape"),
+        ("saved_auto", "_consensus/patterns", lambda a: -a, "'patterns' is not between"),
+        ("saved_auto", "_consensus/offsets", lambda a: a + 1, "'largest of the offsets'"),
+        ("saved_auto", "_consensus/offsets", lambda a: a - np.inf, "'largest of the offsets'"),
+        ("saved_auto", "_consensus/votes", lambda a: a + 3, "'votes' is not between"),
+        ("saved_auto", "_consensus/votes", lambda a: a - 3, "'votes' is not between"),
+        ("saved_auto", "_consensus/weights", lambda a: a / 2, "'weights' does not sum to 1"),
+        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
+        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),
+        ("saved_auto", "_families/3/1/lift/views/1/column_factors", lambda a: -a - 1, "factors'"),
+        ("saved_auto", "_families/3/1/lift/scalings/0/center", lambda a: a[1:], "'center' has"),
+        ("saved_auto", "_families/0/1/scalings/0/center", lambda a: a[1:], "'center' has shape"),
+        ("saved_auto", "_candidates/1/runs/2/centroids", lambda a: a[1:], "'centroids' has shape"),
+        ("saved_auto", "_candidates/1/view_weights", lambda a: a / 2, "does not sum to 1"),
+        ("saved_auto", "_candidates/1/objective", lambda a: a[:1], "'objective' has shape"),
+    ],
+)
+def test_arrays_that_contradict_the_document(request, fixture, name, change, reason):
+    path = request.getfixturevalue(fixture)
+    forge_array(path, f"state/{name}", change)
+    assert reason in error_of(path)

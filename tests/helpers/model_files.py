@@ -1,0 +1,170 @@
+"""Model files that are compared, taken apart and forged."""
+
+import json
+import zipfile
+from hashlib import sha256
+from io import BytesIO
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from anchorview.estimators.persistence import ModelFileError, load_model, save_model
+
+WRONG_VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    1e999,
+    float("nan"),
+    10**400,
+    "x" * 9999,
+    [],
+    {},
+    [[1]],
+    {"a": {}},
+]
+
+
+def same(a, b):
+    """Whether two values are equal, arrays bit by bit."""
+    if isinstance(a, np.ndarray) and a.dtype != object:
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, (pd.Index, pd.Series, pd.DataFrame)):
+        indexes = isinstance(a, pd.Index) or same(a.index, b.index)
+        return a.equals(b) and indexes and getattr(a, "name", None) == getattr(b, "name", None)
+    if isinstance(a, (list, tuple, np.ndarray)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if type(a).__module__.startswith("anchorview"):
+        return type(a) is type(b) and same(vars(a), vars(b))
+    if isinstance(a, dict):
+        # Maps are computed when they are first needed; sums over batches are not saved.
+        keys = a.keys() - {"_maps", "_batch_sums"}
+        return keys == b.keys() - {"_maps", "_batch_sums"} and all(same(a[k], b[k]) for k in keys)
+    return bool(a == b)
+
+
+def round_trip(model, folder):
+    """Return the model as it was saved and loaded; saving it again gives the same file."""
+    first, second = folder / "first.anchorview", folder / "second.anchorview"
+    save_model(model, first)
+    loaded = load_model(first)
+    assert same(model, loaded)
+    assert clone(loaded).get_params() == model.get_params()
+    loaded.save(str(second))
+    assert first.read_bytes() == second.read_bytes()
+    return loaded
+
+
+def require_same_predictions(model, loaded, views):
+    """Check results for samples that have any combination of the views."""
+    methods = ("transform", "predict", "predict_with_confidence", "candidate_labels")
+    for has in product([True, False], repeat=len(views)):
+        some = [view if there else None for view, there in zip(views, has, strict=True)]
+        for name in methods:
+            if any(has) and hasattr(model, name):
+                assert same(getattr(model, name)(some), getattr(loaded, name)(some)), name
+
+
+def error_of(path):
+    """Message of the error that loading a file raises."""
+    with pytest.raises(ModelFileError) as caught:
+        load_model(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert len(message) < len(str(path)) + 400
+    return message
+
+
+def count_refused(path, forgeries):
+    """How many sets of members are refused; the others are models."""
+    refused = 0
+    for members in forgeries:
+        forge(path, members)
+        try:
+            assert load_model(path).labels_.ndim == 1
+        except ModelFileError:
+            refused += 1
+    return refused
+
+
+def seal(path, content):
+    """Write an archive whose comment has room for the checksum, with the correct one."""
+    path.write_bytes(content[:-64] + sha256(content[:-64]).hexdigest().encode())
+
+
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def document_of(members):
+    return json.loads(members["anchorview.json"])
+
+
+def forge(path, members, compression=zipfile.ZIP_STORED):
+    """Write a file with a correct checksum."""
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        archive.comment = bytes(64)
+        for name, content in members.items() if isinstance(members, dict) else members:
+            archive.writestr(zipfile.ZipInfo(name), content, compression)
+    seal(path, stream.getvalue())
+
+
+def with_values(members, changes):
+    """Members with other values in the document, given by their places in it."""
+    document = document_of(members)
+    for place, value in changes.items():
+        *outer, last = (int(key) if key.isdigit() else key for key in place.split("/"))
+        tree = document
+        for key in outer:
+            tree = tree[key]
+        tree[last] = value
+    return {**members, "anchorview.json": json.dumps(document).encode()}
+
+
+def forge_document(path, changes):
+    forge(path, with_values(members_of(path), changes))
+
+
+def forge_array(path, name, change):
+    members = members_of(path)
+    array = np.load(BytesIO(members[f"{name}.npy"]))
+    forge(path, {**members, f"{name}.npy": npy_bytes(change(array))})
+
+
+def npy_bytes(array):
+    stream = BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def places_in(tree, place=""):
+    """Yield the places of all values in a JSON document."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield f"{place}{key}"
+        if isinstance(value, (dict, list)):
+            yield from places_in(value, f"{place}{key}/")
+
+
+def wrong_values(members, rng, count):
+    """Yield members with one wrong value in the document."""
+    places = list(places_in(document_of(members)))
+    for i in rng.integers(len(places) * len(WRONG_VALUES), size=count):
+        yield with_values(
+            members, {places[i // len(WRONG_VALUES)]: WRONG_VALUES[i % len(WRONG_VALUES)]}
+        )
+
+
+def random_bytes(members, rng):
+    """Yield members with a few random bytes in one of them, most often the document."""
+    for name in [*members, *["anchorview.json"] * 100]:
+        forged = bytearray(members[name])
+        for place in rng.integers(len(forged), size=rng.integers(1, 4)):
+            forged[place] = rng.integers(256)
+        yield {**members, name: bytes(forged)}
