@@ -165,7 +165,7 @@ class AlternatingSolver:
         self.weight_step()
 
     def run(self, max_iter: int = 50, tol: float = 1e-4) -> Solution:
-        """Iterate until the objective changes by less than `tol` (relative), or `max_iter` times."""
+        """Iterate until the relative change of the objective is below `tol`, up to `max_iter`."""
         objective = [self.objective()]
         converged = False
         while not converged and len(objective) <= max_iter:

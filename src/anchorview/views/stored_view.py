@@ -15,20 +15,20 @@ from anchorview._utils.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class StoredView(ABC):
-    """A view that stays on disk: rows are read when they are asked for.
+    """A view that stays on disk; rows are read when they are requested.
 
-    It holds no open files, so it can be pickled and read from many threads and processes at once.
+    It has no open files, so it can be pickled, and read by many threads and processes at once.
 
     Attributes
     ----------
     path : Path
-        The file, or the folder of a Zarr store; absolute, as other processes may work elsewhere.
+        The file, or the folder of a Zarr store; absolute, as other processes may run elsewhere.
     shape : tuple of int
-        Samples and features.
+        Number of samples and features.
     dtype : numpy.dtype
-        The type of what is read, in the machine's own byte order.
+        Type of the values read, in native byte order.
     row_step : int
-        Rows are read cheaply in multiples of this.
+        Rows are read efficiently in multiples of this number.
     """
 
     path: Path
@@ -42,14 +42,14 @@ class StoredView(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values in memory."""
+        """Number of bytes of all values in memory."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> Array:
-        """Read consecutive rows into a C-contiguous array of their own."""
+        """Read consecutive rows into a new C-contiguous array."""
         start, stop = self._bounds(rows)
         if start == stop:
             return np.empty((0, self.shape[1]), self.dtype)
@@ -59,7 +59,7 @@ class StoredView(ABC):
         return np.ascontiguousarray(block, self.dtype)
 
     def read_into(self, out: Array, start: int) -> None:
-        """Read as many rows as `out` has, from row `start` on."""
+        """Read as many rows as `out` has, beginning at row `start`."""
         out[...] = self[start : start + len(out)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -69,7 +69,7 @@ class StoredView(ABC):
         return self[:].astype(self.dtype if dtype is None else dtype, copy=False)
 
     def ids(self, rows: slice) -> "pd.Index[Any] | None":
-        """Read the ids of consecutive samples; None if the file does not name them."""
+        """Read the ids of consecutive samples; None if the file has none."""
         start, stop = self._bounds(rows)
         found = self._guarded(self._read_ids, start, stop)
         if found is not None and len(found) != stop - start:
@@ -78,7 +78,7 @@ class StoredView(ABC):
 
     @abstractmethod
     def _read(self, start: int, stop: int) -> Array:
-        """Read some rows, at least one; any exception means that they cannot be read."""
+        """Read at least one row; any exception means that the rows cannot be read."""
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         return None
@@ -97,7 +97,7 @@ class StoredView(ABC):
             return read(start, stop)
         except (DataFileError, MemoryError):
             raise
-        # The parsers answer a damaged file with nearly any type of exception.
+        # Parsers raise nearly any type of exception on damaged files.
         except Exception as error:
             if not self.path.exists():
                 raise DataFileError(

@@ -1,4 +1,4 @@
-"""Where parts begin and end, and of which blocks of the views they are made."""
+"""Bounds of the parts, and the blocks of the views that they consist of."""
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
@@ -12,11 +12,11 @@ from anchorview.sources.dask.task_graph import Graph, new_name
 from anchorview.sources.disk_source import PRODUCTS_PER_PART
 
 SMALL_PART = 16 * 2**20
-"""Parts of fewer bytes are put together, since each costs a task and its result."""
+"""Parts of fewer bytes are combined, since each costs a task and its result."""
 
 LARGEST_PART = 512 * 2**20
-"""Small parts are not put together to more bytes than this, however many features there are: a
-worker has several times as much in memory."""
+"""Maximum number of bytes of combined parts, however many features there are: a worker holds
+several times as much in memory."""
 
 
 class Chunks(NamedTuple):
@@ -27,16 +27,16 @@ class Chunks(NamedTuple):
 
 
 NOTHING = Chunks([], ())
-"""Those of a view that is None."""
+"""Chunks of a view that is None."""
 
 
 def useful_bytes(width: int, least: float) -> float:
-    """Bytes of a part of samples with `width` features that is worth a task."""
+    """Number of bytes of samples with `width` features that is worth a task."""
     return max(least, min(PRODUCTS_PER_PART * 8.0 * width**2, LARGEST_PART))
 
 
 def array_chunks(array: Any, graph: Graph) -> Chunks:
-    """Blocks of rows of a dask array; blocks side by side are put together by tasks."""
+    """Blocks of rows of a dask array; blocks of columns are combined by tasks."""
     rows = array.__dask_keys__()
     if array.numblocks[1] == 1:
         return Chunks([row[0] for row in rows], array.chunks[0])
@@ -54,7 +54,7 @@ def _side_by_side(*blocks: Any) -> Any:
 
 
 def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list[int]:
-    """First rows of the parts, and the end: those of the chunks, small ones put together.
+    """First rows of the parts, and the end: those of the chunks, with small chunks combined.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list
 
 
 def pieces(chunks: Chunks, bounds: Sequence[int], graph: Graph) -> list[list[Hashable]]:
-    """Keys of what each part is made of: whole chunks, or rows cut from them by tasks."""
+    """Keys of the pieces of each part: whole chunks, or rows cut from them by tasks."""
     starts = np.concatenate([[0], np.cumsum(chunks.lengths)]).tolist()
     name = new_name("piece")
     parts: list[list[Hashable]] = []
     i = 0
     for first, last in pairwise(bounds):
         own: list[Hashable] = []
-        # A chunk that goes beyond the part is taken up again by the next.
+        # A chunk that extends beyond the part is used again by the next part.
         while i < len(chunks.keys) and starts[i + 1] <= first:
             i += 1
         j = i
@@ -95,7 +95,7 @@ def pieces(chunks: Chunks, bounds: Sequence[int], graph: Graph) -> list[list[Has
 
 
 def _cut(block: Any, rows: slice) -> Any:
-    # A copy: a piece that is sent or kept must not hold on to the whole block.
+    # A copy, so that a piece that is sent or kept does not keep the whole block alive.
     if hasattr(block, "iloc"):
         return block.iloc[rows].copy()
     return block[rows].copy()

@@ -1,4 +1,4 @@
-"""A scheduler by its address."""
+"""Connection to a Dask scheduler."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ PATIENCE = "10s"
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Have the workers of a scheduler do what Dask computes in the block.
+    """Compute on the workers of a scheduler inside the block.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ def connected(address: str) -> Iterator[Client]:
         client = Client(address, timeout=PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise ConnectionError(
-            f"{address}: no Dask scheduler answers there. Check the address, and that 'dask "
-            "scheduler' runs."
+            f"{address}: no Dask scheduler answers. Check the address, and that 'dask scheduler' "
+            "is running."
         ) from error
     with client:
         yield client

@@ -1,4 +1,4 @@
-"""The door for views in Dask: checked, with known lengths, as tasks."""
+"""Input of views in Dask: checked, with known lengths, as tasks."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from anchorview.views.matrix_checks import as_matrix, common_length, frame_value
 from anchorview.views.stored_view import StoredView
 
 
-class Entered(NamedTuple):
+class DaskInput(NamedTuple):
     """Views as blocks of rows; a view that is None has no type, features or blocks."""
 
     names: tuple[str, ...]
@@ -28,11 +28,11 @@ class Entered(NamedTuple):
     dtypes: "tuple[np.dtype[Any] | None, ...]"
     chunks: list[Chunks]
     graph: Graph
-    labels: "np.dtype[Any] | None"
-    """Type of the samples' labels; None if they have none."""
+    id_dtype: "np.dtype[Any] | None"
+    """Type of the sample ids; None if there are none."""
 
 
-def enter(X: Any) -> Entered:
+def read_dask_input(X: Any) -> DaskInput:
     """Check views in Dask, and compute their lengths where these are unknown."""
     given = named_views(X)
     descriptions = given.descriptions
@@ -50,7 +50,7 @@ def enter(X: Any) -> Entered:
     for p, array in optimized.items():
         graph.update(array.dask)
         chunks[p] = array_chunks(array, graph)
-    return Entered(
+    return DaskInput(
         given.names,
         given.named,
         n,
@@ -58,12 +58,12 @@ def enter(X: Any) -> Entered:
         tuple(None if view is None else view.dtype for view in shown),
         [chunks.get(p, NOTHING) for p in range(len(views))],
         graph,
-        _label_type([views[p]._meta.index.dtype for p in frames]),
+        _id_type([views[p]._meta.index.dtype for p in frames]),
     )
 
 
-def _label_type(dtypes: Sequence[Any]) -> "np.dtype[Any] | None":
-    """Type of the labels of frames with indices of some types."""
+def _id_type(dtypes: Sequence[Any]) -> "np.dtype[Any] | None":
+    """Common type of the sample ids of frames with indices of some types."""
     if not dtypes:
         return None
     whole = all(isinstance(dtype, np.dtype) and dtype.kind in "iu" for dtype in dtypes)
@@ -76,7 +76,7 @@ def _is_frame(view: Any) -> bool:
 
 
 def _checked(view: Any, label: str) -> Any:
-    """Return a view with known lengths, if it is an array; raise if it is of another kind."""
+    """Return a view, with known lengths if it is an array; raise if it is not in Dask."""
     if view is None or _is_frame(view):
         return view
     if isinstance(view, da.Array):
@@ -89,7 +89,7 @@ def _checked(view: Any, label: str) -> Any:
     if dask.is_dask_collection(view):
         raise TypeError(
             f"{label} is a {type(view).__name__}. Give a dask array or a dask dataframe with one "
-            "row a sample."
+            "row per sample."
         )
     if isinstance(view, StoredView | np.memmap):
         raise TypeError(
@@ -105,7 +105,7 @@ def _checked(view: Any, label: str) -> Any:
 def _frame_chunks(
     views: Sequence[Any], labels: Sequence[str], frames: Sequence[int]
 ) -> tuple[Graph, dict[int, Chunks]]:
-    """Tasks of the dataframes, and the blocks of each."""
+    """Tasks of the dataframes, and the chunks of each."""
     for p in frames:
         frame_values(views[p]._meta, labels[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
@@ -123,7 +123,7 @@ def _frame_chunks(
 
 
 def _shown(view: Any, label: str, chunks: Chunks | None) -> Array:
-    """Return what a view looks like from outside: an array of its shape and type, of no size."""
+    """Return an array of the shape and type of a view that takes no memory."""
     if chunks is None:
         shape, dtype = view.shape, view.dtype
     else:

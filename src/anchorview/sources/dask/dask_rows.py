@@ -9,23 +9,23 @@ import numpy as np
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.typing import Array
 from anchorview.sources.dask.execution import computed, has_workers, kept
-from anchorview.sources.dask.part_reader import Labeling, RowWork
+from anchorview.sources.dask.part_reader import LabelTask, RowTask
 from anchorview.sources.dask.task_graph import PartGraph, add_tree, new_name
 from anchorview.views.parts import Result
 
 SHARE_OF_BUDGET = 0.25
-"""Part of the memory that may be used in which this process keeps the embedding."""
+"""Share of the memory budget that the embedding may take in this process."""
 
 
-MOST_BLOCKS = 1000
-"""Blocks of the embedding; more are put together, as every step of K-means has a task for each and
-the scheduler would be what takes the time."""
+MAX_BLOCKS = 1000
+"""Maximum number of blocks of the embedding. Every K-means iteration has a task per block, and with
+more blocks the scheduler would dominate the time."""
 
 
 class DaskRows:
-    """The embedding, and labels made of it.
+    """The embedding and its labels as dask arrays.
 
-    Workers keep both. Without workers this process keeps them if they are small; otherwise the
+    The workers keep both. Without workers, this process keeps them if they are small; otherwise the
     samples are embedded again whenever the embedding is needed.
 
     Parameters
@@ -35,8 +35,8 @@ class DaskRows:
     """
 
     def __init__(self, embedding: Any) -> None:
-        if embedding.numblocks[0] > MOST_BLOCKS:
-            embedding = embedding.rechunk({0: -(-embedding.shape[0] // MOST_BLOCKS)})
+        if embedding.numblocks[0] > MAX_BLOCKS:
+            embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
         self.shape: tuple[int, int] = embedding.shape
         room = SHARE_OF_BUDGET * memory_budget(None)
         self._keeps = has_workers() or embedding.nbytes <= room
@@ -49,10 +49,10 @@ class DaskRows:
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function`` of blocks of rows, merged in their order."""
+        """``function`` of all blocks of rows, merged in order."""
         name = new_name("rows")
         keys = [(name, i) for i in range(len(self._first_rows))]
-        graph = self._parts.mapped(RowWork(function), [(row,) for row in self._first_rows], keys)
+        graph = self._parts.mapped(RowTask(function), [(row,) for row in self._first_rows], keys)
         last = add_tree(graph, keys, merge, name)
         result: Result = computed(graph, last, name)
         return result
@@ -62,9 +62,9 @@ class DaskRows:
         return np.asarray(self.embedding.compute())
 
     def label(self, function: Callable[[Array], Array]) -> None:
-        """Label all rows by a function of a block of them."""
+        """Label all rows by a function of a block of rows."""
         labels = self.embedding.map_blocks(
-            Labeling(function),
+            LabelTask(function),
             name=new_name("labels"),
             drop_axis=1,
             dtype=np.int32,

@@ -1,4 +1,4 @@
-"""Views in Dask as a source of parts."""
+"""Views in Dask as a source of rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.threads import n_cores
 from anchorview._utils.typing import Array
 from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
-from anchorview.sources.dask.dask_input import enter
+from anchorview.sources.dask.dask_input import read_dask_input
 from anchorview.sources.dask.dask_rows import DaskRows
 from anchorview.sources.dask.execution import computed, layer, reporting
-from anchorview.sources.dask.part_reader import Reader, Work, labels_of
+from anchorview.sources.dask.part_reader import PartReader, PartTask, sample_ids_of
 from anchorview.sources.dask.task_graph import FAN_IN, Graph, PartGraph, add_tree, new_name
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, concatenate_samples
@@ -28,16 +28,16 @@ from anchorview.views.schema import working_precision
 class DaskSource(RowSource):
     """Views that are dask arrays or dask dataframes.
 
-    Work goes to wherever the user's scheduler runs it: threads or processes of this machine, or
-    the workers of an active ``distributed.Client``. Only sums and small matrices come back.
+    Tasks run on the scheduler the user has chosen: threads or processes of this machine, or the
+    workers of an active ``distributed.Client``. Only sums and small matrices are returned.
 
     Parameters
     ----------
     X : dict, list or tuple of dask arrays and dask dataframes, or one of them
-        Dataframes with known divisions are aligned by index, as pandas' are, and the union of
-        their samples is taken. With unknown divisions, or beside arrays, rows go together by
-        position, and frames must have the same labels. None stands for a view that no sample has.
-        Unknown lengths are computed at once.
+        Dataframes with known divisions are aligned by index, as pandas DataFrames are, and the
+        union of their samples is taken. With unknown divisions, or beside arrays, rows are matched
+        by position, and frames must have equal indices. None stands for a view that no sample has.
+        Unknown lengths are computed immediately.
     budget : float, optional
         Bytes that this process may use.
 
@@ -46,7 +46,7 @@ class DaskSource(RowSource):
     bounds : list of int
         First rows of the parts, and the end.
     sample_ids : dask array (n,) or None
-        Labels of the samples, if there are frames; not computed.
+        Sample ids, if there are frames; not computed.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class DaskSource(RowSource):
     sample_ids: Any = None
 
     def __init__(self, X: Any, budget: float | None = None) -> None:
-        found = enter(X)
+        found = read_dask_input(X)
         self.budget = memory_budget(budget)
         self.names, self.named, self.n = found.names, found.named, found.n_samples
         self._widths, self._dtypes = found.widths, found.dtypes
@@ -79,8 +79,8 @@ class DaskSource(RowSource):
             (start, stop, tuple(len(own) for own in part))
             for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
         ]
-        if found.labels is not None:
-            self.sample_ids = self._rows(labels_of, None, found.labels, "labels")
+        if found.id_dtype is not None:
+            self.sample_ids = self._rows(sample_ids_of, None, found.id_dtype, "ids")
 
     def __len__(self) -> int:
         return self.n
@@ -92,11 +92,11 @@ class DaskSource(RowSource):
 
     @property
     def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if every view fits in it."""
+        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
         return working_precision(dtype for dtype in self._dtypes if dtype is not None)
 
     def _memory_needed(self, n_columns: int | None) -> float:
-        # Without workers, parts are worked on here.
+        # Without workers, parts are processed in this process.
         needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
         return needed
@@ -109,15 +109,15 @@ class DaskSource(RowSource):
     ) -> Result:
         name = new_name(stage)
         keys = [(name, i) for i in range(len(self._arguments))]
-        graph = self._parts.mapped(Work(self._reader, function), self._arguments, keys)
+        graph = self._parts.mapped(PartTask(self._reader, function), self._arguments, keys)
         last = add_tree(graph, keys, merge, name)
         with reporting(stage, name, len(keys)):
             result: Result = computed(graph, last, name)
         return result
 
     @property
-    def _reader(self) -> Reader:
-        return Reader(self.names, self.named, self._widths, self._dtypes, self.complete)
+    def _reader(self) -> PartReader:
+        return PartReader(self.names, self.named, self._widths, self._dtypes, self.complete)
 
     def map_rows(
         self,
@@ -142,7 +142,7 @@ class DaskSource(RowSource):
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
         keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
-        work = Work(self._reader, function, dtype)
+        work = PartTask(self._reader, function, dtype)
         graph: Graph = self._parts.mapped(work, self._arguments, keys)
         return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
@@ -155,13 +155,13 @@ class DaskSource(RowSource):
         yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
 
     def require_output_folder(self, out: Path) -> None:
-        """Raise: results are dask arrays."""
+        """Raise, as results are dask arrays."""
         _refuse(out)
 
     def read(self) -> MultiViewData:
         """All samples, computed; raises if they do not fit."""
         require_memory(
-            # Put together, the parts are there twice.
+            # While the parts are combined, they exist twice.
             2.0 * self.n * self._row_bytes,
             f"Computing {self!r}",
             "Use DALMC with solver='compressed', which works on them part by part.",
@@ -179,6 +179,6 @@ def _same(part: MultiViewData) -> MultiViewData:
 def _refuse(out: Path | None) -> None:
     if out is not None:
         raise ValueError(
-            "out= is for views that this process reads; results of views in Dask are dask arrays. "
-            "Store them with their to_zarr, or with dask.array.to_npy_stack."
+            "out= cannot be used with views in Dask: the results are dask arrays. Store them with "
+            "their to_zarr method, or with dask.array.to_npy_stack."
         )

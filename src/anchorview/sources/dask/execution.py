@@ -1,4 +1,4 @@
-"""Running graphs by whatever scheduler the user has chosen."""
+"""Execution of task graphs on the scheduler that the user has chosen."""
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from anchorview.sources.dask.task_graph import Graph
 
 
 def has_workers() -> bool:
-    """Whether work goes to a cluster, which can keep results on its workers."""
+    """Whether tasks run on a cluster, whose workers can keep results."""
     return isinstance(getattr(get_scheduler(), "__self__", None), Client)
 
 
 def layer(name: str, graph: Graph) -> HighLevelGraph:
-    """Graph in the form that collections take."""
+    """Graph in the form that Dask collections use."""
     return HighLevelGraph.from_collections(name, graph, dependencies=())
 
 
@@ -32,7 +32,7 @@ def computed(graph: Graph, key: Hashable, name: str) -> Any:
 
 
 def kept(array: Any, stage: str) -> Any:
-    """Compute an array and leave it where the scheduler has it; its errors are raised here."""
+    """Compute an array and keep it where the scheduler has it; errors are raised here."""
     count = array.numblocks[0]
     with reporting(stage, array.name, count):
         array = array.persist()
@@ -46,9 +46,9 @@ def kept(array: Any, stage: str) -> Any:
 
 @contextmanager
 def reporting(stage: str, name: str, count: int) -> Iterator[None]:
-    """Report how many of `count` tasks of a name are done.
+    """Report how many of the `count` tasks with a name are finished.
 
-    Only the schedulers of this process tell; a cluster has its dashboard.
+    Only schedulers of this process report single tasks; a cluster has its dashboard.
     """
     report_progress(stage, 0, count)
     with _Reports(stage, name, count):
@@ -57,7 +57,7 @@ def reporting(stage: str, name: str, count: int) -> Iterator[None]:
 
 
 class _Reports(Callback):
-    """Reports the tasks of a name as they are done."""
+    """Dask callback that reports finished tasks with a name."""
 
     def __init__(self, stage: str, name: str, count: int) -> None:
         super().__init__()

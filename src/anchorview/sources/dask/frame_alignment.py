@@ -1,4 +1,4 @@
-"""Dask dataframes whose samples are matched by index labels."""
+"""Alignment of dask dataframes by index."""
 
 from collections.abc import Hashable, Sequence
 from operator import add, getitem
@@ -25,9 +25,9 @@ def partitions(frame: Any) -> tuple[Graph, list[Hashable]]:
 
 
 def lengths_of(graph: Graph, keys: Sequence[Hashable]) -> tuple[int, ...]:
-    """Rows of some partitions, by the very tasks that make them.
+    """Number of rows of partitions, computed by the tasks that compute the partitions.
 
-    Dask may put partitions together, and not the same ones if it need not read all columns.
+    Dask may combine partitions, and others if it does not read all columns.
     """
     name = new_name("lengths")
     own = [(name, i) for i in range(len(keys))]
@@ -41,18 +41,18 @@ def _length(frame: pd.DataFrame) -> tuple[int]:
     return (len(frame),)
 
 
-class Aligned(NamedTuple):
-    """Frames cut at the same labels, with all samples of all of them."""
+class AlignedFrames(NamedTuple):
+    """Frames divided at the same ids, with the union of their samples."""
 
     graph: Graph
     keys: list[list[Hashable]]
-    """Of the partitions of each frame."""
+    """Keys of the partitions of each frame."""
     lengths: tuple[int, ...]
-    """Samples of each partition, the same for all frames."""
+    """Number of samples of each partition, the same for all frames."""
 
 
-def aligned(frames: Sequence[Any], labels: Sequence[str]) -> Aligned:
-    """Align frames with known divisions; a sample that one lacks is a row of NaN in it.
+def aligned(frames: Sequence[Any], labels: Sequence[str]) -> AlignedFrames:
+    """Align frames with known divisions; a sample that a frame lacks becomes a row of NaN.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def aligned(frames: Sequence[Any], labels: Sequence[str]) -> Aligned:
     """
     cuts = _common_divisions(frames, labels)
     names = tuple(labels)
-    # Cut by labels, these partitions are the same whichever columns are read.
+    # Divided by ids, these partitions do not depend on the columns that are read.
     indices = [frame[[]].repartition(divisions=cuts, force=True) for frame in frames]
-    lengths = _met(indices, names)
+    lengths = _lengths_if_shared(indices, names)
     cut = [frame.repartition(divisions=cuts, force=True) for frame in frames]
     graph, sources = _together(cut)
     name = new_name("aligned")
@@ -75,7 +75,7 @@ def aligned(frames: Sequence[Any], labels: Sequence[str]) -> Aligned:
             key = (f"frame-{name}", i, p)
             graph[key] = Task(key, getitem, TaskRef((name, i)), p)
             own.append(key)
-    return Aligned(graph, keys, lengths)
+    return AlignedFrames(graph, keys, lengths)
 
 
 def _common_divisions(frames: Sequence[Any], labels: Sequence[str]) -> list[Any]:
@@ -87,14 +87,14 @@ def _common_divisions(frames: Sequence[Any], labels: Sequence[str]) -> list[Any]
             for frame, label in zip(frames, labels, strict=True)
         )
         raise ValueError(
-            f"The labels cannot be compared: {examples}. Samples are aligned by index; bring the "
-            "labels to one form."
+            f"The index labels cannot be compared: {examples}. Samples are aligned by index; "
+            "convert the labels to one type."
         ) from None
     return cuts if len(cuts) > 1 else 2 * cuts
 
 
 def _together(frames: Sequence[Any]) -> tuple[Graph, list[list[Hashable]]]:
-    """Tasks of all frames, and for each partition its keys in the frames."""
+    """Tasks of all frames, and the keys of each partition in all frames."""
     graph: Graph = {}
     keys = []
     for frame in frames:
@@ -104,47 +104,47 @@ def _together(frames: Sequence[Any]) -> tuple[Graph, list[list[Hashable]]]:
     return graph, [list(inputs) for inputs in zip(*keys, strict=True)]
 
 
-class _Meeting(NamedTuple):
+class _SharedIds(NamedTuple):
     sizes: tuple[int, ...]
     shared: Any
-    """Which frames have a sample that another frame has too."""
+    """Which frames share a sample with another frame."""
     examples: tuple[Any, ...]
-    """A label of each frame, or None."""
+    """An id of each frame, or None."""
 
-    def merged(self, other: "_Meeting") -> "_Meeting":
+    def merged(self, other: "_SharedIds") -> "_SharedIds":
         examples = zip(self.examples, other.examples, strict=True)
-        return _Meeting(
+        return _SharedIds(
             self.sizes + other.sizes,
             self.shared | other.shared,
             tuple(b if a is None else a for a, b in examples),
         )
 
 
-def _met(indices: Sequence[Any], labels: tuple[str, ...]) -> tuple[int, ...]:
-    """Samples of each partition of all frames, raising if a frame has none that another has."""
+def _lengths_if_shared(indices: Sequence[Any], labels: tuple[str, ...]) -> tuple[int, ...]:
+    """Number of samples of each partition; raises if a frame shares no sample with another."""
     graph, inputs = _together(indices)
     name = new_name("labels")
     keys = [(name, i) for i in range(len(inputs))]
-    tasks = PartGraph(graph, inputs).mapped(_meeting, [(labels,)] * len(inputs), keys)
-    last = add_tree(tasks, keys, _Meeting.merged, name)
+    tasks = PartGraph(graph, inputs).mapped(_shared_ids, [(labels,)] * len(inputs), keys)
+    last = add_tree(tasks, keys, _SharedIds.merged, name)
     with reporting("aligning", name, len(keys)):
-        met: _Meeting = computed(tasks, last, name)
-    for p, shares in enumerate(met.shared):
+        shared: _SharedIds = computed(tasks, last, name)
+    for p, shares in enumerate(shared.shared):
         if not shares:
             other = 0 if p else 1
             raise ValueError(
                 nothing_shared_message(
-                    labels[p], met.examples[p], labels[other], met.examples[other]
+                    labels[p], shared.examples[p], labels[other], shared.examples[other]
                 )
             )
-    return met.sizes
+    return shared.sizes
 
 
-def _meeting(labels: tuple[str, ...], *frames: pd.DataFrame) -> _Meeting:
+def _shared_ids(labels: tuple[str, ...], *frames: pd.DataFrame) -> _SharedIds:
     ids = _union(labels, frames)
     counts = sum(ids.isin(frame.index).astype(int) for frame in frames)
     twice = ids[np.asarray(counts) > 1]
-    return _Meeting(
+    return _SharedIds(
         (len(ids),),
         np.array([bool(frame.index.isin(twice).any()) for frame in frames]),
         tuple(next(iter(frame.index[:1].tolist()), None) for frame in frames),
@@ -164,7 +164,7 @@ def _aligned(labels: tuple[str, ...], *frames: pd.DataFrame) -> list[pd.DataFram
 
 def _reindexed(frame: pd.DataFrame, ids: "pd.Index[Any]") -> pd.DataFrame:
     dtypes = list(frame.dtypes)
-    # Left to pandas, small integers would become float64 beside NaN, in some parts only.
+    # pandas would convert small integers beside NaN to float64, in some parts only.
     if all(isinstance(dtype, np.dtype) and dtype.kind in "bui" for dtype in dtypes):
         frame = frame.astype(working_precision(dtypes))
     return frame.reindex(ids)

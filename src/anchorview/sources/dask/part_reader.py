@@ -1,4 +1,4 @@
-"""What a task does: blocks of all views become a container, and a function is applied to it."""
+"""What a task does: combine blocks of all views into a container, and apply a function to it."""
 
 from collections.abc import Callable, Sequence
 from contextvars import Context
@@ -17,20 +17,20 @@ from anchorview.views.schema import describe_view
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Makes containers of the blocks of parts.
+class PartReader:
+    """Combines the blocks of a part into a container.
 
     Attributes
     ----------
     names : tuple of str
     named : bool
-        Whether these were given by the user.
+        Whether the names were given by the user.
     widths : tuple of int
         Features of each view; 0 for one that is None.
     dtypes : tuple of numpy.dtype or None
         None for a view that is None.
     complete : bool
-        Whether all values are known to be there and finite.
+        Whether all values are known to be available and finite.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Reader:
     def __call__(
         self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
     ) -> MultiViewData:
-        """Container of the samples from `start` to `stop`; each view has so many of the blocks."""
+        """Container of the samples from `start` to `stop`; `counts` are the blocks per view."""
         views: dict[str, Any] = {}
         used = 0
         for p, (name, count) in enumerate(zip(self.names, counts, strict=True)):
@@ -51,10 +51,10 @@ class Reader:
             views[name] = self._stacked(p, pieces, start, stop) if count else None
         if self.complete:
             return container_of_checked_rows(self._plain(views), self.named)
-        ids = self._common_labels(views, start)
+        ids = self._common_ids(views, start)
         if ids is None or ids.is_unique:
             return container_of_rows(views, self.named, None, start)
-        # Partitions may each count their labels from 0; these tell no samples apart.
+        # Each partition may count its index from 0; such ids do not identify samples.
         plain = {name: self._values(p, view) for p, (name, view) in enumerate(views.items())}
         part = container_of_rows(plain, self.named, None, start)
         part.sample_ids = ids
@@ -78,8 +78,8 @@ class Reader:
             return sparse.vstack(pieces, format="csr")
         return np.concatenate(pieces)
 
-    def _common_labels(self, views: dict[str, Any], start: int) -> "pd.Index[Any] | None":
-        """Labels of the samples, raising if frames do not have the same."""
+    def _common_ids(self, views: dict[str, Any], start: int) -> "pd.Index[Any] | None":
+        """Sample ids; raises if the frames do not have the same."""
         frames = [(p, v) for p, v in enumerate(views.values()) if isinstance(v, pd.DataFrame)]
         if not frames:
             return None
@@ -103,7 +103,7 @@ class Reader:
         return view
 
     def _plain(self, views: dict[str, Any]) -> dict[str, Any]:
-        """Views as matrices of the types that they are said to have."""
+        """Views as matrices of their declared types."""
         plain = {}
         for p, (name, dtype) in enumerate(zip(views, self.dtypes, strict=True)):
             view = self._values(p, views[name])
@@ -115,30 +115,30 @@ class Reader:
 
 
 def one_task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function on the cores and in the name of one task only."""
+    """Call a function on one core, without progress reports."""
     with without_nested_threads():
-        # In a context of its own, its steps are not taken for those of the whole.
+        # In a new context, its progress is not reported as that of all tasks.
         return Context().run(function, *arguments)
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """A function of parts, with what is needed to make these of their blocks."""
+class PartTask:
+    """A function of a part, and the reader that combines its blocks."""
 
-    reader: Reader
+    reader: PartReader
     function: Callable[[MultiViewData], Any]
     dtype: Any = None
     """Type of the result, if it is an array."""
 
     def __call__(self, *blocks: Any) -> Any:
-        """Apply the function to the part that the reader makes."""
+        """Apply the function to the part."""
         result = one_task(self.function, self.reader(*blocks))
         return result if self.dtype is None else result.astype(self.dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
-class RowWork:
-    """A function of blocks of rows."""
+class RowTask:
+    """A function of a block of rows and the position of its first row."""
 
     function: Callable[..., Any]
 
@@ -148,8 +148,8 @@ class RowWork:
 
 
 @dataclass(frozen=True, eq=False)
-class Labeling:
-    """An assignment, of which each block of rows is one of many."""
+class LabelTask:
+    """An assignment of a block of rows."""
 
     function: Callable[[Array], Array]
 
@@ -158,6 +158,6 @@ class Labeling:
         return one_task(self.function, rows).astype(np.int32, copy=False)
 
 
-def labels_of(part: MultiViewData) -> Array:
-    """Labels of the samples of a part."""
+def sample_ids_of(part: MultiViewData) -> Array:
+    """Sample ids of a part."""
     return np.asarray(part.sample_ids, dtype=object)

@@ -1,4 +1,4 @@
-"""Files of views as dask arrays whose blocks are read by the workers."""
+"""Views on disk as dask arrays whose blocks are read by the workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
 PART = 64 * 2**20
-"""Bytes of the blocks of all views together, unless the Gram matrix is large beside them."""
+"""Bytes of a block of all views together, unless the Gram matrix is large in comparison."""
 
 
 def dask_views(views: Any, part_rows: int | None = None) -> Any:
-    """Views on disk as dask arrays; workers open the files themselves.
+    """Views on disk as dask arrays whose blocks the workers read themselves.
 
-    All workers must see the files under the same paths. ``dask.array.from_array`` of a memory map
-    would send the data through the graph instead.
+    All workers must find the files under the same paths. ``dask.array.from_array`` of a memory map
+    would send the data with the graph instead.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def dask_views(views: Any, part_rows: int | None = None) -> Any:
         As returned by :func:`anchorview.open_views`, with the same samples in the same order.
         Rows of samples that lack a view become NaN; sample ids are not kept.
     part_rows : int, default=None
-        Rows of a block, rounded up to what the files allow to be read cheaply. None: so many that
-        the blocks of all views have about 64 MB.
+        Number of rows of a block, rounded up to a multiple that can be read efficiently. If None,
+        such that the blocks of all views together have about 64 MB.
 
     Returns
     -------
     dict or list of dask arrays
-        With the same chunks of rows.
+        With the same row chunks.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class _Loader:
 
     view: StoredView
     first: list[StoredView]
-    """The first view that names its samples, if any."""
+    """The first view with sample ids, if any."""
     rows: int
-    """Of a block."""
+    """Number of rows of a block."""
 
     def __call__(self, *has: Array, block_id: tuple[int, ...]) -> Array:
-        """Read a block; rows that the sample does not have become NaN."""
+        """Read a block; rows of samples that lack the view become NaN."""
         start = block_id[0] * self.rows
         part = slice(start, min(start + self.rows, len(self.view)))
         if self.view not in self.first:

@@ -1,7 +1,7 @@
-"""Graphs in which all reading for one part of the samples is one task.
+"""Task graphs in which one task reads all views of a part.
 
-Dask puts chains of tasks together, but not several chains that meet. Tasks that read the views of
-the same rows would then run on different workers, and the data would travel.
+Dask fuses chains of tasks, but not several chains with a common successor. The tasks that read the
+views of the same rows would then run on different workers, and data would be transferred.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -9,36 +9,36 @@ from functools import reduce
 from typing import Any
 from uuid import uuid4
 
-# Private, as dask has no public way to put the reading of several views into one task.
+# Private: Dask has no public way to fuse the reading of several views into one task.
 from dask._task_spec import DataNode, Task, TaskRef, convert_legacy_graph
 
 Graph = dict[Hashable, Any]
 
 FAN_IN = 4
-"""Results that a task of a tree merges; all of them are in one worker's memory at a time."""
+"""Number of results that a task of a tree merges; one worker holds all of them at a time."""
 
 
 def new_name(stage: str) -> str:
-    """Return a name for tasks that no others have."""
+    """Return a unique name for tasks."""
     return f"{stage}-{uuid4().hex}"
 
 
 class PartGraph:
-    """What is needed to read the parts, arranged so that each is read by one task.
+    """The tasks that read the parts, arranged so that each part is read by one task.
 
     Parameters
     ----------
     graph : mapping
-        Of all tasks.
+        All tasks.
     inputs : sequence of lists of keys
-        The blocks that each part is made of.
+        Keys of the blocks of each part.
     """
 
     def __init__(self, graph: Mapping[Any, Any], inputs: Sequence[list[Hashable]]) -> None:
         nodes = convert_legacy_graph(graph)
-        kept = _not_one_parts_own(nodes, inputs)
+        kept = _shared_tasks(nodes, inputs)
         self.inputs = inputs
-        # Data that are on workers already stay there for as long as their futures are held.
+        # Data that workers hold already stay there as long as their futures exist.
         self.kept: Graph = {key: node for key, node in graph.items() if key not in nodes}
         self.kept.update((key, nodes[key]) for key in kept)
         self.own = [[nodes[key] for key in _ancestors(nodes, keys, stop=kept)] for keys in inputs]
@@ -50,7 +50,7 @@ class PartGraph:
         keys: Sequence[Hashable],
     ) -> Graph:
         """Tasks ``function(*arguments, *inputs)``, one for each part, under some keys."""
-        # On its own, the function goes to each worker once and not with each task.
+        # As a task of its own, the function is sent to each worker once and not with each task.
         shared = new_name("function")
         graph: Graph = {**self.kept, shared: DataNode(shared, function)}
         for key, given, inputs, own in zip(keys, arguments, self.inputs, self.own, strict=True):
@@ -62,7 +62,7 @@ class PartGraph:
 def add_tree(
     graph: Graph, keys: Sequence[Hashable], merge: Callable[[Any, Any], Any], name: str
 ) -> Hashable:
-    """Add tasks that merge some results in their order; returns the key of the last one."""
+    """Add tasks that merge results in order; returns the key of the last task."""
     level = 0
     while len(keys) > 1:
         groups = [keys[start : start + FAN_IN] for start in range(0, len(keys), FAN_IN)]
@@ -81,10 +81,8 @@ def _merged(merge: Callable[[Any, Any], Any], *results: Any) -> Any:
     return reduce(merge, results)
 
 
-def _not_one_parts_own(
-    nodes: Mapping[Any, Any], inputs: Iterable[Iterable[Hashable]]
-) -> set[Hashable]:
-    """Tasks that stay tasks of their own: several parts need them, or what they cut from others."""
+def _shared_tasks(nodes: Mapping[Any, Any], inputs: Iterable[Iterable[Hashable]]) -> set[Hashable]:
+    """Tasks that are not fused: those that several parts need, and pieces cut from them."""
     owner: dict[Hashable, int] = {}
     shared: set[Hashable] = set()
     for part, keys in enumerate(inputs):
@@ -97,8 +95,8 @@ def _not_one_parts_own(
                 shared.add(key)
             owner[key] = part
             todo.extend(nodes[key].dependencies)
-    # Cut where the block is, a piece of it travels and not the whole block. Data of the graph
-    # itself, such as the name of a file, are no such block.
+    # If a block is cut where it is, only the piece is transferred. Data of the graph itself, such
+    # as the name of a file, are not blocks.
     blocks = {key for key in shared if not isinstance(nodes[key], DataNode)}
     pieces = [key for key in owner if not blocks.isdisjoint(nodes[key].dependencies)]
     return shared | set(_ancestors(nodes, pieces, stop=shared))
@@ -107,7 +105,7 @@ def _not_one_parts_own(
 def _ancestors(
     nodes: Mapping[Any, Any], keys: Iterable[Hashable], stop: set[Hashable]
 ) -> list[Hashable]:
-    """These tasks and all that they need, except some."""
+    """Tasks and all their ancestors, without those in `stop`."""
     found: dict[Hashable, None] = {}
     todo = list(keys)
     while todo:
