@@ -60,7 +60,7 @@ def tables_by_name(data="Flower17", published_as="Flower17"):
 def test_results_beside_published_numbers():
     found = tables_by_name()
     table = found["published-flower17"]
-    assert table.labels() == ["metric", "method", "published", "default", "auto", "oracle"]
+    assert table.headers() == ["metric", "method", "published", "default", "auto", "oracle"]
     rows = {tuple(row[:2]): row[2:] for row in table.texts()}
     assert rows["ACC", "AMGL"] == ["9.60 ± 0.08", "-", "", ""]
     assert rows["ACC", "DALMC"] == ["50.10 ± 0.02", "50.00 ± 0.58", "60.00 ± 0.14", "70.00 ± 0.58"]
