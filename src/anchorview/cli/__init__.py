@@ -1,6 +1,7 @@
-"""The command ``anchorview``.
+"""The command ``anchorview``: arguments, terminal output, and the order of the steps.
 
-Imports everything public, lazily: ``--help`` must not wait for scikit-learn.
+May import everything; nothing imports it. Modules that need NumPy or scikit-learn are imported
+inside functions, so that ``--help`` answers at once.
 """
 
 from anchorview.cli.commands import main
