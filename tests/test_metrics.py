@@ -1,5 +1,3 @@
-"""The scores against hand-computed values, brute-force definitions and scikit-learn's own."""
-
 from itertools import combinations, permutations
 
 import numpy as np
@@ -10,7 +8,7 @@ from sklearn.cluster import DBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import normalize
 
-from anchorview import DALMC, make_multiview
+from anchorview import DALMC, metrics
 from anchorview.metrics import (
     adjusted_rand,
     clustering_accuracy,
@@ -21,13 +19,14 @@ from anchorview.metrics import (
     purity,
     stability,
 )
+from helpers.data import clustered_views
 
 SCORES = [clustering_accuracy, normalized_mutual_info, pairwise_f1, purity, adjusted_rand]
 label_pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
 
 
 def accuracy_by_permutations(y_true, y_pred):
-    # Five places on both sides: matching a cluster to an unused place leaves it without a class.
+    # There are five values on both sides; a cluster matched to an unused one has no class.
     return max(
         sum(renamed[p] == t for t, p in zip(y_true, y_pred, strict=True))
         for renamed in permutations(range(5))
@@ -49,7 +48,7 @@ def purity_by_clusters(y_true, y_pred):
 
 
 @given(label_pairs)
-def test_equal_to_brute_force(pairs):
+def test_scores_equal_brute_force(pairs):
     y_true, y_pred = zip(*pairs, strict=True)
     assert clustering_accuracy(y_true, y_pred) == accuracy_by_permutations(y_true, y_pred)
     assert pairwise_f1(y_true, y_pred) == f1_by_pairs(y_true, y_pred)
@@ -58,17 +57,17 @@ def test_equal_to_brute_force(pairs):
 
 @pytest.mark.parametrize("score", SCORES)
 @given(pairs=label_pairs, names=st.permutations("abcde"))
-def test_names_carry_no_meaning(score, pairs, names):
+def test_only_equality_of_labels_matters(score, pairs, names):
     y_true, y_pred = zip(*pairs, strict=True)
     renamed = [names[label] for label in y_pred]
     assert score(y_true, renamed) == pytest.approx(score(y_true, y_pred), abs=1e-12)
     assert score(y_pred, renamed) == pytest.approx(1)
 
 
-def test_hand_computed():
-    y_true = [0, 0, 0, 1, 1, 1]
-    y_pred = [0, 0, 1, 1, 2, 2]
-    assert clustering_scores(y_true, y_pred) == pytest.approx(
+def test_scores_computed_by_hand():
+    scores = clustering_scores([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2])
+    assert list(scores) == ["ACC", "NMI", "F1", "Purity", "ARI"]
+    assert scores == pytest.approx(
         {
             "ACC": 4 / 6,
             "NMI": 2 * (2 / 3) * np.log(2) / (np.log(2) + np.log(3)),
@@ -77,10 +76,6 @@ def test_hand_computed():
             "ARI": (2 - 6 * 3 / 15) / ((6 + 3) / 2 - 6 * 3 / 15),
         }
     )
-
-
-def test_scores_come_in_a_fixed_order():
-    assert list(clustering_scores([0, 1], [0, 1])) == ["ACC", "NMI", "F1", "Purity", "ARI"]
 
 
 @pytest.mark.parametrize(
@@ -92,12 +87,9 @@ def test_scores_come_in_a_fixed_order():
         ("geometric", np.sqrt(np.log(2) * np.log(3))),
     ],
 )
-def test_mutual_information_over_each_average(average, entropy):
+def test_averages_of_the_entropies(average, entropy):
     score = normalized_mutual_info([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], average=average)
     assert score == pytest.approx((2 / 3) * np.log(2) / entropy)
-
-
-def test_unknown_average_is_refused():
     with pytest.raises(ValueError, match="average_method"):
         normalized_mutual_info([0, 1], [0, 1], average="median")
 
@@ -110,17 +102,17 @@ def test_unknown_average_is_refused():
         (["a", "b", "b"], [7, -1, -1], 1),
     ],
 )
-def test_accuracy_with_other_numbers_of_clusters(y_true, y_pred, accuracy):
+def test_accuracy_if_numbers_of_clusters_and_classes_differ(y_true, y_pred, accuracy):
     assert clustering_accuracy(y_true, y_pred) == accuracy
 
 
-def test_pairwise_f1_of_samples_all_alone():
+def test_pairwise_f1_without_pairs():
     assert pairwise_f1([0, 1, 2], [2, 0, 1]) == 1
     assert pairwise_f1([0, 1, 2], [0, 0, 0]) == 0
     assert pairwise_f1([5], [9]) == 1
 
 
-def test_pairwise_f1_counts_ten_million_samples_exactly():
+def test_pairwise_f1_of_ten_million_samples_is_exact():
     n = 10_000_000
     y_true = np.zeros(n, dtype=np.int8)
     y_pred = np.arange(n, dtype=np.int32) % 2
@@ -137,11 +129,11 @@ def test_pairwise_f1_counts_ten_million_samples_exactly():
         ([0], [], "y_pred is empty"),
         ([[0], [1]], [0, 1], r"y_true must be 1-D.*\(2, 1\)"),
         ([0, 1], 3, r"y_pred must be 1-D.*\(\)"),
-        ([0.0, np.nan], [0, 1], "y_true has missing labels"),
-        ([0, 1], np.array(["a", None], dtype=object), "y_pred has missing labels"),
+        ([0.0, np.nan], [0, 1], "y_true has missing values"),
+        ([0, 1], np.array(["a", None], dtype=object), "y_pred has missing values"),
     ],
 )
-def test_wrong_labels_are_refused(score, y_true, y_pred, message):
+def test_invalid_labels_raise(score, y_true, y_pred, message):
     with pytest.raises(ValueError, match=message):
         score(y_true, y_pred)
 
@@ -154,7 +146,7 @@ def make_embedding(n=400, k=4, sizes=None, dtype=np.float64):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_silhouette_equal_to_scikit_learn(dtype):
+def test_silhouette_equals_scikit_learn(dtype):
     embedding, y = make_embedding(dtype=dtype)
     score = embedding_silhouette(embedding, y)
     assert score == pytest.approx(silhouette_score(normalize(embedding), y), abs=1e-5)
@@ -162,18 +154,16 @@ def test_silhouette_equal_to_scikit_learn(dtype):
     assert embedding_silhouette(embedding, np.array(list("abcd"))[y]) == pytest.approx(score)
 
 
-def test_silhouette_of_one_column_is_of_its_values():
-    embedding, y = [[-3.0], [-2.0], [4.0], [5.0]], [0, 0, 1, 1]
-    assert embedding_silhouette(embedding, y) == silhouette_score(embedding, y)
+def test_silhouette_of_one_column_integers_and_zero_rows():
+    y = [0, 0, 1, 1]
+    column = [[-3.0], [-2.0], [4.0], [5.0]]
+    assert embedding_silhouette(column, y) == silhouette_score(column, y)
+    integers = [[3, 4], [3, 5], [0, 0], [-1, 0]]
+    expected = silhouette_score(normalize(integers), y)
+    assert embedding_silhouette(integers, y) == pytest.approx(expected)
 
 
-def test_silhouette_of_whole_numbers_and_of_zero_rows():
-    embedding, y = [[3, 4], [3, 5], [0, 0], [-1, 0]], [0, 0, 1, 1]
-    expected = silhouette_score(normalize(embedding), y)
-    assert embedding_silhouette(embedding, y) == pytest.approx(expected)
-
-
-def test_silhouette_of_a_sample_is_close_to_that_of_all():
+def test_silhouette_of_a_subset_is_close_to_that_of_all():
     embedding, y = make_embedding(n=3000)
     whole = embedding_silhouette(embedding, y)
     samples = [
@@ -185,12 +175,10 @@ def test_silhouette_of_a_sample_is_close_to_that_of_all():
 
 
 @pytest.mark.parametrize("sample_size", [5, 20, 300])
-def test_every_cluster_is_in_the_sample(sample_size, monkeypatch):
+def test_every_cluster_is_in_the_subset(sample_size, monkeypatch):
     embedding, y = make_embedding(n=1000, sizes=[0.998, 0.002, 0, 0])
     seen = []
-    monkeypatch.setattr(
-        "anchorview.metrics.silhouette_score", lambda points, codes: seen.append(codes) or 0
-    )
+    monkeypatch.setattr(metrics, "silhouette_score", lambda _, codes: seen.append(codes) or 0)
     embedding_silhouette(embedding, y, sample_size=sample_size)
     assert len(seen[0]) == sample_size
     assert len(np.unique(seen[0])) == 4
@@ -199,25 +187,22 @@ def test_every_cluster_is_in_the_sample(sample_size, monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        ([0, 0, 0, 0], {}, "at least 2 clusters.*got 1 in labels"),
-        ([0, 1, 2, 3], {}, r"more samples than clusters; got 4 in labels, and 4 samples \(of 4\)"),
-        ([0, 0, 1, 1], {"sample_size": 2}, r"got 2 in labels, and 2 samples \(of 4\)"),
+        ([0, 0, 0, 0], {}, "at least 2 clusters.*got n_clusters=1"),
+        ([0, 1, 2, 3], {}, r"got n_clusters=4 and n_samples=4 \(of 4\)"),
+        ([0, 0, 1, 1], {"sample_size": 2}, r"got n_clusters=2 and n_samples=2 \(of 4\)"),
         ([0, 1, 1], {}, "same length; got 4 and 3"),
-        ([0, 1, 1, np.nan], {}, "labels has missing labels"),
+        ([0, 1, 1, np.nan], {}, "labels has missing values"),
     ],
 )
-def test_silhouettes_that_do_not_exist_are_refused(labels, options, message):
+def test_undefined_silhouettes_raise(labels, options, message):
     with pytest.raises(ValueError, match=message):
         embedding_silhouette(np.eye(4), labels, **options)
-
-
-def test_silhouette_refuses_an_embedding_with_gaps():
     with pytest.raises(ValueError, match="embedding contains NaN"):
         embedding_silhouette([[0.0, np.nan], [1, 2], [2, 3]], [0, 1, 1])
 
 
 class FixedRuns(KMeans):
-    """Gives the labels of a table by the order in which clones are fitted; keeps their seeds."""
+    """Returns fixed labels in the order in which clones are fitted, and records their seeds."""
 
     runs = ([0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 1])
     seeds = ()
@@ -236,7 +221,7 @@ def test_stability_is_the_mean_over_all_pairs_of_seeds(monkeypatch):
     assert model.random_state == 7
 
 
-def test_stability_of_certain_and_uncertain_clusters():
+def test_stability_of_clear_and_unclear_clusters():
     X = np.random.default_rng(0).uniform(size=(300, 2))
     model = KMeans(7, n_init=1)
     assert stability(model, X) < 0.9
@@ -245,27 +230,27 @@ def test_stability_of_certain_and_uncertain_clusters():
     assert stability(KMeans(2, n_init=1), np.repeat([[0.0], [9.0]], 20, axis=0)) == 1
 
 
-def test_stability_of_a_model_of_several_views():
-    views, _ = make_multiview(n_samples=150, n_clusters=3, random_state=0)
+def test_stability_of_a_multi_view_model():
+    views, _ = clustered_views()
     model = DALMC(n_clusters=3, random_state=5).fit(views)
     labels = model.labels_
     assert stability(model, views, n_seeds=2) == 1
     assert model.labels_ is labels
 
 
-def test_stability_of_many_samples_is_that_of_some(monkeypatch):
-    views, _ = make_multiview(n_samples=150, n_clusters=3, random_state=0)
+def test_stability_uses_one_subset_of_many_samples(monkeypatch):
+    views, _ = clustered_views()
     seen = []
     fit = DALMC.fit
     monkeypatch.setattr(DALMC, "fit", lambda self, X, y=None: seen.append(X) or fit(self, X))
     stability(DALMC(n_clusters=3), views, n_seeds=2, sample_size=60)
     first, second = (data.views[0] for data in seen)
-    assert first.shape == (60, 20)
+    assert first.shape == (60, 12)
     np.testing.assert_array_equal(first, second)
     assert len({tuple(row) for row in first} & {tuple(row) for row in views["view_0"]}) == 60
 
 
-def test_stability_needs_seeds():
+def test_stability_needs_several_seeds():
     with pytest.raises(ValueError, match=r"at least 2.*got 1"):
         stability(KMeans(2), np.eye(4), n_seeds=1)
     with pytest.raises(ValueError, match="DBSCAN has no parameter random_state"):

@@ -1,4 +1,4 @@
-"""Scores of a clustering against known classes, the five that papers report, and without any."""
+"""Scores of a clustering: five against known classes, as papers report, and two without classes."""
 
 from itertools import combinations
 from typing import Any, Literal
@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, silhouette_score
@@ -30,19 +31,18 @@ __all__ = [
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of samples in the right class under the best one-to-one match of clusters to classes.
+    """Fraction of correct samples under the best one-to-one matching of clusters and classes.
 
-    With more clusters than classes, the clusters left without a class count as wrong, and the
-    other way round.
+    Clusters without a matching class, and classes without a matching cluster, count as wrong.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
 
     Returns
     -------
-    float
+    score : float
         Between 0 and 1; 1 when the partitions are identical.
 
     Examples
@@ -61,18 +61,18 @@ def normalized_mutual_info(
     *,
     average: Literal["arithmetic", "max", "min", "geometric"] = "arithmetic",
 ) -> float:
-    """Mutual information of classes and clusters over the average of their entropies.
+    """Mutual information of classes and clusters, normalized by their average entropy.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
     average : {"arithmetic", "max", "min", "geometric"}, default="arithmetic"
-        The average of the two entropies. Papers differ in it, so compare like with like.
+        Type of average of the two entropies. Papers differ, so only compare equal types.
 
     Returns
     -------
-    float
+    score : float
         Between 0 and 1; 1 when the partitions are identical.
 
     Examples
@@ -87,51 +87,50 @@ def normalized_mutual_info(
 
 
 def pairwise_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """F1 score of "these two samples belong together" over all pairs of samples.
+    """F1 score, over all pairs of samples, of predicting that two samples share a class.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 when the partitions are identical. That includes the case in which no
-        pair is together in either: all samples are alone in both, so the partitions are identical.
+    score : float
+        Between 0 and 1; 1 when the partitions are identical, even if no class or cluster has two
+        samples.
 
     Examples
     --------
     >>> pairwise_f1([0, 0, 1, 1], [0, 0, 0, 1])
     0.4
     """
-    table = _sparse_table(y_true, y_pred)
-    together_in_both = _count_pairs(table.data)
-    together_in_either = _count_pairs(table.sum(axis=0)) + _count_pairs(table.sum(axis=1))
-    return 2 * together_in_both / together_in_either if together_in_either else 1.0
+    table = _sparse_contingency(y_true, y_pred)
+    pairs = _count_pairs(table.sum(axis=0)) + _count_pairs(table.sum(axis=1))
+    return 2 * _count_pairs(table.data) / pairs if pairs else 1.0
 
 
 def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of samples that are in the most frequent class of their cluster.
+    """Fraction of samples in the most frequent class of their cluster.
 
-    Many small clusters are pure for free: compare only results with equally many clusters.
+    Purity increases with the number of clusters, so only compare results with equally many.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
 
     Returns
     -------
-    float
-        Between 0 and 1; 1 when no cluster mixes classes.
+    score : float
+        Between 0 and 1; 1 when each cluster contains a single class.
 
     Examples
     --------
     >>> purity([0, 0, 1, 1], [0, 0, 0, 1])
     0.75
     """
-    table = _sparse_table(y_true, y_pred)
+    table = _sparse_contingency(y_true, y_pred)
     return int(table.max(axis=0).sum()) / int(table.sum())
 
 
@@ -141,12 +140,12 @@ def adjusted_rand(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
 
     Returns
     -------
-    float
-        Between -0.5 and 1; 1 when the partitions are identical, about 0 for a random one.
+    score : float
+        Between -0.5 and 1; 1 when the partitions are identical, about 0 for random labels.
 
     Examples
     --------
@@ -157,16 +156,16 @@ def adjusted_rand(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def clustering_scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
-    """All five scores by their usual short names.
+    """All five scores, by their usual abbreviations.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Classes and clusters; numbers or strings, whose values carry no meaning.
+        True classes and cluster labels, as numbers or strings; only equality matters.
 
     Returns
     -------
-    dict of str to float
+    scores : dict of str to float
         "ACC", "NMI" (arithmetic average), "F1" (over pairs), "Purity" and "ARI", in this order.
 
     Examples
@@ -190,26 +189,27 @@ def embedding_silhouette(
     sample_size: int = 5000,
     random_state: int | np.random.RandomState | None = 0,
 ) -> float:
-    """Mean silhouette of the embedding's rows: how much nearer their own cluster is than the next.
+    """Mean silhouette coefficient of the embedding's rows, scaled to length 1 as for K-means.
 
-    Rows are scaled to length 1 first, as they are for the assignment. No classes are needed, but
-    what is measured is the shape of the clusters, not whether they are the right ones.
+    It needs no classes, but measures how well the clusters are separated, not whether they are
+    correct.
 
     Parameters
     ----------
     embedding : array-like of shape (n_samples, n_anchors)
-        For example the ``embedding_`` of a fitted model.
+        For example, ``embedding_`` of a fitted model.
     labels : array-like of shape (n_samples,)
-        Clusters, at least 2 and fewer than samples; numbers or strings.
+        Cluster labels, as numbers or strings; at least 2 clusters, and fewer than samples.
     sample_size : int, default=5000
-        Most samples to look at, more than clusters; of more, a random sample with all clusters.
+        Maximum number of samples used, more than clusters. If there are more samples, a random
+        subset that contains every cluster is used.
     random_state : int, RandomState instance or None, default=0
-        Seed of the sample.
+        Determines the random subset.
 
     Returns
     -------
-    float
-        Between -1 and 1; 1 for clusters that are points, about 0 where they overlap.
+    score : float
+        Between -1 and 1; 1 if each cluster is a single point, about 0 if clusters overlap.
 
     Examples
     --------
@@ -223,10 +223,10 @@ def embedding_silhouette(
     n_clusters, n_used = int(codes.max()) + 1, min(len(codes), sample_size)
     if not 2 <= n_clusters < n_used:
         raise ValueError(
-            "A silhouette needs at least 2 clusters, and more samples than clusters; got "
-            f"{n_clusters} in labels, and {n_used} samples (of {len(codes)}) to look at."
+            "The silhouette needs at least 2 clusters and more samples than clusters; got "
+            f"n_clusters={n_clusters} and n_samples={n_used} (of {len(codes)})."
         )
-    sample = _sample_with_all(codes, n_used, check_random_state(random_state))
+    sample = _stratified_sample(codes, n_used, check_random_state(random_state))
     return float(silhouette_score(unit_rows(points[sample]), codes[sample]))
 
 
@@ -238,27 +238,29 @@ def stability(
     sample_size: int = 20_000,
     random_state: int | np.random.RandomState | None = 0,
 ) -> float:
-    """Agreement of the clusterings that a model gives for different seeds.
+    """Agreement between the clusterings of a model with different random seeds.
 
-    A low value says that chance decides much of the result, a high one not that it is right.
+    A low value means that the result depends on chance; a high value does not mean that it is
+    correct.
 
     Parameters
     ----------
     model : estimator
-        A clusterer with a parameter ``random_state``; it is cloned and stays as it is.
+        Clusterer with a parameter `random_state`; it is cloned and not modified.
     X : views
-        In any form that the model's ``fit`` takes.
+        In any form that the model's `fit` accepts.
     n_seeds : int, default=5
         Number of seeds, at least 2.
     sample_size : int, default=20000
-        Most samples to cluster; of more, a random sample, the same for all seeds.
+        Maximum number of samples to cluster. If there are more, a random subset is used, the same
+        for all seeds.
     random_state : int, RandomState instance or None, default=0
-        Seed from which the seeds and the sample are drawn.
+        Determines the seeds and the random subset.
 
     Returns
     -------
-    float
-        Mean adjusted Rand index of all pairs of clusterings; 1 when all are identical.
+    score : float
+        Mean adjusted Rand index over all pairs of clusterings; 1 when all are identical.
 
     Examples
     --------
@@ -268,11 +270,11 @@ def stability(
     1.0
     """
     if n_seeds < 2:
-        raise ValueError(f"n_seeds must be at least 2, to compare clusterings; got {n_seeds}.")
+        raise ValueError(f"n_seeds must be at least 2 to compare clusterings; got {n_seeds}.")
     if "random_state" not in model.get_params():
-        raise ValueError(f"{type(model).__name__} has no parameter random_state to be varied.")
+        raise ValueError(f"{type(model).__name__} has no parameter random_state to vary.")
     rng = check_random_state(random_state)
-    # Without replacement, as a seed that comes twice would agree with itself.
+    # Without replacement: a repeated seed would agree with itself.
     seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=rng)
     data = MultiViewData(X)
     if len(data) > sample_size:
@@ -281,20 +283,18 @@ def stability(
     return float(np.mean([adjusted_rand_score(a, b) for a, b in combinations(runs, 2)]))
 
 
-def _sample_with_all(codes: Array, size: int, rng: np.random.RandomState) -> Array:
-    """Draw samples at random, one of every cluster before any other."""
+def _stratified_sample(codes: Array, size: int, rng: np.random.RandomState) -> Array:
+    """Random positions with at least one of every cluster."""
     order = rng.permutation(len(codes))
     _, firsts = np.unique(codes[order], return_index=True)
-    others = np.ones(len(codes), dtype=bool)
-    others[firsts] = False
-    rest = np.flatnonzero(others)[: size - len(firsts)]
+    rest = np.delete(np.arange(len(codes)), firsts)[: size - len(firsts)]
     return np.sort(order[np.concatenate([firsts, rest])])
 
 
 def _check_labels(
     y_true: ArrayLike, y_pred: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Check both label vectors and number their values from 0."""
+    """Check both label vectors and encode their values as 0, 1, ..."""
     true, predicted = _encode(y_true, "y_true"), _encode(y_pred, "y_pred")
     _require_same_length(y_true=true, y_pred=predicted)
     return true, predicted
@@ -311,21 +311,21 @@ def _require_same_length(**arrays: Array) -> None:
 def _encode(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.asarray(labels)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, one label per sample; its shape is {array.shape}.")
+        raise ValueError(f"{name} must be 1-D, with one label per sample; got shape {array.shape}.")
     if array.size == 0:
         raise ValueError(f"{name} is empty; at least one sample is needed.")
     codes, _ = pd.factorize(array)
     if codes.min() < 0:
-        raise ValueError(f"{name} has missing labels (NaN or None); score the labeled samples.")
+        raise ValueError(f"{name} has missing values (NaN or None); select the labeled samples.")
     return codes.astype(np.int64, copy=False)
 
 
-def _sparse_table(y_true: ArrayLike, y_pred: ArrayLike) -> Any:
-    """Contingency table, classes x clusters, sparse: as large as its non-zero cells."""
+def _sparse_contingency(y_true: ArrayLike, y_pred: ArrayLike) -> sparse.csr_matrix:
+    """Contingency matrix, classes x clusters."""
     return contingency_matrix(*_check_labels(y_true, y_pred), sparse=True)
 
 
 def _count_pairs(sizes: ArrayLike) -> int:
-    """Count the pairs of samples within groups of these sizes."""
+    """Number of pairs of samples within groups of these sizes."""
     sizes = np.asarray(sizes, dtype=np.int64)
     return int((sizes * (sizes - 1) // 2).sum())

@@ -64,10 +64,9 @@ projections_ : list of ndarray of shape (n_features_v, n_clusters)
     "objective_": """\
 objective_ : ndarray of shape (n_iter_,)
     Objective after each iteration.""",
-    "n_iter_": """\
+    "n_iter_and_input": """\
 n_iter_ : int
-    Number of iterations.""",
-    "input_attributes": """\
+    Number of iterations.
 n_views_in_ : int
     Number of views.
 n_features_in_ : int

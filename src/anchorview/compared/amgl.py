@@ -97,26 +97,22 @@ class AMGL(Baseline):
         :math:`\alpha`, normalized to sum to 1.
     %(objective_)s
         It never increases.
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----
     %(neighbor_graph_notes)s
 
-    As in the paper, views are not scaled: within a view, features with larger values count more, so
-    scale features in different units first. The unit of a whole view and constant features do not
-    matter. A view that is constant up to rounding raises an error.
+    As in the paper, views are not scaled: within a view, features with larger values count more.
+    The unit of a whole view and constant features do not matter. A view that is constant up to
+    rounding raises an error.
 
-    The authors' program assumes that the nearest neighbor of a sample is the sample itself, which
-    fails among duplicates. F has at least as many distinct rows as clusters, so with fewer distinct
-    samples than clusters, duplicates are spread over clusters. If rows differ only by rounding,
-    K-means may leave a cluster empty and warn (ConvergenceWarning). Eigenvectors that have not
-    converged give the same warning.
-
-    If the graph of a view has as many components as there are clusters, its trace can be 0 and its
-    weight infinite. Here a trace counts as at least ``1e-8 * n_clusters``: such a view dominates,
-    and the others choose among its solutions. The authors' program runs K-means once.
+    The authors' program takes the nearest sample for the sample itself, even among duplicates, and
+    runs K-means once. F has orthonormal columns, so with fewer distinct samples than clusters,
+    duplicates are spread over clusters. If the graph of a view has as many components as there are
+    clusters, its trace can be 0; here it counts as at least ``1e-8 * n_clusters``, so that the view
+    dominates and the others choose among its solutions. Eigenvectors that have not converged, and
+    clusters that K-means leaves empty, give a ConvergenceWarning.
 
     References
     ----------

@@ -152,27 +152,24 @@ class AWMVC(Baseline):
     alignment_weights_ : ndarray of shape (n_dimensions,)
         :math:`c`.
     %(objective_)s
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----
-    Features are standardized first (divisor n - 1; constant features become zero).
+    Features are standardized first (divisor n - 1; constant features become zero). Views have equal
+    weights, so all steps are those of the concatenated views, and they run on the same exact
+    compression as DALMC: one pass over the samples for the Gram matrix of all D features,
+    iterations on at most min(n, D) pseudo-samples, and one pass back. Memory is about ten D x D
+    matrices if n > D (and one more per core), and four times the standardized data otherwise.
 
-    Views have equal weights, so all steps are those of the concatenated views, and they run on the
-    same exact compression as DALMC: one pass over the samples for the Gram matrix of all D
-    features, iterations on at most min(n, D) pseudo-samples, and one pass back. Memory is about ten
-    D x D matrices if n > D (and one more per core), and four times the standardized data otherwise.
+    The weights :math:`r_i^{-1/2}` of the authors' program do not minimize the objective. It reports
+    the best of 50 K-means runs by the true classes; here the run with the lowest inertia is kept.
+    For the two initializations on real data see ``benchmarks/compared.md``.
 
-    The weights :math:`\alpha_i \propto r_i^{-1/2}` of the authors' program do not minimize the
-    objective; its residuals use the bases of the previous step. It reports the best of 50 K-means
-    runs by the true classes; here the run with the lowest inertia is kept. For the two
-    initializations on real data see ``benchmarks/compared.md``.
-
-    Latent dimensions and the columns of S are limited to the rank of the concatenated views, so
-    views may have fewer features than clusters. A dimension that explains the views completely
-    counts as leaving a share of 1e-10 unexplained. Duplicates get the same label; with fewer
-    distinct samples than clusters, some clusters stay empty and K-means warns.
+    Latent dimensions are limited to the rank of the concatenated views, so views may have fewer
+    features than clusters. A dimension that explains the views completely counts as leaving a share
+    of 1e-10 unexplained. With fewer distinct samples than clusters, K-means warns and some clusters
+    stay empty.
 
     References
     ----------

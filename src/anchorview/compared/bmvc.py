@@ -369,27 +369,24 @@ class BMVC(Baseline):
     %(view_weights_)s
     %(objective_)s
         It never increases.
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----
     For V views with D features in total, the kernels take O(n m D) time, their factors
     O(n m^2 V + m^3 V), and an iteration O(n m L V). Memory holds n m V numbers, in single precision
-    if all views have at most that.
+    if all views have at most that. Only distances are used, so constant features have no effect,
+    and a view may have fewer features than clusters or bits.
 
     Each update minimizes the objective exactly for codes with less than 990 bits: the penalty that
     balances the bits of a center then only breaks ties. It is not part of the recorded objective.
 
     Differences from the authors' program: it computes the initial codes from 1000 samples of the
-    reference view (here from 2000 of all views, or more for longer codes) and clusters the final
-    codes once. It leaves empty clusters empty; here an empty cluster takes the sample whose code is
-    farthest from its center, and restarts from this code. Its kernel width includes the zero
-    distance of an anchor to itself. The term of a view can become negative if it explains the codes
-    completely; here at least 0.1 % of the codes counts as unexplained, so that weights exist.
-
-    Only distances are used: constant features have no effect, and a view may have fewer features
-    than clusters or bits.
+    reference view (here 2000 of all views, or more for longer codes), clusters the final codes
+    once, and leaves empty clusters empty; here an empty cluster restarts at the code farthest from
+    its center. Its kernel width includes the zero distance of an anchor to itself. The term of a
+    view that explains the codes completely can be negative; here at least 0.1 % of the codes counts
+    as unexplained, so that weights exist.
 
     References
     ----------

@@ -51,8 +51,7 @@ class FPMVSCAG(AnchorGraphBaseline):
         :math:`A`, orthogonal.
     %(projections_)s
     %(objective_)s
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----

@@ -105,8 +105,7 @@ class OMSC(AnchorGraphBaseline):
         :math:`G`, the code of each cluster, with orthonormal columns.
     %(projections_)s
     %(objective_)s
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----

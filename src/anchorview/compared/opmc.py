@@ -286,9 +286,7 @@ class OPMC(Baseline):
     objective_ : ndarray of shape (n_iter_,)
         Objective before each iteration of the best run, which the stopping criterion uses. It never
         increases.
-    n_iter_ : int
-        Number of iterations of the best run.
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----
@@ -296,16 +294,14 @@ class OPMC(Baseline):
     O(n k) numbers. With more than 40,000 samples, all initializations run on 20,000 of them, and
     the best three continue on all.
 
-    Differences from the authors' program: it does not limit the iterations. The centroid of an
-    empty cluster is the origin there; here the cluster takes the sample with the largest distance
-    to its centroid and restarts from it, which never increases the objective. The first objective
-    of the program is that of an arbitrary :math:`W_v`; here it is that of the initial partition
-    with optimal factors.
+    Differences from the authors' program: it does not limit the iterations. An empty cluster there
+    has its centroid at the origin; here it restarts at the sample farthest from its own centroid,
+    which never increases the objective. Its first objective belongs to an arbitrary :math:`W_v`,
+    here to the optimal factors of the initial partition.
 
-    With 'rows', constant samples become zero, and the features of a view with one or two features
-    are standardized instead, because rows would keep at most a sign. With 'features', constant
-    features become zero. A view that becomes zero raises an error. Sparse views become dense only
-    for 'rows'.
+    Constant samples ('rows') or features ('features') become zero; a view that becomes zero raises
+    an error. With 'rows', a view with one or two features has its features standardized instead,
+    because rows would keep at most a sign, and sparse views become dense.
 
     References
     ----------

@@ -54,8 +54,7 @@ class SMVSC(AnchorGraphBaseline):
         :math:`A`, with orthonormal rows.
     %(projections_)s
     %(objective_)s
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----

@@ -171,8 +171,7 @@ class UOMVSC(Baseline):
         :math:`\beta`; the last one is that of the concatenated views.
     %(objective_)s
         It usually increases.
-    %(n_iter_)s
-    %(input_attributes)s
+    %(n_iter_and_input)s
 
     Notes
     -----
@@ -181,14 +180,12 @@ class UOMVSC(Baseline):
 
     %(neighbor_graph_notes)s
 
-    The updates of the weights and of H never decrease the objective; the update of the labels
-    moves all samples at once, each as if the others stayed, and can.
+    Only the update of the labels, which moves all samples at once, can decrease the objective.
 
-    Differences from the authors' program: it chooses `lambda_` by the true classes. It leaves empty
-    clusters empty; here an empty cluster takes the sample that gains least from its own. It starts
-    from eigenvectors H with arbitrary signs and order, so that the first weights are arbitrary,
-    even negative; here H is first rotated to agree best with the initial labels, and a negative
-    agreement gives weight 0.
+    Differences from the authors' program: it chooses `lambda_` by the true classes, and leaves
+    empty clusters empty; here an empty cluster takes the sample that gains least from its own. Its
+    initial H has arbitrary signs and order, so that the first weights are arbitrary, even negative;
+    here H is first rotated to the initial labels, and a negative agreement gives weight 0.
 
     References
     ----------
