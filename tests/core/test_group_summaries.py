@@ -24,8 +24,7 @@ def sparse_and_dense(dtype=np.float64, missing=False):
 
 def summaries_of(data, scalings, block_rows=None):
     with rows_per_block(data, block_rows):
-        found = summarize_groups(data, scalings)
-    return list(found.values()) if isinstance(found, dict) else list(found)
+        return list(summarize_groups(data, scalings).values())
 
 
 @pytest.mark.parametrize("missing", [False, True])

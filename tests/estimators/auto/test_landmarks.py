@@ -1,4 +1,4 @@
-"""Lifted views against plain loops, and what they are good for."""
+"""Lifted views against plain loops, and that curved clusters become separable."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
 from anchorview.core.scale import fit_scalings, scaled_views
-from anchorview.estimators.auto.landmarks import NEIGHBORS, ViewLift, fit_lift
+from anchorview.estimators.auto import landmarks
+from anchorview.estimators.auto.landmarks import N_NEIGHBORS, ViewLift, fit_lift
 
 
 @pytest.fixture(scope="module")
@@ -16,47 +17,49 @@ def views():
     return {"a": rng.standard_normal((200, 6)), "b": rng.random((200, 9))}
 
 
-def lifted(views, n_landmarks=30, scaling="zscore-unit", seed=0, **options):
+def lifted(views, n_landmarks=30, scaling="zscore-unit", **options):
     data = MultiViewData(views, **options)
-    scalings = fit_scalings(data, scaling)
-    lift, result = fit_lift(data, scalings, n_landmarks, np.arange(len(data)), seed)
+    lift, result = fit_lift(
+        data, fit_scalings(data, scaling), n_landmarks, np.arange(len(data)), seed=0
+    )
     return lift, result, data
 
 
-def test_weights_equal_to_loops(views):
+@pytest.mark.parametrize("max_distances", [2**20, 50])
+def test_weights_equal_loops(max_distances, set_constants):
+    set_constants(landmarks, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(1)
-    landmarks, block = rng.standard_normal((12, 4)), rng.standard_normal((20, 4))
-    near, weights = ViewLift(landmarks, np.ones(12)).nearest(block)
+    points, block = rng.standard_normal((12, 4)), rng.standard_normal((20, 4))
+    near, weights = ViewLift(points, np.ones(12)).nearest(block)
     for row, at, found in zip(block, near, weights, strict=True):
-        distances = [np.sum((row - landmark) ** 2) for landmark in landmarks]
-        nearest = sorted(np.argsort(distances)[:NEIGHBORS])
+        distances = np.array([np.sum((row - point) ** 2) for point in points])
+        nearest = sorted(np.argsort(distances)[:N_NEIGHBORS])
         assert list(at) == nearest
-        d = np.array([distances[j] for j in nearest])
-        expected = np.exp(-d / d.mean())
+        expected = np.exp(-distances[nearest] / distances[nearest].mean())
         np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-9)
 
 
-def test_rows_are_sparse_and_columns_have_their_factors(views):
+def test_rows_are_sparse_and_columns_are_normalized(views):
     lift, result, data = lifted(views)
     assert result.names == data.names
     assert result.n_features_per_view == (30, 30)
     for view, own in zip(result.views, lift.views, strict=True):
         assert sparse.issparse(view)
-        assert view.nnz <= NEIGHBORS * 200
+        assert view.nnz <= N_NEIGHBORS * 200
         whole = view.toarray() / np.where(own.column_factors, own.column_factors, 1)
         np.testing.assert_allclose(whole.sum(axis=1), 1)
         totals = whole.sum(axis=0)
         np.testing.assert_allclose(own.column_factors[totals > 0], totals[totals > 0] ** -0.5)
 
 
-def test_new_samples_are_lifted_as_the_old(views):
+def test_new_samples_are_lifted_like_those_of_the_fit(views):
     lift, whole, data = lifted(views)
     some = lift(data[[5, 60, 7]])
     for part, view in zip(some.views, whole.views, strict=True):
         np.testing.assert_allclose(part.toarray(), view.toarray()[[5, 60, 7]], atol=1e-12)
 
 
-def test_samples_without_a_view_stay_without(views):
+def test_missing_views_stay_missing(views):
     available = np.ones((200, 2), bool)
     available[::4, 1] = False
     odd = dict(views, b=np.where(available[:, 1:], views["b"], 1e6))
@@ -69,19 +72,18 @@ def test_samples_without_a_view_stay_without(views):
 def test_single_precision_and_sparse_input(views):
     double = lifted(views)[1]
     single = lifted({name: view.astype(np.float32) for name, view in views.items()})[1]
-    assert single.views[0].dtype == np.float32
-    assert single.dtype == np.float32
+    assert single.views[0].dtype == single.dtype == np.float32
     thin = lifted({name: sparse.csr_array(view) for name, view in views.items()})[1]
     for a, b in zip(double.views, thin.views, strict=True):
         np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)
 
 
-def test_no_more_landmarks_than_half_of_the_samples(views):
+def test_number_of_landmarks_is_at_most_half_of_the_samples(views):
     _, result, _ = lifted(views, n_landmarks=500)
     assert result.n_features_per_view == (100, 100)
 
 
-def test_landmarks_of_equal_rows_are_these_rows():
+def test_landmarks_of_a_few_distinct_rows_are_these_rows():
     rows = np.repeat(np.eye(3), 4, axis=0)
     lift, result, _ = lifted({"a": rows}, n_landmarks=50, scaling="none")
     assert {tuple(row) for row in lift.views[0].landmarks} == {tuple(row) for row in np.eye(3)}

@@ -1,1 +1,4 @@
-"""AutoDALMC: settings, landmarks, candidates, consensus and the number of clusters."""
+"""AutoDALMC: candidate settings, landmarks, consensus, and the number of clusters.
+
+Imports ``estimators.base``, ``core`` and everything below.
+"""

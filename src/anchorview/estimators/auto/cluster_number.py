@@ -1,4 +1,4 @@
-"""The number of clusters, chosen by how well settings that err differently agree on it."""
+"""The number of clusters, chosen by the agreement between families of settings."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -7,39 +7,39 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.progress import report_progress
-from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, pool
+from anchorview.estimators.auto.candidates import CandidatePool, candidate_settings
 from anchorview.estimators.auto.consensus import agreement_matrix, cross_agreement, family_weights
 from anchorview.views.container import MultiViewData
 
-MOST_TRIED = 30
-"""Most clusters that are tried if none are named."""
+MAX_DEFAULT_CLUSTERS = 30
+"""Largest number of clusters that is tried by default."""
 
-SAMPLES_A_CLUSTER = 10
-"""Samples that there are for each cluster if none are named."""
+MIN_SAMPLES_PER_CLUSTER = 10
+"""Number of samples per cluster down to which numbers are tried by default."""
 
-FIRST_ROUND = 4
-"""Settings by which numbers are compared: the first of every family."""
+N_COMPARED_SETTINGS = 4
+"""Settings by which numbers of clusters are compared: the first of each family."""
 
-AS_GOOD = 0.01
-"""Agreement that a number of clusters may lack and still be as good as the best."""
+AGREEMENT_TOLERANCE = 0.01
+"""Difference to the best agreement up to which a larger number of clusters is preferred."""
 
 
 def numbers_to_try(n_clusters: int | Sequence[int] | None, n_samples: int) -> list[int]:
-    """Numbers of clusters that a parameter stands for, ascending."""
+    """Numbers of clusters that the parameter `n_clusters` stands for, ascending."""
     if n_clusters is None:
-        return list(range(2, max(2, min(MOST_TRIED, n_samples // SAMPLES_A_CLUSTER)) + 1))
+        maximum = min(MAX_DEFAULT_CLUSTERS, n_samples // MIN_SAMPLES_PER_CLUSTER)
+        return list(range(2, max(2, maximum) + 1))
     if isinstance(n_clusters, Integral):
         return [int(n_clusters)]
     too_long = isinstance(n_clusters, range) and len(n_clusters) > n_samples
     numbers = [] if too_long else list(np.atleast_1d(n_clusters))
     if not all(isinstance(k, Integral) for k in numbers):
-        raise ValueError(f"n_clusters={n_clusters!r} must be whole numbers to choose from.")
-    least, most = min(numbers, default=0), max(numbers, default=0)
-    # With hardly more samples than clusters, any partitions agree.
-    if least < 2 or (most > n_samples // 2 and most > least):
+        raise ValueError(f"n_clusters={n_clusters!r} must be an integer or a sequence of integers.")
+    smallest, largest = min(numbers, default=0), max(numbers, default=0)
+    # With hardly more samples than clusters, any two partitions agree.
+    if smallest < 2 or (largest > n_samples // 2 and largest > smallest):
         raise ValueError(
-            f"n_clusters={n_clusters!r} must be numbers from 2 to n_samples // 2 = "
+            f"n_clusters={n_clusters!r} must contain numbers from 2 to n_samples // 2 = "
             f"{n_samples // 2} to choose from."
         )
     return sorted({int(k) for k in numbers})
@@ -48,46 +48,46 @@ def numbers_to_try(n_clusters: int | Sequence[int] | None, n_samples: int) -> li
 def agreement_by_number(
     data: MultiViewData, numbers: Sequence[int], seed: int
 ) -> "pd.Series[float]":
-    """Mean agreement between families for every number of clusters.
+    """Mean agreement between families for each number of clusters.
 
-    NaN where fewer than two families can be fitted, or samples do not fall in so many clusters.
+    NaN if fewer than two families can be fitted, or a partition has fewer clusters.
     """
-    candidates = CandidatePool(_telling(data), max(numbers), seed)
-    # The same families for all numbers, so that what they share is made once.
-    settings = pool(max(numbers), len(data))[:FIRST_ROUND]
-    found: dict[int, float] = {}
+    pool = CandidatePool(_informative_views(data), max(numbers), seed)
+    # The families are the same for all numbers and share their work.
+    settings = candidate_settings(max(numbers), len(data))[:N_COMPARED_SETTINGS]
+    curve: dict[int, float] = {}
     for done, k in enumerate(numbers):
         report_progress("numbers of clusters", done, len(numbers))
-        families: list[str] = []
-        labels: list[Array] = []
-        for setting, outcome in candidates.fit_all(settings, k):
-            if not isinstance(outcome, Exception):
-                families.append(str(setting.family))
-                labels.append(outcome[1][0])
-        found[k] = np.nan
-        if len(families) > 1 and all(len(np.unique(own)) == k for own in labels):
-            agreement = agreement_matrix(np.array(labels), k)
-            found[k] = float(family_weights(families) @ cross_agreement(agreement, families))
+        partitions = {
+            str(setting.family): outcome[1][0]
+            for setting, outcome in pool.fit_all(settings, k)
+            if not isinstance(outcome, Exception)
+        }
+        curve[k] = np.nan
+        if len(partitions) > 1 and all(len(np.unique(own)) == k for own in partitions.values()):
+            agreement = agreement_matrix(np.array(list(partitions.values())), k)
+            scores = cross_agreement(agreement, list(partitions))
+            curve[k] = float(family_weights(list(partitions)) @ scores)
     report_progress("numbers of clusters", len(numbers), len(numbers))
-    return pd.Series(found, name="agreement").rename_axis("n_clusters")
+    return pd.Series(curve, name="agreement").rename_axis("n_clusters")
 
 
-def _telling(data: MultiViewData) -> MultiViewData:
-    """Samples without the views that are missing or the same for all of them."""
-    telling = [p for p in range(len(data.views)) if data.is_informative(p)]
-    if len(telling) == len(data.views):
+def _informative_views(data: MultiViewData) -> MultiViewData:
+    """Samples without the views that are missing or constant for all of them."""
+    positions = [p for p in range(len(data.views)) if data.is_informative(p)]
+    if len(positions) == len(data.views):
         return data
-    has = None if data.available is None else data.available[:, telling]
-    kept = slice(None) if has is None else has.any(axis=1)
-    views = {data.names[p]: data.views[p][kept] for p in telling}
-    return MultiViewData(views, available=None if has is None else has[kept])
+    available = None if data.available is None else data.available[:, positions]
+    rows = slice(None) if available is None else available.any(axis=1)
+    views = {data.names[p]: data.views[p][rows] for p in positions}
+    return MultiViewData(views, available=None if available is None else available[rows])
 
 
 def chosen_number(curve: "pd.Series[float]") -> int:
-    """Largest number of clusters on which the settings agree as well as on any."""
+    """Largest number of clusters whose agreement is within the tolerance of the best."""
     if curve.isna().all():
         raise ValueError(
-            f"None of the numbers of clusters {list(curve.index)} can be had on these data. Give "
-            "one number as n_clusters."
+            f"The samples cannot be divided into any of the numbers of clusters "
+            f"{list(curve.index)}. Give a single number as n_clusters."
         )
-    return int(curve.index[curve >= curve.max() - AS_GOOD].max())
+    return int(curve.index[curve >= curve.max() - AGREEMENT_TOLERANCE].max())

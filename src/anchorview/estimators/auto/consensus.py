@@ -1,13 +1,13 @@
-"""One partition out of many, without labels to choose by: agreement, and what most agree on.
+"""Agreement between partitions of the same samples, and their consensus.
 
-Many settings cluster the same samples. Settings that differ little err alike, so they form
-families, and every family counts the same however many members it has. `partitions` is throughout
-an array of int, a row a candidate and a column a sample, with labels from 0 to ``n_clusters - 1``,
-not all of which need be used; what a label is called in one candidate means nothing in another.
+Settings that differ little make similar errors, so partitions belong to families, and all families
+have the same weight whatever their number of members. `partitions` is an integer array
+(n_partitions, n_samples) throughout, with labels from 0 to ``n_clusters - 1``, not all of which
+need to occur; equal labels in different partitions are unrelated.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,120 +17,66 @@ DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are reported as doubtful: most partitions disagree."""
 
 BLOCK = 2**18
-"""Most entries of what is computed for a block of samples at a time."""
+"""Maximum number of array entries that are computed at a time."""
 
 
-def agreement_matrix(partitions: Array, n_clusters: int) -> Array:
-    """Adjusted Rand index of every two partitions.
+def agreement_matrix(partitions: Array, n_clusters: int, known: Array | None = None) -> Array:
+    """Adjusted Rand index of every two partitions: symmetric, with ones on the diagonal.
 
-    Parameters
-    ----------
-    partitions : array of int (n_partitions, n)
-    n_clusters : int
-
-    Returns
-    -------
-    array (n_partitions, n_partitions)
-        Symmetric, with ones on the diagonal.
+    `known` is the matrix of the first partitions, if it has been computed already.
     """
-    return grown_agreement(np.empty((0, 0)), partitions, n_clusters)
-
-
-def grown_agreement(agreement: Array, partitions: Array, n_clusters: int) -> Array:
-    """Agreement of all partitions, of which that of the first is known.
-
-    Parameters
-    ----------
-    agreement : array (n_known, n_known)
-    partitions : array of int (n_partitions, n)
-    n_clusters : int
-
-    Returns
-    -------
-    array (n_partitions, n_partitions)
-    """
-    known, total = len(agreement), len(partitions)
-    grown = np.empty((total, total))
-    grown[:known, :known] = agreement
-    for c in range(known, total):
-        row = agreement_with(partitions[c], partitions[: c + 1], n_clusters)
-        grown[c, : c + 1] = grown[: c + 1, c] = row
-    return grown
-
-
-def mean_agreement(agreement: Array, n_runs: int) -> Array:
-    """Mean agreement between the runs of any two candidates.
-
-    Parameters
-    ----------
-    agreement : array (n_candidates * n_runs, n_candidates * n_runs)
-        Of all runs, those of a candidate one after the other.
-    n_runs : int
-
-    Returns
-    -------
-    array (n_candidates, n_candidates)
-        On the diagonal between different runs of a candidate; 1 if it has but one.
-    """
-    n_candidates = len(agreement) // n_runs
-    means = agreement.reshape(n_candidates, n_runs, n_candidates, n_runs).mean(axis=(1, 3))
-    own = np.diag(means)
-    others = (own * n_runs**2 - n_runs) / max(1, n_runs * (n_runs - 1))
-    np.fill_diagonal(means, others if n_runs > 1 else 1)
-    return means
+    agreement = np.empty((len(partitions), len(partitions)))
+    n_known = 0
+    if known is not None:
+        n_known = len(known)
+        agreement[:n_known, :n_known] = known
+    for i in range(n_known, len(partitions)):
+        row = agreement_with(partitions[i], partitions[: i + 1], n_clusters)
+        agreement[i, : i + 1] = agreement[: i + 1, i] = row
+    return agreement
 
 
 def agreement_with(labels: Array, partitions: Array, n_clusters: int) -> Array:
-    """Adjusted Rand index of one partition with every candidate.
-
-    Parameters
-    ----------
-    labels : array of int (n,)
-    partitions : array of int (n_candidates, n)
-    n_clusters : int
-
-    Returns
-    -------
-    array (n_candidates,)
-    """
-    tables = _tables(labels, partitions, n_clusters)
+    """Adjusted Rand index of one partition with each of several, (n_partitions,)."""
+    n = len(labels)
+    tables = _contingency_tables(labels, partitions, n_clusters)
+    # Sums are whole numbers up to n², which float64 holds exactly up to n = 9e7.
     squares = np.einsum("cja,cja->c", tables, tables).astype(np.float64)
     first, second = ((tables.sum(axis=axis, dtype=np.float64) ** 2).sum(axis=1) for axis in (2, 1))
-    return _adjusted_rand(squares, first, second, len(labels))
+    # Ordered pairs of different samples: together in both partitions, in one only, in none.
+    both = squares - n
+    first -= squares
+    second -= squares
+    none = float(n) ** 2 - squares - first - second
+    excess = 2 * (both * none - first * second)
+    maximum = (both + first) * (first + none) + (both + second) * (second + none)
+    identical = (first == 0) & (second == 0)
+    return np.divide(excess, maximum, out=np.ones_like(squares), where=~identical)
+
+
+def mean_agreement(agreement: Array, n_runs: int) -> Array:
+    """Mean agreement between the partitions of every two candidates with `n_runs` partitions each.
+
+    On the diagonal, the mean over different partitions of one candidate; 1 if it has only one.
+    """
+    n_candidates = len(agreement) // n_runs
+    means = agreement.reshape(n_candidates, n_runs, n_candidates, n_runs).mean(axis=(1, 3))
+    within = (np.diag(means) * n_runs**2 - n_runs) / max(1, n_runs * (n_runs - 1))
+    np.fill_diagonal(means, within if n_runs > 1 else 1)
+    return means
 
 
 def family_weights(families: Sequence[str]) -> Array:
-    """Weights of the candidates that give every family the same share and its members equal ones.
-
-    Parameters
-    ----------
-    families : sequence of str (n_candidates,)
-        The family of each candidate.
-
-    Returns
-    -------
-    array (n_candidates,)
-        They sum to 1.
-    """
+    """Weights of partitions: equal for all families, and within each; they sum to 1."""
     _, membership, sizes = np.unique(families, return_inverse=True, return_counts=True)
     return 1 / (len(sizes) * sizes[membership])
 
 
 def cross_agreement(agreement: Array, families: Sequence[str]) -> Array:
-    """How well each candidate agrees with those that are unlike it.
+    """Mean agreement of each partition with those of the other families, all of equal weight.
 
-    Parameters
-    ----------
-    agreement : array (n_candidates, n_candidates)
-        From :func:`agreement_matrix`.
-    families : sequence of str (n_candidates,)
-        The family of each candidate.
-
-    Returns
-    -------
-    array (n_candidates,)
-        Mean over the other families of the mean agreement with their members. With one family
-        only, the mean agreement with the other candidates; 1 for a candidate without others.
+    If there is only one family, the mean agreement with the other partitions; 1 for a single
+    partition.
     """
     _, membership, sizes = np.unique(families, return_inverse=True, return_counts=True)
     if len(membership) == 1:
@@ -144,22 +90,22 @@ def cross_agreement(agreement: Array, families: Sequence[str]) -> Array:
 
 @dataclass(frozen=True)
 class Consensus:
-    """Labels samples by the labels that all candidates give them.
+    """Clusters samples by the labels that several partitions give them.
 
-    A final cluster is a pattern: the share that each label of each candidate has in it. A sample
-    goes to the pattern that its labels are nearest to, so a candidate that splits or merges
-    clusters still helps to tell others apart, which matching its labels one to one would lose.
+    A cluster is a pattern: the frequency in it of each label of each partition. A sample belongs
+    to the pattern nearest to its own labels. A partition that splits or merges clusters thus still
+    helps to separate others, which would be lost if its labels were matched one to one.
 
     Attributes
     ----------
-    patterns : array (n_clusters, n_candidates, n_clusters)
-        The shares: final cluster x candidate x its label, times the candidate's weight.
+    patterns : array (n_clusters, n_partitions, n_clusters)
+        Frequencies by cluster, partition and label, times the weight of the partition.
     offsets : array (n_clusters,)
-        Minus half of the patterns' squared lengths; minus infinity for an empty cluster.
-    votes : array of int (n_candidates, n_clusters)
-        The final cluster that most samples with a candidate's label are in; -1 where none had it.
-    weights : array (n_candidates,)
-        Weights of the candidates; they sum to 1.
+        Minus half of the squared norm of each pattern; minus infinity for an empty cluster.
+    votes : array of int (n_partitions, n_clusters)
+        The cluster that has most samples with a label of a partition; -1 if no sample has it.
+    weights : array (n_partitions,)
+        Weights of the partitions; they sum to 1.
     """
 
     patterns: Array
@@ -168,32 +114,20 @@ class Consensus:
     weights: Array
 
     def labels(self, partitions: Array) -> Array:
-        """Final clusters of samples, those it was learned from or new ones.
-
-        Parameters
-        ----------
-        partitions : array of int (n_candidates, n)
-
-        Returns
-        -------
-        array of int32 (n,)
-        """
-        return _most_alike(partitions, self.patterns, self.offsets)
+        """Cluster of each sample, int32: the one with the nearest pattern."""
+        # Its entries at the labels of the sample, plus the offset, have the largest sum.
+        by_label = np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
+        labels = np.empty(partitions.shape[1], dtype=np.int32)
+        for block in _blocks(len(labels), len(self.offsets)):
+            # Summed in the order of the partitions: a label does not depend on its position.
+            scores = np.tile(self.offsets, (len(labels[block]), 1))
+            for shares, partition in zip(by_label, partitions, strict=True):
+                scores += shares[partition[block]]
+            labels[block] = scores.argmax(axis=1)
+        return labels
 
     def confidence(self, partitions: Array, labels: Array) -> Array:
-        """Weighted share of the candidates that put each sample where `labels` does.
-
-        Parameters
-        ----------
-        partitions : array of int (n_candidates, n)
-        labels : array of int (n,)
-            Final clusters of the samples.
-
-        Returns
-        -------
-        array (n,)
-            Between 0 and 1; 1 where all agree.
-        """
+        """Total weight, per sample, of the partitions that vote for its cluster in `labels`."""
         against = np.zeros(partitions.shape[1])
         for votes, weight, partition in zip(self.votes, self.weights, partitions, strict=True):
             against += weight * (votes[partition] != labels)
@@ -203,104 +137,53 @@ class Consensus:
 def find_consensus(
     partitions: Array, n_clusters: int, weights: Array, start: Array, *, max_iter: int = 50
 ) -> tuple[Consensus, Array]:
-    """Learn what the candidates agree on; returns the rule and the samples' labels.
+    """Consensus of partitions, and the labels that it gives to the samples.
 
-    Lloyd steps on the candidates' labels, one-hot and weighted: the patterns of the clusters from
-    the labels, the labels from the patterns, until they do not change.
-
-    Parameters
-    ----------
-    partitions : array of int (n_candidates, n)
-    n_clusters : int
-    weights : array (n_candidates,)
-        Weights of the candidates, for example from :func:`family_weights`; they sum to 1.
-    start : array of int (n,)
-        Labels to start from, for example those of the candidate that agrees best.
-    max_iter : int
-        Most iterations, at least 1.
-
-    Returns
-    -------
-    consensus : Consensus
-    labels : array of int32 (n,)
-        Always those that `consensus` gives the samples. A cluster that lost all of its samples
-        stays empty.
+    Lloyd iterations on the one-hot encoded labels of the partitions, weighted by `weights` (see
+    :func:`family_weights`): from the labels `start`, patterns from labels and labels from patterns,
+    until the labels do not change. A cluster that loses all of its samples stays empty.
     """
     labels = start
     for _ in range(max_iter):
-        tables = _tables(labels, partitions, n_clusters)
-        patterns, offsets = _patterns(tables, weights)
-        before, labels = labels, _most_alike(partitions, patterns, offsets)
+        tables = _contingency_tables(labels, partitions, n_clusters)
+        consensus = _consensus_from(tables, weights)
+        before, labels = labels, consensus.labels(partitions)
         if np.array_equal(before, labels):
             break
     else:
-        tables = _tables(labels, partitions, n_clusters)
-    return Consensus(patterns, offsets, _votes(tables), weights), labels
+        tables = _contingency_tables(labels, partitions, n_clusters)
+        consensus = replace(consensus, votes=_votes(tables))
+    return consensus, labels
 
 
-def _tables(labels: Array, partitions: Array, n_clusters: int) -> Array:
-    """Count samples by their label, candidate and label there: (n_candidates, labels, labels)."""
-    n_candidates = len(partitions)
-    cells = n_candidates * n_clusters**2
+def _contingency_tables(labels: Array, partitions: Array, n_clusters: int) -> Array:
+    """Numbers of samples by partition, label in `labels`, and label in the partition."""
+    n_partitions = len(partitions)
+    cells = n_partitions * n_clusters**2
     first_cells = np.arange(0, cells, n_clusters**2)[:, None]
     counts = np.zeros(cells, dtype=np.int64)
-    for block in _blocks(partitions.shape[1], n_candidates):
+    for block in _blocks(partitions.shape[1], n_partitions):
         rows = labels[block].astype(np.int64) * n_clusters
         counts += np.bincount((first_cells + rows + partitions[:, block]).ravel(), minlength=cells)
-    return counts.reshape(n_candidates, n_clusters, n_clusters)
+    return counts.reshape(n_partitions, n_clusters, n_clusters)
 
 
-def _adjusted_rand(squares: Array, first_squares: Array, second_squares: Array, n: int) -> Array:
-    """Adjusted Rand indices from the sums of squares of tables' entries and of clusters' sizes.
-
-    All sums are whole numbers up to n², which float64 holds exactly up to n = 9e7.
-    """
-    # Ordered pairs of different samples: together in both, in one only, in none.
-    both = squares - n
-    first = first_squares - squares
-    second = second_squares - squares
-    none = float(n) ** 2 - squares - first - second
-    excess = 2 * (both * none - first * second)
-    largest = (both + first) * (first + none) + (both + second) * (second + none)
-    same = (first == 0) & (second == 0)
-    return np.divide(excess, largest, out=np.ones_like(squares), where=~same)
-
-
-def _patterns(tables: Array, weights: Array) -> tuple[Array, Array]:
-    """Weighted patterns of the clusters, and minus half of their squared lengths.
-
-    With them the sample nearest to a pattern is the one with the largest sum of the pattern's
-    entries at its labels, plus the offset.
-    """
+def _consensus_from(tables: Array, weights: Array) -> Consensus:
+    """Consensus of clusters with given contingency tables."""
     sizes = tables[0].sum(axis=1)
     shares = tables / np.maximum(sizes, 1)[:, None]
     offsets = -0.5 * np.einsum("c,cja,cja->j", weights, shares, shares)
     offsets[sizes == 0] = -np.inf
     weighted = weights[:, None, None] * shares
-    return np.ascontiguousarray(weighted.swapaxes(0, 1)), offsets
+    patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
+    return Consensus(patterns, offsets, _votes(tables), weights)
 
 
 def _votes(tables: Array) -> Array:
-    """The cluster that holds most of each candidate's label; -1 for a label without samples."""
     return np.where(tables.any(axis=1), tables.argmax(axis=1), -1).astype(np.int32)
 
 
-def _most_alike(partitions: Array, patterns: Array, offsets: Array) -> Array:
-    """Cluster whose pattern each sample's labels are nearest to."""
-    by_label = np.ascontiguousarray(patterns.transpose(1, 2, 0))
-    n = partitions.shape[1]
-    labels = np.empty(n, dtype=np.int32)
-    for block in _blocks(n, len(offsets)):
-        # Sums over candidates in their order, a sample at a time: its label does not depend on
-        # where in the data it stands.
-        scores = np.tile(offsets, (len(labels[block]), 1))
-        for shares, partition in zip(by_label, partitions, strict=True):
-            scores += shares[partition[block]]
-        labels[block] = scores.argmax(axis=1)
-    return labels
-
-
 def _blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of the samples, as many at a time as BLOCK allows for `width` entries each."""
+    """Slices of `n` samples with `width` entries each."""
     step = max(1, BLOCK // width)
     return (slice(begin, begin + step) for begin in range(0, n, step))

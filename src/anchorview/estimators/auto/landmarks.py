@@ -1,12 +1,11 @@
-"""Views lifted to weights on landmarks, where clusters that are curved become straight.
+"""Views lifted to weights on landmarks, in which curved clusters become linearly separable.
 
-A view's landmarks are the centers of a K-means run. A sample is described by its weights on the
-landmarks next to it,
+The landmarks of a view are the centers of a K-means run. A lifted sample has the weights
 
-    w_j = exp(-d_j / s),  s = mean of the sample's d_j,  sum of w = 1,
+    w_j = exp(-d_j / s),  s = mean of its d_j,  normalized to sum 1,
 
-with the squared distances ``d_j``; the columns are divided by the roots of their sums. The lifted
-view is a sparse (n, m) matrix, so it compresses and solves like any other.
+on its nearest landmarks, with squared distances ``d_j``; columns are divided by the square roots of
+their sums. The lifted view is a sparse (n, m) matrix, and is compressed and solved like any other.
 """
 
 from collections.abc import Sequence
@@ -22,17 +21,17 @@ from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
-NEIGHBORS = 5
-"""Landmarks on which a sample has weights."""
+N_NEIGHBORS = 5
+"""Number of landmarks on which a sample has weights."""
 
-FEW_LANDMARKS = 2 * NEIGHBORS
-"""Landmarks that are not too many for any number of samples."""
+MIN_LANDMARKS = 2 * N_NEIGHBORS
+"""Number of landmarks up to which they are not limited to half of the samples."""
 
-DISTANCES = 2**20
-"""Most distances between samples and landmarks that are held at a time."""
+MAX_DISTANCES = 2**20
+"""Maximum number of distances between samples and landmarks that are held at a time."""
 
-LANDMARK_STEPS = 5
-"""Lloyd steps that place the landmarks; they need to be spread, not optimal."""
+KMEANS_ITERATIONS = 5
+"""Iterations that place the landmarks, which need to cover the data but not to be optimal."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +43,29 @@ class ViewLift:
     landmarks : array (m, d)
         In the scaled view.
     column_factors : array (m,)
-        One by the root of each landmark's total weight; 0 for a landmark without any.
+        Inverse square root of the total weight of each landmark; 0 if it has none.
     """
 
     landmarks: Array
     column_factors: Array
 
     def nearest(self, block: Array) -> tuple[Array, Array]:
-        """Landmarks next to each row of a scaled block, and the row's weights on them."""
-        count = min(NEIGHBORS, len(self.landmarks))
-        near = np.empty((len(block), count), dtype=np.int32)
-        weights = np.empty((len(block), count), dtype=block.dtype)
-        step = max(1, DISTANCES // len(self.landmarks))
-        for start in range(0, len(block), step):
-            rows = slice(start, start + step)
-            near[rows], weights[rows] = self._nearest(block[rows], count)
-        return near, weights
+        """Nearest landmarks of each row of a scaled block, and the weights of the row on them."""
+        step = max(1, MAX_DISTANCES // len(self.landmarks))
+        parts = [self._nearest(block[start : start + step]) for start in range(0, len(block), step)]
+        near, weights = zip(*parts, strict=True)
+        return np.vstack(near), np.vstack(weights)
 
-    def _nearest(self, block: Array, count: int) -> tuple[Array, Array]:
+    def _nearest(self, block: Array) -> tuple[Array, Array]:
         landmarks = self.landmarks.astype(block.dtype, copy=False)
         distances = block @ landmarks.T
         distances *= -2
         distances += np.einsum("ij,ij->i", landmarks, landmarks)
         rows = np.arange(len(block))
+        count = min(N_NEIGHBORS, len(landmarks))
         near = np.empty((len(block), count), dtype=np.intp)
-        d = np.empty((len(block), count), dtype=block.dtype)
-        # A few searches for the least are many times faster than one partial sort.
+        d = np.empty(near.shape, dtype=block.dtype)
+        # Searching a few times for the minimum is many times faster than a partial sort.
         for j in range(count):
             near[:, j] = distances.argmin(axis=1)
             d[:, j] = distances[rows, near[:, j]]
@@ -84,14 +80,14 @@ class ViewLift:
 
 @dataclass(frozen=True)
 class Lift:
-    """The lifts of all views, and the scalings that the views get before."""
+    """The lifts of all views, and the scalings that are applied to the views first."""
 
     scalings: tuple[ViewScaling, ...]
     views: tuple[ViewLift, ...]
 
     def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Lifted views of the same samples; a sample lacks the views that it lacks in `data`."""
-        return _lifted(data, self.views, _nearest(data, self.scalings, self.views))
+        """Lifted views of samples, which lack the same views as in `data`."""
+        return _lifted(data, self.views, _nearest_landmarks(data, self.scalings, self.views))
 
 
 def fit_lift(
@@ -101,18 +97,15 @@ def fit_lift(
     sample: Array,
     seed: int,
 ) -> tuple[Lift, MultiViewData]:
-    """Place the landmarks of every view among the rows `sample`; returns the lift and its views.
+    """Place landmarks of every view among the rows `sample`; returns the lift and lifted `data`.
 
-    A view gets at most half as many landmarks as the sample has different rows with it, unless
-    there are few.
+    Above `MIN_LANDMARKS`, a view has at most half as many landmarks as the sample has distinct
+    rows of it.
     """
+    sample_bytes = len(sample) * max(data.n_features_per_view) * data.dtype.itemsize
     require_memory(
-        # Scaled rows and K-means' own copy, of as many views as there are cores.
-        max_pending_results()
-        * 2
-        * len(sample)
-        * max(data.n_features_per_view)
-        * data.dtype.itemsize,
+        # Scaled rows and a copy made by K-means, for as many views as there are threads.
+        max_pending_results() * 2 * sample_bytes,
         f"Placing landmarks in {data!r}",
         "Reduce the number of features.",
     )
@@ -121,11 +114,11 @@ def fit_lift(
         rows = sample if data.available is None else sample[data.available[sample, p]]
         points = dense_rows(data.views[p], rows)
         points = scalings[p].apply(points, np.empty(points.shape, dtype=data.dtype))
-        landmarks = _spread_points(points, n_landmarks, seed)
+        landmarks = _kmeans_centers(points, n_landmarks, seed)
         return ViewLift(landmarks, np.ones(len(landmarks)))
 
     placed = [lift for _, lift in parallel_map(place, range(len(data.views)))]
-    found = _nearest(data, scalings, placed)
+    found = _nearest_landmarks(data, scalings, placed)
     lifts = []
     for (near, weights), lift in zip(found, placed, strict=True):
         total = np.bincount(near.ravel(), weights.ravel(), minlength=len(lift.landmarks))
@@ -134,26 +127,26 @@ def fit_lift(
     return Lift(scalings, tuple(lifts)), _lifted(data, lifts, found)
 
 
-def _spread_points(points: Array, count: int, seed: int) -> Array:
-    """Centres of a short K-means run from different rows: at most half of them, but all of few."""
+def _kmeans_centers(points: Array, count: int, seed: int) -> Array:
+    """Centers of a short K-means run that starts from distinct rows."""
     rng = np.random.default_rng(seed)
-    # Rows that a random direction does not tell apart are the same.
+    # Rows with the same projection onto a random direction are taken to be equal.
     heights = points @ rng.standard_normal((points.shape[1],)).astype(points.dtype)
     heights /= max(np.abs(heights).max(), np.finfo(heights.dtype).tiny)
-    _, different = np.unique(np.round(heights, 5), return_index=True)
-    count = min(count, len(different), max(len(different) // 2, FEW_LANDMARKS))
-    start = points[np.sort(rng.choice(different, count, replace=False))]
-    model = KMeans(count, init=start, n_init=1, max_iter=LANDMARK_STEPS)
+    _, distinct = np.unique(np.round(heights, 5), return_index=True)
+    count = min(count, len(distinct), max(len(distinct) // 2, MIN_LANDMARKS))
+    start = points[np.sort(rng.choice(distinct, count, replace=False))]
+    model = KMeans(count, init=start, n_init=1, max_iter=KMEANS_ITERATIONS)
     return model.fit(points).cluster_centers_.astype(np.float64)
 
 
-def _nearest(
+def _nearest_landmarks(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], lifts: Sequence[ViewLift]
 ) -> list[tuple[Array, Array]]:
-    """Nearest landmarks and weights of all samples in every view; no weight where it is lacking."""
-    counts = [min(NEIGHBORS, len(lift.landmarks)) for lift in lifts]
-    near = [np.zeros((len(data), count), dtype=np.int32) for count in counts]
-    weights = [np.zeros((len(data), count), dtype=data.dtype) for count in counts]
+    """Nearest landmarks and weights of all samples per view; weights are 0 where it is missing."""
+    shapes = [(len(data), min(N_NEIGHBORS, len(lift.landmarks))) for lift in lifts]
+    near = [np.zeros(shape, dtype=np.int32) for shape in shapes]
+    weights = [np.zeros(shape, dtype=data.dtype) for shape in shapes]
 
     def work(block: RowBlock) -> None:
         for p in block.views:
