@@ -293,7 +293,7 @@ def test_parquet_with_different_samples(tmp_path):
     write_tables(tmp_path, b_parquet=frame(WIDE[:11], IDS[:11]))
     message = error_of(tmp_path)
     assert "a.parquet has 12 samples, but b.parquet has 11" in message
-    assert "anchorview convert" in message
+    assert "anchorview.datasets.convert" in message
 
 
 # Other formats.
@@ -326,7 +326,7 @@ def test_formats_that_cannot_stay_on_disk(tmp_path):
     write_tables(tmp_path / "tables", a_csv="id,x\na,1\n")
     for name in ("data.npz", "data.mat", "tables"):
         assert not stays_on_disk(tmp_path / name)
-        assert "`anchorview convert DATA FOLDER`" in error_of(tmp_path / name)
+        assert "anchorview.datasets.convert" in error_of(tmp_path / name)
 
 
 def test_paths_without_views(tmp_path):

@@ -133,7 +133,7 @@ def test_chunks_larger_than_the_limit_are_refused_with_the_way_out(tmp_path, vie
     with h5py.File(path, "w") as file:
         for name, view in views.items():
             file.create_dataset(name, data=view, chunks=view.shape, compression="gzip")
-    message = "1500 rows have to be read at a time.*anchorview convert"
+    message = "1500 rows have to be read at a time.*datasets.convert"
     with pytest.raises(MemoryError, match=message):
         DALMC(K, memory_limit="200kB").fit(open_views(path))
 

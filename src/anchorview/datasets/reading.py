@@ -161,7 +161,7 @@ def open_views(path: str | os.PathLike[str]) -> ViewFile:
             names = ", ".join(f"a {entry.name}" for entry in FORMATS if entry.open is not None)
             raise DataFileError(
                 f"a {found.name} cannot stay on disk, but these can: {names}. "
-                "`anchorview convert DATA FOLDER` writes a folder of .npy files."
+                "anchorview.datasets.convert writes a folder of .npy files."
             )
         return found.open(path)
 

@@ -143,7 +143,7 @@ class DiskSource(RowSource):
             raise MemoryError(
                 f"Reading {self!r} needs {format_bytes(needed)}, as {min(step, self.n)} rows have "
                 f"to be read at a time, but {format_bytes(room)} may be used. Raise memory_limit, "
-                "or store the views in smaller chunks ('anchorview convert')."
+                "or store the views in smaller chunks with datasets.convert."
             )
         rows = int(min(useful, allowed) // self._row_bytes)
         whole_blocks = lcm(step, self.rows_per_block)
@@ -305,7 +305,7 @@ def require_same_ids(views: Iterable[Any], rows: slice) -> None:
             raise DataFileError(
                 f"row {rows.start + i} is the sample {ids[i]!r} in {view.path} but "
                 f"{expected[i]!r} in {first.path}. Tables that are read in parts need the same "
-                "samples in the same order; 'anchorview convert' aligns them."
+                "samples in the same order; datasets.convert aligns them."
             )
 
 

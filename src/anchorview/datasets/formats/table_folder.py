@@ -84,7 +84,7 @@ def open_parquet_folder(folder: Path) -> ViewFile:
             raise DataFileError(
                 f"{files[first].name} has {n_samples} samples, but {files[name].name} has "
                 f"{len(view)}. Tables that stay on disk need the same samples in the same order; "
-                "`anchorview convert DATA FOLDER` matches them by their ids."
+                "anchorview.datasets.convert matches them by their ids."
             )
     target = None
     if label_file is not None:
