@@ -1,8 +1,8 @@
-"""Make the README's picture: the map in the report of a fit of the digits, in a real browser.
+"""Make the README's picture: a screenshot of the map in a report on the digits.
 
     python docs/picture.py
 
-Needs Debian's chromium and the Python package playwright (``pip install ".[dev]"``).
+Requires chromium and the Python package playwright (``pip install ".[dev]"``).
 """
 
 import shutil
@@ -17,18 +17,18 @@ from anchorview.report import write_fit_report
 PICTURE = Path(__file__).parent / "images" / "report.png"
 SIZE = {"width": 1100, "height": 820}
 
-# Where on the screen the most doubtful sample of a cluster is.
-PLACE = """
+# Scroll to the map; return the position of the most doubtful sample of a cluster.
+POSITION = """
 () => {
   const view = [...Bokeh.index.roots][0];
   const top = view.el.getBoundingClientRect().top + scrollY - 180;
   window.scrollTo({ top, behavior: "instant" });
   const { data } = view.model.renderers[2].data_source;
-  const position = data.confidence.indexOf(Math.min(...data.confidence));
+  const index = data.confidence.indexOf(Math.min(...data.confidence));
   const box = view.canvas_view.el.getBoundingClientRect();
   return {
-    x: box.x + view.frame.x_scale.compute(data.x[position]),
-    y: box.y + view.frame.y_scale.compute(data.y[position]),
+    x: box.x + view.frame.x_scale.compute(data.x[index]),
+    y: box.y + view.frame.y_scale.compute(data.y[index]),
   };
 }
 """
@@ -46,9 +46,9 @@ def main() -> None:
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(page_file.as_uri())
         page.wait_for_selector("html[data-drawn]")
-        place = page.evaluate(PLACE)
-        page.mouse.move(place["x"] - 30, place["y"])
-        page.mouse.move(place["x"], place["y"])
+        position = page.evaluate(POSITION)
+        page.mouse.move(position["x"] - 30, position["y"])
+        page.mouse.move(position["x"], position["y"])
         page.wait_for_timeout(500)
         PICTURE.parent.mkdir(exist_ok=True)
         page.screenshot(path=PICTURE)
