@@ -48,11 +48,14 @@ def check(model, n, n_views):
         assert np.isfinite(model.embedding_).all()
 
 
-def test_known_clusters_are_found(name, toy):
+def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
     views, y = toy
     model = make(name).fit(views)
     check(model, len(y), 3)
     assert adjusted_rand_score(y, model.labels_) > 0.8
+    public = {attribute for attribute in vars(model) if not attribute.startswith("_")}
+    assert [each for each in public if f"\n    {each} : " not in type(model).__doc__] == []
+    assert "%(" not in type(model).__doc__
 
 
 def test_input_is_unchanged_and_the_seed_decides(name, clusters):

@@ -213,15 +213,6 @@ def test_lambda_chooses_between_the_graphs(problem):
     assert not np.allclose(values(A, B, 0), values(A, B, 1))
 
 
-def test_weights_of_the_estimator(toy):
-    model = UOMVSC(3, lambda_=0.2, random_state=0).fit(toy[0])
-    for weights in (model.graph_weights_, model.partition_weights_):
-        assert weights.shape == (4,)
-        assert np.linalg.norm(weights) == pytest.approx(1)
-    both = (0.8 * model.graph_weights_ + 0.2 * model.partition_weights_)[:3]
-    np.testing.assert_allclose(model.view_weights_, both / both.sum())
-
-
 def test_units_of_features_do_not_matter(toy):
     views, _ = toy
     expected = UOMVSC(3, random_state=0).fit(views)
@@ -232,12 +223,16 @@ def test_units_of_features_do_not_matter(toy):
     np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
-def test_embedding_is_the_H_of_the_objective(toy):
-    model = UOMVSC(3, random_state=0).fit(toy[0])
+def test_learned_attributes(toy):
+    model = UOMVSC(3, lambda_=0.2, random_state=0).fit(toy[0])
+    alpha, beta = model.graph_weights_, model.partition_weights_
+    np.testing.assert_allclose(np.linalg.norm([alpha, beta], axis=1), 1)
+    weights = (0.8 * alpha + 0.2 * beta)[:3]
+    np.testing.assert_allclose(model.view_weights_, weights / weights.sum())
     H, F = model.embedding_, scaled_indicator(model.labels_, 3)
     np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
     A, B = UOMVSC(3)._affinities(MultiViewData(toy[0]))
-    value = objective(A, B, H, F, 0.5, model.graph_weights_, model.partition_weights_)
+    value = objective(A, B, H, F, 0.2, alpha, beta)
     assert value == pytest.approx(model.objective_[-1], rel=1e-10)
 
 
