@@ -120,8 +120,13 @@ def test_readme_is_short_and_starts_with_the_picture():
     assert any("docs/images/report.png" in line for line in lines[:20])
 
 
-def test_citation_and_changelog_have_the_version():
+def test_citation_file_has_the_required_keys():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert citation["version"] == anchorview.__version__
+    assert citation["cff-version"] == "1.2.0"
+    for entry in (citation, *citation["references"]):
+        assert entry["title"] and entry["authors"]
+
+
+def test_newest_release_in_the_changelog_is_the_version():
     releases = re.findall(r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert releases[0] == anchorview.__version__
