@@ -1,4 +1,4 @@
 """AutoDALMC: candidate settings, landmarks, consensus, and the number of clusters.
 
-Imports ``estimators.base``, ``core`` and everything below.
+Imports ``estimators.base``, ``estimators.persistence``, ``core`` and everything below.
 """
