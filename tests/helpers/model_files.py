@@ -13,20 +13,8 @@ from sklearn.base import clone
 
 from anchorview.estimators.persistence import ModelFileError, load_model, save_model
 
-WRONG_VALUES = [
-    None,
-    True,
-    -1,
-    0,
-    1e999,
-    float("nan"),
-    10**400,
-    "x" * 9999,
-    [],
-    {},
-    [[1]],
-    {"a": {}},
-]
+WRONG_SCALARS = (None, True, -1, 0, 1e999, float("nan"), 10**400, "x" * 9999)
+WRONG_VALUES = (*WRONG_SCALARS, [], {}, [[1]], {"a": {}})
 
 
 def same(a, b):
@@ -155,10 +143,9 @@ def places_in(tree, place=""):
 def wrong_values(members, rng, count):
     """Yield members with one wrong value in the document."""
     places = list(places_in(document_of(members)))
-    for i in rng.integers(len(places) * len(WRONG_VALUES), size=count):
-        yield with_values(
-            members, {places[i // len(WRONG_VALUES)]: WRONG_VALUES[i % len(WRONG_VALUES)]}
-        )
+    for _ in range(count):
+        place, value = rng.integers(len(places)), rng.integers(len(WRONG_VALUES))
+        yield with_values(members, {places[place]: WRONG_VALUES[value]})
 
 
 def random_bytes(members, rng):

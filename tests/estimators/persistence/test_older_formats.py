@@ -68,7 +68,9 @@ def test_details_of_archived_models():
 def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
     version = document_of(members_of(copied))["format_version"]
     forge_document(copied, {"format_version": 3 - version})
-    assert ("'estimator' is unknown" if version == 2 else "its estimator is unknown") in error_of(copied)
+    assert ("'estimator' is unknown" if version == 2 else "its estimator is unknown") in error_of(
+        copied
+    )
 
 
 def test_unknown_and_missing_parts(copied):

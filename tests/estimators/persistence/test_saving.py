@@ -245,7 +245,6 @@ def test_only_fitted_models_are_saved(tmp_path, model):
         ("dalmc", {"beta": float("nan")}),
         ("dalmc", {"tol": dict}),
         ("dalmc", {"view_weights_": np.zeros(2)}),
-        ("auto", {"n_clusters": 1}),
         ("auto", {"n_clusters": [1, 2]}),
         ("auto", {"n_clusters": []}),
         ("auto", {"n_clusters": ["2", "3"]}),
@@ -290,6 +289,10 @@ def test_wrong_values_in_the_document_give_an_error_or_a_model(either):
 
 
 SETTING = "state/_candidates/0/setting"
+LANDMARKS = (
+    "state/_families/3/0/n_landmarks",
+    "state/_candidates/3/setting/family/n_landmarks",
+)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +308,7 @@ SETTING = "state/_candidates/0/setting"
         ("saved", {"state/view_names_in_": ["a"]}, "'n_features_per_view_' has length 2"),
         ("saved", {"state/n_features_per_view_": [3, 2]}, "'bases_/0' has shape (2, 1)"),
         ("saved", {"state/feature_names_in_": ["a"]}, "'feature_names_in_' has shape (1,)"),
-        ("saved", {"state/sample_ids_": {"name": None, "values": [1]}}, "'sample_ids_' has length"),
+        ("saved", {"state/sample_ids_": {"name": None, "data": [1]}}, "'sample_ids_' has length"),
         ("saved", {"state/scalings_/0/norm": 0.0}, "'norm' is not positive"),
         ("saved", {"state/plan_/route": "elsewhere"}, "'state/plan_/route' is not one of"),
         ("saved", {"state/plan_/work": {"left": 1.0}}, "not of the same routes"),
@@ -316,14 +319,14 @@ SETTING = "state/_candidates/0/setting"
         ("saved_auto", {"params/max_candidates": [2]}, "'max_candidates' parameter"),
         ("saved_auto", {"state/n_clusters_": 1}, "'n_clusters_' is not between 2 and inf"),
         ("saved_auto", {"state/n_clusters_": 4}, "'patterns' has shape"),
-        ("saved_auto", {"state/curve_/index/values": [3, 2]}, "'curve_' has another index"),
-        ("saved_auto", {"state/curve_/values": [0.5, 1.5]}, "'curve_' is not between -1 and 1"),
+        ("saved_auto", {"state/curve_/index/data": [3, 2]}, "'curve_' has another index"),
+        ("saved_auto", {"state/curve_/data": [0.5, 1.5]}, "'curve_' is not between -1 and 1"),
         ("saved_auto", {"state/best_candidate_": 4}, "'best_candidate_' is not between 0 and 3"),
-        ("saved_auto", {"state/best_candidate_": -1}, "'best_candidate_' is not between 0 and 3"),
         ("saved_auto", {"state/_families/0/0/scaling": "zscore"}, "'scaling' is unknown"),
         ("saved_auto", {"state/_families/0/0/n_landmarks": 9}, "do not match"),
         ("saved_auto", {"state/_families/3/0/n_landmarks": None}, "has an entry twice"),
         ("saved_auto", {"state/_families/3/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
+        ("saved_auto", dict.fromkeys(LANDMARKS, 9), "'number of landmarks' is not between 1 and 9"),
         ("saved_auto", {f"{SETTING}/anchors": 0}, "'anchors and components' is not between"),
         ("saved_auto", {f"{SETTING}/beta": -0.1}, "'beta' is not between 0 and inf"),
         ("saved_auto", {"state/_candidates/0/seconds": -1.0}, "'inertia and seconds' is not"),
@@ -336,29 +339,16 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
     assert reason in error_of(path)
 
 
-def test_landmarks_that_contradict_the_settings(saved_auto):
-    members = members_of(saved_auto)
-    candidate = document_of(members)["state"]["_candidates"][3]
-    lifted = {"state/_families/3/0/n_landmarks", "state/_candidates/3/setting/family/n_landmarks"}
-    assert candidate["setting"]["family"]["n_landmarks"] == 20
-    forge_document(saved_auto, dict.fromkeys(lifted, 9))
-    assert "'number of landmarks' is not between 1 and 9" in error_of(saved_auto)
-
-
 @pytest.mark.parametrize(
     ("fixture", "name", "change", "reason"),
     [
         ("saved", "labels_", lambda a: a + 2, "'labels_' is not between 0 and 1"),
-        ("saved", "labels_", lambda a: a - 1, "'labels_' is not between 0 and 1"),
         ("saved", "labels_", lambda a: a[:-1], "'labels_' has shape"),
         ("saved", "labels_", lambda a: a.astype(np.int64), "has dtype int64"),
         ("saved", "labels_", lambda a: a.astype(float), "labels_' has dtype float64"),
-        ("saved", "labels_", lambda a: np.array(["x"] * len(a)), "has dtype <U1"),
-        ("saved", "embedding_", lambda a: a.astype(np.float16), "has dtype float16"),
         ("saved", "embedding_", lambda a: a.astype(">f8"), "has dtype >f8"),
         ("saved", "embedding_", lambda a: a.astype([("x", "f8")]), "has dtype [('x'"),
         ("saved", "embedding_", lambda a: a[:0], "'labels_' has shape (12,)"),
-        ("saved", "embedding_", lambda a: a[:, :, None], "'embedding_' has shape"),
         ("saved", "view_weights_", lambda a: -a, "'view_weights_' is not between 0 and 1"),
         ("saved", "view_weights_", lambda a: a / 2, "'view_weights_' does not sum to 1"),
         ("saved", "_assignment/centroids", lambda a: a * np.inf, "contains infinity"),
@@ -382,7 +372,6 @@ def test_landmarks_that_contradict_the_settings(saved_auto):
         ("saved_auto", "_consensus/offsets", lambda a: a + 1, "'largest of the offsets'"),
         ("saved_auto", "_consensus/offsets", lambda a: a - np.inf, "'largest of the offsets'"),
         ("saved_auto", "_consensus/votes", lambda a: a + 3, "'votes' is not between"),
-        ("saved_auto", "_consensus/votes", lambda a: a - 3, "'votes' is not between"),
         ("saved_auto", "_consensus/weights", lambda a: a / 2, "'weights' does not sum to 1"),
         ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
         ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),

@@ -30,6 +30,10 @@ Names = npt.NDArray[np.object_]
 
 ExtendedArray = Annotated[Array, "may be infinite"]
 
+PANDAS_PARAMETERS: dict[Any, dict[str, Any]] = {
+    pd.Index: {"data": list[int | str], "name": str | None},
+    pd.Series: {"data": list[float | None], "index": pd.Index, "name": str | None},
+}
 PRECISE_ANNOTATIONS: dict[type, dict[str, Any]] = {}
 """Annotations of constructor parameters that replace those of the class."""
 
@@ -51,8 +55,16 @@ def validate(value: Any) -> Any:
     return value
 
 
+@validate.register(pd.Series)
+def _(series: FloatSeries) -> FloatSeries:
+    # Without any number, None would not have become NaN.
+    return series.astype(np.float64)
+
+
 def _parameters(cls: Any) -> dict[str, Any]:
     """Annotations of the constructor's parameters."""
+    if cls in PANDAS_PARAMETERS:
+        return PANDAS_PARAMETERS[cls]
     annotations = resolved_annotations(cls.__init__, include_extras=True)
     annotations.pop("return", None)
     return annotations | PRECISE_ANNOTATIONS.get(cls, {})
@@ -76,10 +88,10 @@ def encode(value: Any) -> Tree:
         name = value.name if isinstance(value.name, str) else None
         if isinstance(value, pd.Index):
             ids = [item if type(item) is int else str(item) for item in value.tolist()]
-            return {"name": name, "values": ids}
+            return {"data": ids, "name": name}
         # JSON has no NaN.
         values = [None if math.isnan(item) else item for item in value.tolist()]
-        return {"name": name, "values": values, "index": encode(value.index)}
+        return {"data": values, "index": encode(value.index), "name": name}
     return {name: encode(getattr(value, name)) for name in _parameters(type(value))}
 
 
@@ -94,8 +106,9 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
     if origin in (Union, UnionType):
         if tree is None and NoneType in args:
             return None
-        (annotation,) = (arg for arg in args if arg is not NoneType)
-        return decode(tree, annotation, path)
+        options = [arg for arg in args if arg is not NoneType]
+        require(len(options) == 1 or type(tree) in options, f"{path!r} is not of type {annotation}")
+        return tree if len(options) > 1 else decode(tree, options[0], path)
     if annotation is ExtendedArray:
         return _decode_array(tree, Any, path)
     if origin is np.ndarray:
@@ -116,18 +129,6 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         found = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
         require(len(dict(found)) == len(found), f"{path!r} has an entry twice")
         return dict(found)
-    if annotation is pd.Index:
-        parts = entries(tree, {"name", "values"}, path)
-        values = parts["values"]
-        valid = isinstance(values, list) and all(type(item) in (int, str) for item in values)
-        require(valid, f"{path!r} has values other than integers and strings")
-        return pd.Index(values, name=decode(parts["name"], str | None, f"{path}/name"))
-    if annotation is pd.Series:
-        types = {"name": str | None, "values": list[float | None], "index": pd.Index}
-        parts = entries(tree, set(types), path)
-        parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}
-        require(len(parts["index"]) == len(parts["values"]), f"{path!r} has another length")
-        return pd.Series(parts["values"], parts["index"], np.float64, parts["name"])
     types = _parameters(annotation)
     parts = entries(tree, set(types), path)
     parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}

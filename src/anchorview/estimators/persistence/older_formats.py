@@ -39,7 +39,7 @@ def translated(version: int, document: dict[str, Any], arrays: dict[str, Array])
         estimator, params = fields.pop("estimator"), fields.pop("params")
         (_translate_auto if estimator == "AutoDALMC" else _translate_dalmc)(fields)
         if fields["sample_ids"] is not None:
-            fields["sample_ids"]["values"] = fields["sample_ids"].pop("labels")
+            fields["sample_ids"]["data"] = fields["sample_ids"].pop("labels")
     except (LookupError, AttributeError, TypeError) as error:
         raise ValueError(f"a field or an array is missing: {error}") from error
     state = {RENAMED.get(name, f"{name}_"): value for name, value in fields.items()}
@@ -75,8 +75,8 @@ def _translate_dalmc(fields: dict[str, Tree]) -> None:
 def _translate_auto(fields: dict[str, Tree]) -> None:
     curve = fields["curve"]
     if curve is not None:
-        index = {"name": "n_clusters", "values": curve.pop("n_clusters")}
-        curve |= {"name": "agreement", "values": curve.pop("agreement"), "index": index}
+        index = {"name": "n_clusters", "data": curve.pop("n_clusters")}
+        curve |= {"name": "agreement", "data": curve.pop("agreement"), "index": index}
     scalings = {}
     for f, fitted in enumerate(fields["families"]):
         family, before = _family(fitted), fitted.pop("lift_scalings")
