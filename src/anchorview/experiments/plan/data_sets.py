@@ -14,16 +14,13 @@ from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
+from anchorview.datasets.formats.format_table import (
+    FILE_SUFFIXES,
+    MEMBER_SUFFIXES,
+    STORE_SUFFIXES,
+)
 from anchorview.datasets.paper_sets import PaperSet, recognized
 from anchorview.views.container import MultiViewData
-
-FILE_SUFFIXES = (".npz", ".mat", ".h5", ".hdf5", ".h5mu")
-"""Suffixes of files that may be a data set."""
-
-TABLE_SUFFIXES = (".csv", ".parquet", ".npy")
-"""Suffixes of files whose folder may be a data set."""
-
-ZARR = ".zarr"
 
 LabeledData = tuple[MultiViewData, Array]
 """Views, and the true class of each sample."""
@@ -181,7 +178,7 @@ def _paths_by_name(folder: Path) -> dict[str, Path]:
         if path.name.startswith(".") or not _may_be_data(path):
             continue
         # The name of a folder may have a dot that does not start a suffix.
-        name = path.stem if path.is_file() or path.suffix.lower() == ZARR else path.name
+        name = path.stem if path.is_file() or path.suffix.lower() in STORE_SUFFIXES else path.name
         if name in paths:
             raise ValueError(
                 f"{folder}: {paths[name].name} and {path.name} would be data sets with the same "
@@ -194,8 +191,8 @@ def _paths_by_name(folder: Path) -> dict[str, Path]:
 def _may_be_data(path: Path) -> bool:
     if not path.is_dir():
         return path.suffix.lower() in FILE_SUFFIXES
-    return path.suffix.lower() == ZARR or any(
-        name.lower().endswith(TABLE_SUFFIXES) and not name.startswith(".")
+    return path.suffix.lower() in STORE_SUFFIXES or any(
+        name.lower().endswith(MEMBER_SUFFIXES) and not name.startswith(".")
         for name in os.listdir(path)
     )
 
