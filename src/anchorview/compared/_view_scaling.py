@@ -4,17 +4,16 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.linalg import squared_norm
-from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import (
     CONSTANT_COLUMN,
     ViewScaling,
     fit_scalings,
-    overflow_message,
+    scaled_dense,
     scaled_views,
     with_unit_norms,
 )
-from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.container import MultiViewData, dense_rows
 
 
 def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
@@ -49,7 +48,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
             rows -= mean
             deviation = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
             if not np.isfinite(deviation).all():
-                raise ValueError(overflow_message(data, p))
+                raise ValueError(data.overflow_message(p))
             deviation[deviation <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
             out[block.rows] = rows / deviation
         matrices.append(out)
@@ -72,7 +71,8 @@ def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
             X.data /= spread[X.indices].astype(data.dtype)
             matrices.append(X)
         else:
-            matrices.append(_scaled(data, p, ViewScaling(center=low, deviation=spread)))
+            scaling = ViewScaling(center=low, deviation=spread)
+            matrices.append(scaled_dense(data, p, scaling, data.dtype))
     return tuple(matrices)
 
 
@@ -90,16 +90,5 @@ def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
     constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
     spread[constant] = np.inf
     if constant.all():
-        raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
+        raise ValueError(data.zero_message(p))
     return low, spread
-
-
-def _scaled(data: MultiViewData, p: int, scaling: ViewScaling) -> Array:
-    view = data.views[p]
-    out = np.empty(view.shape, dtype=data.dtype)
-
-    def work(block: RowBlock) -> None:
-        scaling.apply(view[block.rows], out[block.rows])
-
-    for_blocks(work, data.blocks(), "scaling")
-    return out

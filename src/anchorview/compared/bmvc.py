@@ -22,7 +22,6 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
-from anchorview.core.scale import overflow_message
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
 MAX_ANCHORS = 1000
@@ -118,7 +117,7 @@ def centered_kernel(
         rows = block.rows
         centered.squared_distances(dense_rows(data.views[p], rows), K[rows])
         if not np.isfinite(K[rows]).all():
-            raise ValueError(overflow_message(data, p))
+            raise ValueError(data.overflow_message(p))
         nearest[rows] = np.min(K[rows], axis=1, where=K[rows] > 0, initial=np.inf)
 
     def apply_kernel(block: RowBlock) -> None:

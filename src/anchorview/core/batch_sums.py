@@ -13,7 +13,6 @@ from anchorview.core.scale import (
     ViewScaling,
     deviation,
     fit_scalings,
-    overflow_message,
     scaled_block,
 )
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
@@ -117,7 +116,7 @@ class BatchSums:
                 center = shift.center + move
                 scaling = replace(shift, center=center)
                 if not np.isfinite(squares[p]).all():
-                    raise ValueError(overflow_message(data, p))
+                    raise ValueError(data.overflow_message(p))
                 if self.scaling == "zscore":
                     spread = np.maximum(squares[p] - size[p] * move**2, 0)
                     scaling = replace(scaling, deviation=deviation(size[p], center, spread))

@@ -185,7 +185,7 @@ def scalings_from(moments: ViewMoments, data: ViewsSchema, method: str) -> tuple
     totals = [moments[p] for p in range(len(data.names))]
     for p, own in enumerate(totals):
         if not np.isfinite(own.squares).all():
-            raise ValueError(overflow_message(data, p))
+            raise ValueError(data.overflow_message(p))
     if method == "unit-center":
         return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
     return tuple(
@@ -254,7 +254,7 @@ def scaled_views(
         if sparse.issparse(view):
             matrices.append(ScaledSparse(data, p, scaling))
         else:
-            matrices.append(_scaled_dense(data, p, scaling, dtype or data.dtype))
+            matrices.append(scaled_dense(data, p, scaling, dtype or data.dtype))
     normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
     if not unit_norm:
         return tuple(matrices), scalings
@@ -269,29 +269,22 @@ def with_unit_norms(
     """The scalings including division by the Frobenius norm of each view."""
     for p, square in enumerate(squared_norms):
         if not np.isfinite(square):
-            raise ValueError(overflow_message(data, p))
+            raise ValueError(data.overflow_message(p))
         # Equal rows of unit norm leave nothing but rounding when they are centered.
         centered = scalings[p].unit_first and scalings[p].center is not None
         rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centered else 0
         if square <= rounding:
-            raise ValueError(f"{data.describe_view(p)} is zero after scaling. Leave this view out.")
+            raise ValueError(data.zero_message(p))
     return tuple(
         replace(scaling, norm=float(np.sqrt(square)))
         for scaling, square in zip(scalings, squared_norms, strict=True)
     )
 
 
-def overflow_message(data: ViewsSchema, p: int) -> str:
-    """Message for a view whose values are too large."""
-    return (
-        f"{data.describe_view(p)} overflows {data.dtype}: its values are too large to be squared; "
-        "rescale the view."
-    )
-
-
-def _scaled_dense(
+def scaled_dense(
     data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]"
 ) -> Array:
+    """Scaled copy of a dense view; rows of missing samples are zero."""
     view = data.views[p]
     out = np.zeros(view.shape, dtype=dtype)
 

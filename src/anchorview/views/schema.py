@@ -81,6 +81,17 @@ class ViewsSchema(ABC):
             "view out."
         )
 
+    def zero_message(self, p: int) -> str:
+        """Message for a view of which scaling leaves only zeros."""
+        return f"{self.describe_view(p)} is zero after scaling. Leave this view out."
+
+    def overflow_message(self, p: int) -> str:
+        """Message for a view whose values are too large."""
+        return (
+            f"{self.describe_view(p)} overflows {self.dtype}: its values are too large to be "
+            "squared; rescale the view."
+        )
+
 
 def describe_view(p: int, name: str) -> str:
     """Return how messages name a view: by position and, if it has one, name."""
