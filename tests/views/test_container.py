@@ -156,11 +156,11 @@ BAD = {
     "complex": ([a, b + 1j], "view 1 is complex"),
     "duplicate labels": (
         {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
-        r"view 1 \('y'\) has the index label 'b' more than once",
+        r"view 1 \('y'\) has the sample id 'b' more than once",
     ),
     "frames out of order beside arrays": (
         [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],
-        "view 2 and view 1 have different index labels or another order",
+        "view 2 and view 1 have different ids in their index, or in another",
     ),
 }
 
@@ -261,7 +261,7 @@ def test_what_a_sparse_row_holds_that_is_not_there_does_not_matter():
 def test_no_rows_and_wider_floats():
     assert len(MultiViewData(pair())[[]]) == 0
     assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
-    with pytest.raises(ValueError, match="says itself what is available"):
+    with pytest.raises(ValueError, match="which has its own"):
         MultiViewData(MultiViewData(pair()), available=np.ones((6, 2), bool))
 
 

@@ -1,9 +1,16 @@
 """Alignment of samples by id: the union of the ids of all views, in order of first appearance."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+# In quotes: older SciPy's sparse arrays take no type parameters at run time.
+DenseOrCsr: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
+M = TypeVar("M", "NDArray[Any]", "sparse.csr_array[Any]")
 
 
 def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
@@ -11,8 +18,8 @@ def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
     repeated = ids[ids.duplicated()].tolist()
     if repeated:
         raise ValueError(
-            f"{view} has the index label {repeated[0]!r} more than once; samples are aligned by "
-            "index, so labels must be unique."
+            f"{view} has the sample id {repeated[0]!r} more than once in its index. Samples are "
+            "aligned by index, so ids must be unique."
         )
 
 
@@ -28,9 +35,9 @@ def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
 def nothing_shared_message(view: str, example: Any, other: str, other_example: Any) -> str:
     """Message for a view that shares no sample id with any other view."""
     return (
-        f"{view} shares no sample with another view: its labels are like {example!r}, those of "
-        f"{other} like {other_example!r}. Samples are aligned by index; bring the labels to one "
-        "form."
+        f"{view} shares no sample with another view: its ids are like {example!r}, those of "
+        f"{other} like {other_example!r}. Samples are aligned by index; use the same ids in all "
+        "views."
     )
 
 
@@ -40,7 +47,7 @@ def align_frames(
     """Bring DataFrames to the union of their samples; a sample a view lacks becomes a NaN row.
 
     Returns the sample ids (None if no view is a DataFrame) and the views. Views of other types have
-    no ids, so they can stand beside DataFrames only if these agree on the ids and their order.
+    no ids, so they are accepted with DataFrames only if these have the same ids in the same order.
     """
     aligned = list(views)
     frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
@@ -53,9 +60,9 @@ def align_frames(
     for p, own in zip(frames, indices, strict=True):
         if without_ids and not own.equals(indices[0]):
             raise ValueError(
-                f"{descriptions[p]} and {descriptions[frames[0]]} have different index labels or "
-                "another order of them, and views without an index cannot follow. Reorder them, or "
-                "give all views an index."
+                f"{descriptions[p]} and {descriptions[frames[0]]} have different ids in their "
+                "index, or in another order, and views without an index cannot be aligned. Reorder "
+                "them, or give all views an index."
             )
     for f, (p, own) in enumerate(zip(frames, indices, strict=True)):
         others = indices[:f] + indices[f + 1 :]
@@ -80,3 +87,25 @@ def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
                 f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers "
                 "or drop it."
             )
+
+
+def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:
+    """Take rows of a matrix; -1 marks a sample that the matrix lacks.
+
+    Such a row is NaN in an array, which becomes the smallest float type that holds its values, and
+    empty in a CSR matrix. A matrix that has all rows in order is returned as it is.
+    """
+    if np.array_equal(rows, np.arange(matrix.shape[0])):
+        return matrix
+    present = np.flatnonzero(rows >= 0)
+    taken = matrix[rows[present]]
+    if len(present) == len(rows):
+        return taken
+    shape = (len(rows), matrix.shape[1])
+    if isinstance(taken, np.ndarray):
+        filled = np.full(shape, np.nan, np.result_type(matrix, np.float16))
+        filled[present] = taken
+        return filled
+    row_lengths = np.zeros(len(rows) + 1, dtype=taken.indptr.dtype)
+    row_lengths[present + 1] = np.diff(taken.indptr)
+    return sparse.csr_array((taken.data, taken.indices, np.cumsum(row_lengths)), shape=shape)

@@ -27,24 +27,21 @@ from anchorview.views.view_file import ViewFile
 
 
 @dataclass(frozen=True, eq=False)
-class RowBlock:
-    """Some rows with the same available views, few enough to be processed as dense arrays."""
-
-    rows: slice | Array
-    size: int
-    views: tuple[int, ...]
-    """Positions of the available views."""
-    group: int
-    """Position of the availability pattern in :attr:`MultiViewData.groups`."""
-
-
-@dataclass(frozen=True, eq=False)
 class Group:
     """All samples with the same available views."""
 
     rows: slice | Array
     size: int
     views: tuple[int, ...]
+    """Positions of the available views."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock(Group):
+    """Some rows of a group, few enough to be processed as dense arrays."""
+
+    group: int
+    """Position of the group in :attr:`MultiViewData.groups`."""
 
 
 class MultiViewData(Parts):
@@ -63,7 +60,7 @@ class MultiViewData(Parts):
     X : list, tuple or dict of views, a single view, a MuData object, ViewFile or MultiViewData
         A view is a 2-D array, DataFrame or scipy.sparse matrix with one row per sample. Keys of
         a dict are the names of the views. DataFrames are aligned by index, and the union of their
-        samples is taken. None stands for a view that no sample has.
+        samples is taken. None is a view that no sample has.
     available : array (n, n_views) of bool, optional
         Which views each sample has, in addition to what `X` itself says. Values of `X` for a view
         that the sample does not have are ignored.
@@ -93,29 +90,16 @@ class MultiViewData(Parts):
     """
 
     def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
-        if not isinstance(X, MultiViewData):
-            self._set(*_checked(named_views(X), available))
-        elif available is None:
-            self._set(X.views, X.names, X.named, X.available, X.sample_ids)
+        if isinstance(X, MultiViewData):
+            if available is not None:
+                raise ValueError(
+                    "available= cannot be given with MultiViewData, which has its own; give the "
+                    "views."
+                )
+            contents = X.views, X.names, X.named, X.available, X.sample_ids
         else:
-            raise ValueError(
-                "available= cannot be given with MultiViewData, which has its own; give the views."
-            )
-
-    def _set(
-        self,
-        views: tuple[Matrix, ...],
-        names: tuple[str, ...],
-        named: bool,
-        available: Array | None,
-        sample_ids: "pd.Index[Any] | None",
-    ) -> "MultiViewData":
-        self.views = views
-        self.names = names
-        self.named = named
-        self.available = available
-        self.sample_ids = sample_ids
-        return self
+            contents = _checked(named_views(X), available)
+        self.views, self.names, self.named, self.available, self.sample_ids = contents
 
     def __len__(self) -> int:
         return int(self.views[0].shape[0])
@@ -181,14 +165,12 @@ class MultiViewData(Parts):
 
     def blocks(self, block_rows: int | None = None) -> Iterator[RowBlock]:
         """Blocks of rows, each of one group, that cover all samples."""
-        if block_rows is None:
-            block_rows = self.rows_per_block
+        step = self.rows_per_block if block_rows is None else block_rows
         for position, group in enumerate(self.groups):
-            for start in range(0, group.size, block_rows):
-                stop = min(start + block_rows, group.size)
-                part = slice(start, stop)
+            for start in range(0, group.size, step):
+                part = slice(start, min(start + step, group.size))
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
-                yield RowBlock(rows, stop - start, group.views, position)
+                yield RowBlock(rows, part.stop - start, group.views, position)
 
     def matched_to(
         self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str
@@ -199,16 +181,14 @@ class MultiViewData(Parts):
         """
         n = len(self)
         views: list[Matrix] = []
-        columns: list[Array] = []
+        available = np.zeros((n, len(names)), bool)
         for p, own in enumerate(self.positions_of(names, estimator)):
-            expected = widths[p]
-            has = np.zeros(n, bool) if own is None else self._has(own)
-            if own is not None and has.any():
-                require_width(p, names, self.views[own].shape[1], expected, estimator)
-            absent = sparse.csr_array((n, expected), dtype=np.float32)
-            views.append(self.views[own] if own is not None and has.any() else absent)
-            columns.append(has)
-        available = np.column_stack(columns)
+            if own is not None and (has := self._has(own)).any():
+                require_width(p, names, self.views[own].shape[1], widths[p], estimator)
+                views.append(self.views[own])
+                available[:, p] = has
+            else:
+                views.append(sparse.csr_array((n, widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
         return _new(tuple(views), names, self.named, none_if_complete(available), self.sample_ids)
 
@@ -238,7 +218,7 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 def _checked(
     views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
 ) -> "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None]":
-    """Parts of a container, from views that are checked; messages count rows from `first_row`."""
+    """Contents of a container, checked; messages count rows from `first_row`."""
     matrices, ids = views.aligned()
     matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in matrices]
     n = common_length(matrices, views.names)
@@ -256,10 +236,11 @@ def _checked(
     return checked, views.names, views.named, none_if_complete(available), ids
 
 
-def _new(*parts: Any) -> MultiViewData:
-    """Container of parts that are known to be valid, without checking them again."""
+def _new(*contents: Any) -> MultiViewData:
+    """Container of views that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
-    return data._set(*parts)
+    data.views, data.names, data.named, data.available, data.sample_ids = contents
+    return data
 
 
 def container_of_rows(

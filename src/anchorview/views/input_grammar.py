@@ -84,16 +84,18 @@ def named_views(X: Any) -> NamedViews:
         own = named_views(X.views)
         return NamedViews(own.names, own.named, own.views, X.available, X.sample_ids)
     # Sparse comes first, as a dok_array is a Mapping.
-    if not sparse.issparse(X) and isinstance(X, Mapping):
+    if sparse.issparse(X):
+        return _numbered([X])
+    if isinstance(X, list | tuple | Mapping) and not X:
+        raise ValueError(f"There are no views: got an empty {type(X).__name__}.")
+    if isinstance(X, Mapping):
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return NamedViews(names, True, list(_some(list(X.values()), X)))
+        return NamedViews(names, True, list(X.values()))
     if isinstance(X, list | tuple):
-        return _numbered([X] if X and all(_is_row(item) for item in X) else _some(X, X))
-    if sparse.issparse(X) or isinstance(X, StoredView) or hasattr(X, "__array__"):
-        return _numbered([X])
-    if hasattr(X, "__dask_graph__"):
+        return _numbered([X] if all(map(_is_row, X)) else X)
+    if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
         return _numbered([X])
     raise TypeError(
         "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
@@ -103,12 +105,6 @@ def named_views(X: Any) -> NamedViews:
 
 def _numbered(views: Sequence[Any]) -> NamedViews:
     return NamedViews(tuple(f"view_{p}" for p in range(len(views))), False, list(views))
-
-
-def _some(views: Sequence[Any], X: Any) -> Sequence[Any]:
-    if not views:
-        raise ValueError(f"There are no views: got an empty {type(X).__name__}.")
-    return views
 
 
 def _is_row(item: Any) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.reindexing import DenseOrCsr, reindex_rows
+from anchorview.views.alignment import DenseOrCsr, reindex_rows
 from anchorview.views.view_file import View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None

@@ -12,60 +12,45 @@ import pandas as pd
 from anchorview.datasets.formats.h5mu import read_h5mu
 from anchorview.datasets.formats.hdf5 import open_hdf5
 from anchorview.datasets.formats.matlab5 import read_matlab5
-from anchorview.datasets.formats.matlab73 import is_matlab73, open_matlab73, read_matlab73
+from anchorview.datasets.formats.matlab73 import is_hdf5, open_matlab73, read_matlab73
 from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
-from anchorview.datasets.formats.table_folder import (
-    TABLE_FORMATS,
-    is_parquet_folder,
-    open_parquet_folder,
-    read_table_folder,
-)
-from anchorview.datasets.formats.zarr import is_zarr, open_zarr
+from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
+from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
 from anchorview.views.view_file import View, ViewFile
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file or folder format of multi-view data.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    suffixes : tuple of str
-        Suffixes, in lower case, of what `kind` says.
-    read : callable
-        Reads all views into memory.
-    open : callable or None
-        Opens the views, whose rows are then read by slices; None if the format does not allow it.
-    kind : {"file", "store", "folder"}
-        A file, a folder that is a store with a suffix of its own, or a folder of files with these
-        suffixes, one per view.
-    recognizes : callable or None
-        Whether a path of this kind has the format, if that does not follow from the suffixes.
-    by_id : bool
-        Whether views may have different samples, which are matched by their ids.
-    """
+    """A file or folder format of multi-view data."""
 
     name: str
     suffixes: tuple[str, ...]
+    """In lower case; of the files in the folder if the kind is "folder"."""
     read: Callable[[Path], ViewFile]
+    """Reads all views into memory."""
     open: Callable[[Path], ViewFile] | None = None
+    """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
-    recognizes: Callable[[Path], bool] | None = None
+    """A file, a folder with a suffix of its own, or a folder with one file per view."""
+    requires: Callable[[Path], bool] | None = None
+    """Condition on the contents, in addition to the suffix."""
+    markers: tuple[str, ...] = ()
+    """Names of files by which a store without a suffix is recognized."""
     by_id: bool = False
+    """Whether views may have different samples, which are matched by their ids."""
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""
         if path.is_dir() == (self.kind == "file"):
             return False
-        if self.recognizes is not None:
-            return self.recognizes(path)
         if self.kind == "folder":
             names = (name.lower() for name in os.listdir(path) if not name.startswith("."))
             return any(name.endswith(self.suffixes) for name in names)
-        return path.suffix.lower() in self.suffixes
+        if any((path / name).exists() for name in self.markers):
+            return True
+        fits = path.suffix.lower() in self.suffixes
+        return fits if self.requires is None else fits and self.requires(path)
 
 
 def _all_rows(open_views: Callable[[Path], ViewFile]) -> Callable[[Path], ViewFile]:
@@ -86,13 +71,19 @@ def _all_rows(open_views: Callable[[Path], ViewFile]) -> Callable[[Path], ViewFi
 # The first format that matches counts.
 FORMATS = (
     Format(".npz file", (".npz",), read_npz),
-    Format(".mat file of MATLAB 7.3", (".mat",), read_matlab73, open_matlab73, "file", is_matlab73),
+    Format(".mat file of MATLAB 7.3", (".mat",), read_matlab73, open_matlab73, requires=is_hdf5),
     Format(".mat file of MATLAB 5 to 7", (".mat",), read_matlab5),
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), _all_rows(open_hdf5), open_hdf5),
     Format(".h5mu file", (".h5mu",), read_h5mu),
-    Format("Zarr store", (".zarr",), _all_rows(open_zarr), open_zarr, "store", is_zarr),
+    Format(
+        "Zarr store", (".zarr",), _all_rows(open_zarr), open_zarr, "store", markers=METADATA_FILES
+    ),
     Format(
         "folder of .npy files", (".npy",), _all_rows(open_npy_folder), open_npy_folder, "folder"
+    ),
+    # Tables that are all in Parquet can stay on disk.
+    Format(
+        "folder of .csv or .parquet files", (".csv",), read_table_folder, None, "folder", by_id=True
     ),
     Format(
         "folder of .parquet files",
@@ -100,14 +91,6 @@ FORMATS = (
         read_table_folder,
         open_parquet_folder,
         "folder",
-        is_parquet_folder,
-        by_id=True,
-    ),
-    Format(
-        f"folder of {' or '.join(TABLE_FORMATS)} files",
-        tuple(TABLE_FORMATS),
-        read_table_folder,
-        kind="folder",
         by_id=True,
     ),
 )

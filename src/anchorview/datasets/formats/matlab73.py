@@ -35,9 +35,9 @@ def _h5py() -> Any:
         raise MissingPackageError(f"{error} Or save the file with -v7 in MATLAB.") from error
 
 
-def is_matlab73(path: Path) -> bool:
-    """Whether a ``.mat`` file is in HDF5, with or without MATLAB's header."""
-    if path.suffix.lower() != ".mat" or not path.is_file():
+def is_hdf5(path: Path) -> bool:
+    """Whether a file is in HDF5, with or without MATLAB's header."""
+    if not path.is_file():
         return False
     with path.open("rb") as stream:
         start = stream.read(MATLAB_HEADER + len(HDF5_SIGNATURE))

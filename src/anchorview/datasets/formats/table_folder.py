@@ -24,8 +24,7 @@ from anchorview.datasets.formats.parquet import (
     read_parquet,
 )
 from anchorview.datasets.formats.table_checks import ids_as_strings, numeric_values, require_content
-from anchorview.views.alignment import union_of_ids
-from anchorview.views.reindexing import reindex_rows
+from anchorview.views.alignment import reindex_rows, union_of_ids
 from anchorview.views.view_file import View, ViewFile
 
 # Without leading zeros, and short enough for 64 bits.
@@ -66,12 +65,6 @@ def read_table_folder(folder: Path) -> ViewFile:
         values = reindex_rows(table.to_numpy(), rows[name])
         views[name] = pd.DataFrame(values, index=ids, columns=table.columns, copy=False)
     return ViewFile(views, None if target is None else target.set_axis(ids), folder, ids, available)
-
-
-def is_parquet_folder(folder: Path) -> bool:
-    """Whether a folder has tables, all of them in Parquet."""
-    suffixes = {path.suffix.lower() for path in folder.glob("[!.]*")}
-    return suffixes & TABLE_FORMATS.keys() == {".parquet"}
 
 
 def open_parquet_folder(folder: Path) -> ViewFile:

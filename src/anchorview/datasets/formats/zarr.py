@@ -15,6 +15,7 @@ from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
 METADATA_FILES = ("zarr.json", ".zgroup", ".zattrs")
+"""Files of which every store has one."""
 
 
 def _zarr() -> Any:
@@ -32,12 +33,6 @@ class ZarrView(StoredView):
         if node.shape != self.shape:
             raise ValueError(f"the array {self.key!r} now has the shape {node.shape}")
         return np.asarray(node[start:stop])
-
-
-def is_zarr(folder: Path) -> bool:
-    """Whether a folder is a Zarr store, by its suffix or its metadata."""
-    has_metadata = any((folder / name).exists() for name in METADATA_FILES)
-    return folder.suffix.lower() == ".zarr" or has_metadata
 
 
 def open_zarr(path: Path) -> ViewFile:
