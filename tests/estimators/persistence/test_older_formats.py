@@ -1,5 +1,6 @@
 """Files of earlier format versions, written by the versions of the package that had them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,14 @@ from helpers.model_files import (
     forge,
     forge_document,
     members_of,
+    places_in,
     random_bytes,
     round_trip,
     wrong_values,
 )
 
-ARCHIVED = sorted((Path(__file__).parents[2] / "data" / "models").glob("*.anchorview"))
+MODELS = Path(__file__).parents[2] / "data" / "models"
+ARCHIVED = sorted(MODELS.glob("*.anchorview"))
 
 
 @pytest.fixture(params=ARCHIVED, ids=lambda path: path.stem)
@@ -63,6 +66,16 @@ def test_details_of_archived_models():
     assert incomplete.labels_series.index[0] == "s0"
     assert incomplete.plan_.route == "compressed"
     assert not hasattr(models["dalmc_partial_fit_v2"], "plan_")
+
+
+def test_the_layout_belongs_to_the_version(saved, saved_auto):
+    """A renamed or new field needs another format version, and a translation of this one."""
+    found = set()
+    for path in (saved, saved_auto):
+        document = document_of(members_of(path))
+        found |= {re.sub(r"\d+", "#", place) for place in places_in(document["state"])}
+    expected = (MODELS / f"layout_v{document['format_version']}.txt").read_text().split()
+    assert sorted(found) == expected
 
 
 def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
