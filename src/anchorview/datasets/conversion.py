@@ -105,10 +105,12 @@ def convert(
             views, target, sample_ids = read(path)
             names = _file_names([view.name for view in views])
             for view in views if zero_rows_missing else ():
-                view.mark_zero_rows()
+                for rows, block in view.blocks():
+                    view.missing[np.asarray(rows)[~block.astype(bool).any(axis=1)]] = True
         dtypes = [view.output_dtype(dtype) for view in views]
         shapes = [(len(view.missing), view.n_features) for view in views]
-        _require_disk_space(folder, shapes, dtypes)
+        sizes = zip(shapes, dtypes, strict=True)
+        _require_disk_space(folder, sum(n * d * kind.itemsize for (n, d), kind in sizes))
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
                 save_npy(part / f"{name}.npy", _without_objects(values))
@@ -149,11 +151,6 @@ class _ViewSource:
                 f"{self.name} has {len(self.rows)} ids, but {start} rows. It was changed during "
                 "the conversion, or is damaged: export it again."
             )
-
-    def mark_zero_rows(self) -> None:
-        """Mark samples whose row is all zero as missing."""
-        for rows, block in self.blocks():
-            self.missing[np.asarray(rows)[~block.astype(bool).any(axis=1)]] = True
 
     def output_dtype(self, wanted: str | None) -> "np.dtype[Any]":
         """Type in which the view is written: one with NaN if samples lack it."""
@@ -249,11 +246,7 @@ def _without_objects(values: Any) -> NDArray[Any]:
     return array.astype(np.int64) if array.dtype.kind in "iu" else np.asarray(list(map(str, array)))
 
 
-def _require_disk_space(
-    folder: Path, shapes: list[tuple[int, int]], dtypes: "list[np.dtype[Any]]"
-) -> None:
-    sizes = zip(shapes, dtypes, strict=True)
-    needed = sum(n * width * dtype.itemsize for (n, width), dtype in sizes)
+def _require_disk_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder.absolute().parent).free
     if needed > free:
         raise OutputFileError(

@@ -76,7 +76,7 @@ def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
 def _availability(
     matrices: dict[str, UnreadArray],
 ) -> tuple[str | None, NDArray[np.bool_] | None]:
-    """Find and read the matrix that says which samples have which views."""
+    """Return the name and contents of the matrix that says which samples have which views."""
     named = [name for name in matrices if is_availability_name(name.rpartition("/")[2])]
     views = [array for name, array in matrices.items() if name not in named]
     if not views:
@@ -159,7 +159,7 @@ def matlab_views(variables: Variables) -> dict[str, Matrix]:
                 f"several cell arrays of matrices: {', '.join(map(repr, cells))}. Give the name X "
                 "to the one with the views."
             )
-        matrices = cells["X"] if "X" in cells else next(iter(cells.values()))
+        matrices = cells.get("X", next(iter(cells.values())))
         return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
     views = all_matrices(variables)
     numbered = {name: view for name, view in views.items() if re.fullmatch(r"[xX]_?\d+", name)}
@@ -169,12 +169,11 @@ def matlab_views(variables: Variables) -> dict[str, Matrix]:
 
 def all_matrices(variables: Variables) -> dict[str, Matrix]:
     """Select all matrices that are not class labels, in the natural order of their names."""
-    matrices = {
+    return {
         name: value
-        for name, value in variables.items()
+        for name, value in sorted(variables.items(), key=lambda item: natural(item[0]))
         if not is_label_name(name) and _is_matrix(value)
     }
-    return {name: matrices[name] for name in sorted(matrices, key=natural)}
 
 
 def _is_matrix(value: object) -> TypeGuard[Matrix]:
@@ -188,11 +187,12 @@ def _is_matrix(value: object) -> TypeGuard[Matrix]:
 
 def _class_labels(variables: Variables) -> NDArray[Any] | None:
     names = by_precedence(variables)
-    found = (labels for name in names if (labels := label_vector(variables[name])) is not None)
-    labels = next(found, None)
-    if labels is None and names:
+    for name in names:
+        if (labels := label_vector(variables[name])) is not None:
+            return labels
+    if names:
         raise _labels_error(names[0])
-    return labels
+    return None
 
 
 def _samples_as_rows(matrices: dict[str, Matrix], target: NDArray[Any] | None) -> dict[str, View]:
@@ -239,14 +239,13 @@ def is_availability_name(name: str) -> bool:
 
 def _as_availability(matrix: Any) -> NDArray[np.bool_] | None:
     """Convert a matrix of zeros and ones to booleans; None if it holds anything else."""
-    if sparse.issparse(matrix):
-        return matrix.toarray().astype(bool) if np.isin(matrix.data, (0, 1)).all() else None
-    values = np.asarray(matrix)
-    return values.astype(bool) if np.isin(values, (0, 1)).all() else None
+    entries = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
+    if not np.isin(entries, (0, 1)).all():
+        return None
+    return (matrix.toarray() if sparse.issparse(matrix) else entries).astype(bool)
 
 
 def _availability_error(name: str, n_samples: int, n_views: int) -> DataFileError:
-    """Error about a value that has a name of an availability matrix but cannot be one."""
     return DataFileError(
         f"{name!r} is named like an availability matrix (which samples have which views), but is "
         f"not {n_samples} x {n_views} (samples x views) of zeros and ones. Correct or rename it."
@@ -254,7 +253,6 @@ def _availability_error(name: str, n_samples: int, n_views: int) -> DataFileErro
 
 
 def _require_single_availability(names: Iterable[str]) -> None:
-    """Raise if there are several availability matrices."""
     if len(found := list(names)) > 1:
         raise DataFileError(
             f"several availability matrices: {' and '.join(map(repr, found))}. Keep one."
@@ -262,7 +260,6 @@ def _require_single_availability(names: Iterable[str]) -> None:
 
 
 def _no_views_error(names: Iterable[str]) -> DataFileError:
-    """Error about a file that holds nothing that can be a view."""
     return DataFileError(
         f"no views inside, only {', '.join(map(repr, names)) or 'nothing'}. Store each view as a "
         "2-D numeric array, samples x features, under a name that is not one of class labels."
@@ -270,7 +267,6 @@ def _no_views_error(names: Iterable[str]) -> DataFileError:
 
 
 def _labels_error(name: str) -> DataFileError:
-    """Error about a value that has a name of class labels but cannot be labels."""
     return DataFileError(
         f"{name!r} is named like class labels but is not one vector of integers or strings. Store "
         "one label per sample, or rename it."

@@ -73,9 +73,7 @@ def label_vector(value: object) -> NDArray[Any] | None:
         copies = [copy for item in value if (copy := label_vector(item)) is not None]
         same = len(copies) == len(value) and all(np.array_equal(copies[0], c) for c in copies)
         return copies[0] if copies and same else None
-    if not isinstance(value, np.ndarray) or value.size == 0:
-        return None
-    if value.size != max(value.shape, default=0):
+    if not isinstance(value, np.ndarray) or not 0 < value.size == max(value.shape, default=0):
         return None
     vector = value.ravel()
     if vector.dtype.kind == "U":

@@ -204,9 +204,8 @@ def _listed(suffixes: tuple[str, ...]) -> str:
 def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] | None:
     """Combine the availability in the file with rows of NaN and, if asked for, of zeros."""
     n_samples = next(iter(file.views.values())).shape[0]
-    available = np.ones((n_samples, len(file.views)), dtype=bool)
-    if file.available is not None:
-        available &= file.available
+    every = np.ones((n_samples, len(file.views)), dtype=bool)
+    available = every if file.available is None else file.available.copy()
     for p, view in enumerate(file.views.values()):
         values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
         if zero_rows_missing:

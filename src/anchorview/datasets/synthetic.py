@@ -66,9 +66,7 @@ def make_multiview(
     _check_number("n_samples", n_samples, int, 1, inf)
     _check_number("n_clusters", n_clusters, int, 1, n_samples + 1)
     if not isinstance(n_features, Sequence) or not n_features:
-        raise ValueError(
-            f"n_features must list the number of features of each view; got {n_features!r}."
-        )
+        raise ValueError(f"n_features must list the widths of the views; got {n_features!r}.")
     for width in n_features:
         _check_number("each of n_features", width, int, 1, inf)
     _check_number("separation", separation, float, 0, inf)

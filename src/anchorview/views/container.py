@@ -89,6 +89,10 @@ class MultiViewData(Parts):
     MultiViewData(4 samples, text: 3 features, image: 2 features of 3 samples)
     """
 
+    views: tuple[Matrix, ...]
+    available: Array | None
+    sample_ids: "pd.Index[Any] | None"
+
     def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
         if isinstance(X, MultiViewData):
             if available is not None:

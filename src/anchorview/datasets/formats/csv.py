@@ -48,20 +48,13 @@ def csv_blocks(path: Path, n_rows: int) -> Iterator[NDArray[Any]]:
 
 def _header(path: Path) -> list[str]:
     header = pd.read_csv(path, header=None, nrows=1, **AS_TEXT).iloc[0].tolist()
-    if all(map(_is_number, header)):
-        raise DataFileError(
-            "the first row is all numbers, but must be a header with the names of the columns. "
-            "Add one."
-        )
-    return header
-
-
-def _is_number(text: str) -> bool:
     try:
-        float(text)
+        list(map(float, header))
     except ValueError:
-        return False
-    return True
+        return header
+    raise DataFileError(
+        "the first row is all numbers, but must be a header with the names of the columns. Add one."
+    )
 
 
 def _ids(path: Path) -> "pd.Index[Any]":

@@ -152,10 +152,9 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
         root = root.base
     if not isinstance(root, np.memmap) or root.base is None or root.mode == "c":
         return None
-    if root.filename is None or array.ndim != 2 or array.dtype.kind not in "biuf":
-        return None
+    is_matrix = array.ndim == 2 and array.dtype.kind in "biuf" and array.size > 0
     in_rows = array.flags.c_contiguous
-    if array.size == 0 or not (in_rows or array.flags.f_contiguous):
+    if root.filename is None or not is_matrix or not (in_rows or array.flags.f_contiguous):
         return None
     if root.mode != "r":
         root.flush()
@@ -206,11 +205,9 @@ def _mapped_file(address: int) -> tuple[str, str] | None:
 
 def _holds_rows_of(view: NpyView, array: Array, count: int) -> bool:
     """Whether `count` evenly spaced rows of the file are those of an array."""
-    rows = np.unique(np.linspace(0, len(view) - 1, count).astype(int)).tolist()
+    starts = np.unique(np.linspace(0, len(view) - 1, count).astype(int)).tolist()
+    rows = [slice(start, start + 1) for start in starts]
     try:
-        return all(
-            view[row : row + 1].tobytes() == array[row : row + 1].astype(view.dtype).tobytes()
-            for row in rows
-        )
+        return all(view[r].tobytes() == array[r].astype(view.dtype).tobytes() for r in rows)
     except DataFileError:
         return False

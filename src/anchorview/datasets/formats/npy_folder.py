@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -96,12 +97,10 @@ class NpyWriter:
         rows = np.asarray(rows)
         # Tables mostly have the same order, so there are few runs of consecutive rows.
         ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
-        begin = 0
-        for end in ends:
+        for begin, end in pairwise([0, *ends]):
             row_bytes = self._width * self._dtype.itemsize
             self._stream.seek(self._start + int(rows[begin]) * row_bytes)
             self._stream.write(np.ascontiguousarray(values[begin:end], self._dtype).data)
-            begin = end
 
     def fill(self, rows: NDArray[np.intp], value: float) -> None:
         """Write one value to all entries of some rows."""

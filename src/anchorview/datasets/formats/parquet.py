@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +194,6 @@ def _may_have_nulls(metadata: Any, column: int) -> bool:
 
 
 def _first_value(file: Any, column: str) -> list[Any]:
-    for batch in file.iter_batches(1000, columns=[column]):
-        for value in batch.column(column).to_pylist():
-            if value is not None:
-                return [value]
-    return []
+    batches = file.iter_batches(1000, columns=[column])
+    values = (value for batch in batches for value in batch.column(column).to_pylist())
+    return list(islice((value for value in values if value is not None), 1))
