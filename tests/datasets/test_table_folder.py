@@ -57,17 +57,12 @@ def test_one_other_id_keeps_all_ids_strings(tmp_path, other):
     assert list(read_views(tmp_path).sample_ids) == ["1", "2", other]
 
 
-def test_views_are_in_natural_order(tmp_path):
-    write(tmp_path, **{f"view_{i}_csv": "id,x\na,1\n" for i in (10, 9, 1)})
-    assert list(read_views(tmp_path).views) == ["view_1", "view_9", "view_10"]
-
-
-def test_other_files_are_ignored(tmp_path):
+def test_views_are_in_natural_order_and_other_files_ignored(tmp_path):
     (tmp_path / "readme.txt").write_text("hello")
     (tmp_path / ".hidden.csv").write_text("hello")
-    (tmp_path / "RNA.CSV").write_text(RNA)
     (tmp_path / "nested").mkdir()
-    assert list(read_views(tmp_path).views) == ["RNA"]
+    write(tmp_path, RNA_2_CSV=RNA, RNA_10_csv=RNA, RNA_1_csv=RNA)
+    assert list(read_views(tmp_path).views) == ["RNA_1", "RNA_2", "RNA_10"]
 
 
 # Numbers.
@@ -78,13 +73,6 @@ def test_empty_fields_are_nan(tmp_path):
     expected = [[1, np.nan], [np.nan, np.nan], [np.nan, 2], [3, 4]]
     np.testing.assert_array_equal(data.views["a"], expected)
     np.testing.assert_array_equal(data.available, [[True], [False], [True], [True]])
-
-
-def test_zero_rows_are_missing_only_if_asked_for(tmp_path):
-    write(tmp_path, a_csv="id,x,y\na,0,0\nb,0,1\n", b_csv="id,z\na,1\nb,2\n")
-    assert read_views(tmp_path).available is None
-    found = read_views(tmp_path, zero_rows_missing=True).available
-    np.testing.assert_array_equal(found, [[False, True], [True, True]])
 
 
 def test_columns_of_different_types_become_one(tmp_path):
@@ -111,32 +99,25 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path):
 # Parquet.
 
 
-def test_parquet_with_an_index_of_ids(tmp_path):
-    frame = pd.DataFrame({"x": [1.5, 2], "y": [3.0, 4]}, index=["0012", "NA"])
-    data = read_views(write(tmp_path, a_parquet=frame, b_csv="id,z\nNA,1\n0012,2\n"))
-    assert list(data.sample_ids) == ["0012", "NA"]
-    np.testing.assert_array_equal(data.views["a"], frame)
-    np.testing.assert_array_equal(data.views["b"]["z"], [2, 1])
-
-
 @pytest.mark.parametrize(
     ("frame", "ids"),
     [
+        (pd.DataFrame({"x": [1.5, 2]}, index=["0012", "NA"]), ["0012", "NA"]),
         (pd.DataFrame({"id": [7, 5], "x": [1.5, 2]}), [7, 5]),
         (pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(2, name="id")), [0, 1]),
     ],
-    ids=["column", "named range"],
+    ids=["index", "column", "named range"],
 )
-def test_other_places_of_ids_in_parquet(tmp_path, frame, ids):
-    data = read_views(write(tmp_path, a_parquet=frame))
+def test_places_of_ids_in_parquet(tmp_path, frame, ids):
+    data = read_views(write(tmp_path, a_parquet=frame, b_csv=f"id,z\n{ids[1]},1\n{ids[0]},2\n"))
     assert list(data.sample_ids) == ids
-    assert list(data.views["a"].columns) == ["x"]
+    pd.testing.assert_frame_equal(data.views["a"], pd.DataFrame({"x": [1.5, 2]}, data.sample_ids))
+    np.testing.assert_array_equal(data.views["b"]["z"], [2, 1])
 
 
 def test_ids_of_csv_and_parquet_match_for_any_type(tmp_path):
     frame = pd.DataFrame({"x": [1.5, 2]}, index=pd.Index([7, 5], name="id"))
-    assert read_views(write(tmp_path, a_parquet=frame, b_csv="id,y\n5,1\n7,2\n")).available is None
-    data = read_views(write(tmp_path, c_csv="id,z\nA5,1\n7,2\n"))
+    data = read_views(write(tmp_path, a_parquet=frame, c_csv="id,z\nA5,1\n7,2\n"))
     assert list(data.sample_ids) == ["7", "5", "A5"]
 
 
@@ -182,10 +163,15 @@ def test_labels_follow_the_samples(tmp_path, name):
     assert data.target.name == "class"
 
 
-def test_labels_may_be_strings(tmp_path):
-    write(tmp_path, a_csv="id,x\n1,1\n2,2\n", labels_csv="id,class\n2,cat\n1,01\n")
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [("2,cat\n1,01\n", ["01", "cat"]), ("1,1.0\n2,2\nnobody,\n", [1, 2])],
+    ids=["strings", "integer-valued floats"],
+)
+def test_labels_in_csv(tmp_path, labels, expected):
+    write(tmp_path, a_csv="id,x\n1,1\n2,2\n", labels_csv=f"id,class\n{labels}")
     target = read_views(tmp_path).target
-    assert target.tolist() == ["01", "cat"]
+    assert target.tolist() == expected
     assert target.index.tolist() == [1, 2]
 
 
@@ -204,11 +190,6 @@ def test_labels_in_parquet(tmp_path, classes, expected):
     frame = pd.DataFrame({"class": classes}, index=["a", "b"])
     data = read_views(write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_parquet=frame))
     assert data.target.tolist() == expected
-
-
-def test_integer_valued_floats_in_csv_are_labels(tmp_path):
-    write(tmp_path, v_csv="id,x\na,1\nb,2\n", labels_csv="id,c\na,1.0\nb,2\nnobody,\n")
-    assert read_views(tmp_path).target.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("classes", [[0.5, 1], DATES])
