@@ -28,9 +28,7 @@ def test_views_and_target():
 
 def test_return_X_y():
     digits = load_digits()
-    views, y = load_digits(return_X_y=True)
-    np.testing.assert_equal(views, digits.views)
-    np.testing.assert_array_equal(y, digits.target)
+    np.testing.assert_equal(load_digits(return_X_y=True), (digits.views, digits.target))
 
 
 @pytest.mark.parametrize("name", ["pixels", "profiles", "karhunen_loeve"])

@@ -25,12 +25,9 @@ def kmeans_score(view, y):
 
 def test_defaults():
     views, y = make_multiview(random_state=0)
-    assert {name: view.shape for name, view in views.items()} == {
-        "view_0": (500, 20),
-        "view_1": (500, 30),
-        "view_2": (500, 40),
-    }
-    assert all(view.dtype == np.float64 for view in views.values())
+    found = [(name, view.shape[1]) for name, view in views.items()]
+    assert found == [("view_0", 20), ("view_1", 30), ("view_2", 40)]
+    assert all((len(view), view.dtype) == (500, np.float64) for view in views.values())
     assert y.shape == (500,)
     assert not missing_rows(views).any()
 
@@ -76,16 +73,10 @@ def test_order_is_shuffled():
     missing=st.floats(0, 1, exclude_max=True),
 )
 def test_fraction_of_missing_rows(n_samples, n_views, n_noise_views, missing):
-    views, _ = make_multiview(
-        n_samples,
-        n_features=(3,) * n_views,
-        n_noise_views=n_noise_views,
-        missing=missing,
-        random_state=0,
-    )
+    sizes = {"n_features": (3,) * n_views, "n_noise_views": n_noise_views}
+    views, _ = make_multiview(n_samples, **sizes, missing=missing, random_state=0)
     absent = missing_rows(views)
-    possible = absent.size - n_samples
-    assert absent.sum() == min(round(missing * absent.size), possible)
+    assert absent.sum() == min(round(missing * absent.size), absent.size - n_samples)
     assert not absent[:, :n_views].all(axis=1).any()
 
 

@@ -1,4 +1,4 @@
-"""The door: every accepted form of input, and an error that names the place for every bad one."""
+"""The container: every accepted form of input, and errors that name the place of a bad value."""
 
 import numpy as np
 import pandas as pd
@@ -46,7 +46,7 @@ def test_forms_of_one_view(form):
     assert MultiViewData(form(pair()[0])).n_features_per_view == (3,)
 
 
-def test_views_are_not_copied_or_converted(tmp_path):
+def test_views_are_neither_copied_nor_converted(tmp_path):
     stored = np.memmap(tmp_path / "x.bin", dtype=np.float16, mode="w+", shape=(5, 2))
     stored[:] = np.arange(10).reshape(5, 2)
     pixels = np.arange(15, dtype=np.uint8).reshape(5, 3)
@@ -97,7 +97,7 @@ def test_rows_can_be_taken_as_scikit_learn_does():
 
 
 def spoiled(value, row, column):
-    view = pair()[1].copy()
+    view = pair()[1]
     view[row, column] = value
     return view
 
@@ -154,7 +154,7 @@ BAD = {
     "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
     "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: row 0, column 1 is 'x'"),
     "complex": ([a, b + 1j], "view 1 is complex"),
-    "duplicate labels": (
+    "duplicate ids": (
         {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
         r"view 1 \('y'\) has the sample id 'b' more than once",
     ),
@@ -166,19 +166,17 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_views_are_refused_at_the_door(case, monkeypatch):
+def test_invalid_input_is_refused_before_the_fit(case, monkeypatch):
     views, message = BAD[case]
-    with pytest.raises((ValueError, TypeError), match=message):
-        MultiViewData(views)
-    # fit raises the same before any pass over the data starts.
+    # No pass over the data may start.
     monkeypatch.setattr(dalmc, "fit_scalings", None)
-    with pytest.raises((ValueError, TypeError), match=message):
-        DALMC(2).fit(views)
+    for function in (MultiViewData, DALMC(2).fit):
+        with pytest.raises((ValueError, TypeError), match=message):
+            function(views)
 
 
-def test_large_finite_values_whose_sum_overflows_are_accepted():
-    view = np.full((4, 3), 1e308)
-    assert MultiViewData(view).shape == (4, 3)
+def test_finite_values_whose_sum_overflows_are_accepted():
+    assert MultiViewData(np.full((4, 3), 1e308)).shape == (4, 3)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -194,14 +192,14 @@ def test_constant_views(make, last):
         data.require_fittable()
 
 
-@given(n=st.integers(1, 300), block_rows=st.one_of(st.none(), st.integers(1, 400)))
+@given(n=st.integers(1, 300), block_rows=st.none() | st.integers(1, 400))
 def test_blocks_cover_all_rows_once(n, block_rows):
     rows = [range(n)[block.rows] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
     assert [i for block in rows for i in block] == list(range(n))
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 60), block_rows=st.integers(1, 20))
-def test_blocks_of_incomplete_data_have_the_same_views_available(seed, n, block_rows):
+def test_rows_of_a_block_have_the_same_views(seed, n, block_rows):
     rng = np.random.default_rng(seed)
     available = rng.random((n, 3)) < 0.6
     available[:, 1] |= ~available.any(axis=1)
@@ -216,7 +214,7 @@ def test_blocks_of_incomplete_data_have_the_same_views_available(seed, n, block_
     assert sorted(seen) == list(range(n))
 
 
-def test_frames_with_different_samples_are_brought_to_the_union():
+def test_frames_with_different_samples_are_aligned_to_the_union():
     a, b = pair()
     x = pd.DataFrame(a[:4], index=list("abcd"))
     y = pd.DataFrame(b[:4], index=list("dcef"))
@@ -230,7 +228,7 @@ def test_frames_with_different_samples_are_brought_to_the_union():
 
 
 def test_rows_of_nan_and_masks_say_what_is_missing():
-    a, b = (view.copy() for view in pair())
+    a, b = pair()
     b[[1, 4]] = np.nan
     data = MultiViewData([a, b])
     assert list(np.flatnonzero(~data.available[:, 1])) == [1, 4]
@@ -240,16 +238,14 @@ def test_rows_of_nan_and_masks_say_what_is_missing():
     assert len(data[[0, 1]].groups) == 2
     mask = np.ones((6, 2), bool)
     mask[0, 0] = False
-    a[0, 1] = np.inf  # not looked at, since the mask says that it is not there
+    a[0, 1] = np.inf  # ignored, as the mask says that the sample lacks this view
     data = MultiViewData([a, sparse.csr_array(pair()[1])], available=mask)
     assert [group.views for group in data.groups] == [(0, 1), (1,)]
     assert "view_0: 3 features of 5 samples" in repr(data)
 
 
-def test_what_a_sparse_row_holds_that_is_not_there_does_not_matter():
-    rng = np.random.default_rng(0)
-    dense = rng.standard_normal((60, 5))
-    holds_nan = rng.standard_normal((60, 6))
+def test_values_of_missing_sparse_rows_are_ignored():
+    dense, holds_nan = pair(60)
     holds_nan[:20, 1] = np.nan
     available = np.ones((60, 2), bool)
     available[:20, 1] = False
@@ -258,7 +254,7 @@ def test_what_a_sparse_row_holds_that_is_not_there_does_not_matter():
     np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
 
 
-def test_no_rows_and_wider_floats():
+def test_no_rows_wider_floats_and_availability_given_twice():
     assert len(MultiViewData(pair())[[]]) == 0
     assert MultiViewData(pair()[0].astype(np.longdouble)).views[0].dtype == np.float64
     with pytest.raises(ValueError, match="which has its own"):
