@@ -1,6 +1,6 @@
 """MuData and AnnData objects: views from them, results into them.
 
-Neither package is imported: whoever has such an object has the package.
+Neither package is imported: a caller who has such an object has the package.
 """
 
 import json

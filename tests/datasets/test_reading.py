@@ -196,7 +196,7 @@ def test_matlab_doubles_of_any_storage(tmp_path, order, kind, stored):
 
 @pytest.mark.parametrize("kind", [2, 9])
 def test_matlab_logical_sparse_matrices(tmp_path, kind):
-    # MATLAB declares the bytes to be doubles (9), and reserves room for more rows than entries.
+    # MATLAB declares the bytes to be doubles (9), and reserves space for more rows than entries.
     rows, starts = np.array([0, 1, 0, 0], "<i4"), np.array([0, 1, 1, 2], "<i4")
     values = (kind, np.ones(2, dtype="u1"))
     save_elements(tmp_path / "data.mat", "<", 0x205, (5, rows), (5, starts), values)

@@ -268,10 +268,7 @@ def concatenate_samples(first: MultiViewData, second: MultiViewData) -> MultiVie
         else np.vstack([a, b])
         for a, b in zip(first.views, second.views, strict=True)
     )
-    has = [
-        np.ones((len(d), len(d.views)), bool) if d.available is None else d.available
-        for d in (first, second)
-    ]
+    has = [availability(data.available, len(data), data.names) for data in (first, second)]
     return _new(views, first.names, first.named, none_if_complete(np.vstack(has)), None)
 
 

@@ -63,17 +63,12 @@ def as_matrix(view: Any, description: str) -> Matrix:
             f"sample, got one of shape {matrix.shape}. Reshape your data, e.g. with "
             "view.reshape(-1, 1) for one feature."
         )
-    n, d = matrix.shape
-    if n == 0:
-        raise ValueError(
-            f"{description} is empty: Found array with 0 sample(s) (shape={matrix.shape}) while a "
-            "minimum of 2 is required."
-        )
-    if d == 0:
-        raise ValueError(
-            f"{description} is empty: 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is "
-            "required."
-        )
+    for size, unit, minimum in zip(matrix.shape, ("sample", "feature"), (2, 1), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"{description} is empty: Found array with 0 {unit}(s) (shape={matrix.shape}) "
+                f"while a minimum of {minimum} is required."
+            )
     return matrix
 
 
@@ -92,9 +87,8 @@ def _from_objects(matrix: Array, description: str) -> Array:
             try:
                 float(matrix[position])
             except (TypeError, ValueError):
-                where = ", ".join(
-                    f"{axis} {i}" for axis, i in zip(("row", "column"), position, strict=False)
-                )
+                axes = zip(("row", "column"), position, strict=False)
+                where = ", ".join(f"{axis} {i}" for axis, i in axes)
                 # scikit-learn's checks look for the wording "argument must be ...".
                 raise type(error)(
                     f"{description}: {where} is {matrix[position]!r}, but every argument must be a "
@@ -144,7 +138,7 @@ def finite_rows(
 ) -> Array:
     """Which rows are not missing, i.e. not all NaN; any other value that is not finite raises.
 
-    Rows that `available` says are missing are not looked at. Messages count rows from `first_row`.
+    Rows that `available` says are missing are ignored. Messages count rows from `first_row`.
     """
     entries = view.data if sparse.issparse(view) else view
     every_row = np.ones(view.shape[0], bool)
@@ -168,26 +162,22 @@ def finite_rows(
     if bad.any():
         kind = "NaN" if np.isnan(view[row, column]) else "infinity"
         sample = "" if ids is None else f" (sample {ids[row]!r})"
-        remedy = (
-            "A sample without this view has NaN in the whole row; otherwise impute the value, "
-            "or drop the row or column."
-            if kind == "NaN"
-            else "Replace the value, or drop the row or column."
-        )
+        whole = "A sample without this view has NaN in the whole row; otherwise impute the value, "
+        remedy = whole if kind == "NaN" else "Replace the value, "
         raise ValueError(
             f"{description} contains {kind} at row {first_row + row}{sample}, column {column}: "
-            f"Input contains {kind}. {remedy}"
+            f"Input contains {kind}. {remedy}or drop the row or column."
         )
     return present
 
 
 def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int = 0) -> None:
     """Raise if a sample has no view; the message counts rows from `first_row`."""
-    nowhere = np.flatnonzero(~available.any(axis=1))
-    if len(nowhere):
-        row = int(nowhere[0])
+    rows = np.flatnonzero(~available.any(axis=1))
+    if len(rows):
+        row = int(rows[0])
         sample = "" if ids is None else f" ({ids[row]!r})"
-        more = f" and {len(nowhere) - 1} more" if len(nowhere) > 1 else ""
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise ValueError(
             f"Sample {first_row + row}{sample}{more} has no view at all: every row is missing "
             "(NaN). Drop it."

@@ -1,6 +1,6 @@
 """MuData and AnnData objects: their modalities as views.
 
-Neither package is imported: whoever has such an object has the package.
+Neither package is imported: a caller who has such an object has the package.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,6 @@ from anchorview.views.view_file import View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
 """A name for all modalities, or one per modality."""
-
-ANNDATA_VIEW = "view_0"
-"""Name of the single view of an AnnData object."""
 
 
 def is_mudata(obj: object) -> bool:
@@ -127,17 +124,17 @@ def views_from_mudata(
         matrix, features = _selected_features(name, modality, layer, use_rep, use_var)
         rows = _rows_in_modality(mdata, name, modality)
         available[:, p] = rows >= 0
-        if isinstance(matrix, np.ndarray):
-            values = reindex_rows(matrix, rows)
-            views[name] = pd.DataFrame(values, index=mdata.obs_names, columns=features, copy=False)
+        aligned = reindex_rows(matrix, rows)
+        if isinstance(aligned, np.ndarray):
+            views[name] = pd.DataFrame(aligned, mdata.obs_names, features, copy=False)
         else:
-            views[name] = reindex_rows(matrix, rows)
+            views[name] = aligned
     return views, available
 
 
 def _modalities(mdata: Any) -> dict[str, Any]:
     if _is_a(mdata, "anndata", "AnnData"):
-        return {ANNDATA_VIEW: mdata}
+        return {"view_0": mdata}
     if getattr(mdata, "axis", 0) == 1:
         raise ValueError(
             "The modalities share features, not samples (axis=1), so they are not views."

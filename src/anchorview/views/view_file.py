@@ -20,7 +20,7 @@ Target: TypeAlias = "NDArray[Any] | pd.Series[Any] | None"
 class ViewFile:
     """What a file or folder of views holds.
 
-    ``MultiViewData(file.views, available=file.available)`` takes it over whole.
+    :class:`~anchorview.MultiViewData` accepts it as input.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class ViewFile:
         The names of the samples; None if the file does not name them.
     available : array of bool of shape (n_samples, n_views), or None
         Which views each sample has; None if every sample has every view. What a view holds for a
-        sample that does not have it means nothing. Of views that were opened, not read, it is
-        only what the file says itself: rows of NaN are not looked for.
+        sample that does not have it is ignored. Of views that were opened, not read, it is
+        only what the file says itself: rows of NaN are not detected.
     """
 
     views: dict[str, View]

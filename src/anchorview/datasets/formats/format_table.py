@@ -103,10 +103,8 @@ def _suffixes_of(kind: str) -> tuple[str, ...]:
 
 FILE_SUFFIXES = _suffixes_of("file")
 """Suffixes of files with several views."""
-
 STORE_SUFFIXES = _suffixes_of("store")
 """Suffixes of folders that are stores."""
-
 MEMBER_SUFFIXES = _suffixes_of("folder")
 """Suffixes of files with one view, which are read as a folder."""
 

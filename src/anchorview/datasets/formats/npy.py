@@ -103,24 +103,7 @@ def npy_header(path: Path) -> "tuple[tuple[int, ...], bool, np.dtype[Any], int]"
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:
-    """Open a ``.npy`` file with a view: one row per sample, one column per feature.
-
-    Raises
-    ------
-    DataFileError
-        If the file does not exist, is shorter than its header says, or does not hold a 2-D numeric
-        array.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     np.save(Path(folder) / "text.npy", np.arange(12.0).reshape(4, 3))
-    ...     view = open_npy(Path(folder) / "text.npy")
-    ...     view[1:3]
-    array([[3., 4., 5.],
-           [6., 7., 8.]])
-    """
+    """Open a ``.npy`` file with a view: one row per sample, one column per feature."""
     path = Path(path)
     shape, fortran, dtype, offset = npy_header(path)
     if len(shape) != 2 or dtype.kind not in "biuf" or 0 in shape:

@@ -55,10 +55,10 @@ def numeric_values(table: pd.DataFrame) -> NDArray[Any]:
             # If only some values are not numbers, the message shows the first of them.
             texts = values[pd.to_numeric(values, errors="coerce").isna()]
             raise not_numeric_error(str(table.columns[position]), [*texts[:1], *values[:1]])
-    nullable = [not isinstance(dtype, np.dtype) for dtype in table.dtypes]
-    types = [np.dtype(np.float64) if n else d for d, n in zip(table.dtypes, nullable, strict=True)]
+    types = [d if isinstance(d, np.dtype) else np.dtype(np.float64) for d in table.dtypes]
     common = np.result_type(*types)
-    return table.to_numpy(common, na_value=np.nan) if any(nullable) else table.to_numpy(common)
+    nullable = not all(isinstance(dtype, np.dtype) for dtype in table.dtypes)
+    return table.to_numpy(common, na_value=np.nan) if nullable else table.to_numpy(common)
 
 
 def not_numeric_error(column: str, examples: list[Any]) -> DataFileError:
