@@ -6,12 +6,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, silhouette_score
-from sklearn.metrics.cluster import contingency_matrix
-from sklearn.utils import check_array, check_random_state
+from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from anchorview._utils.linalg import unit_rows
@@ -105,9 +104,11 @@ def pairwise_f1(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> pairwise_f1([0, 0, 1, 1], [0, 0, 0, 1])
     0.4
     """
-    table = _sparse_contingency(y_true, y_pred)
-    pairs = _count_pairs(table.sum(axis=0)) + _count_pairs(table.sum(axis=1))
-    return 2 * _count_pairs(table.data) / pairs if pairs else 1.0
+    (_, only_cluster), (only_class, both) = pair_confusion_matrix(
+        *_check_labels(y_true, y_pred)
+    ).tolist()
+    total = 2 * both + only_class + only_cluster
+    return 2 * both / total if total else 1.0
 
 
 def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -130,7 +131,7 @@ def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> purity([0, 0, 1, 1], [0, 0, 0, 1])
     0.75
     """
-    table = _sparse_contingency(y_true, y_pred)
+    table = contingency_matrix(*_check_labels(y_true, y_pred), sparse=True)
     return int(table.max(axis=0).sum()) / int(table.sum())
 
 
@@ -219,7 +220,7 @@ def embedding_silhouette(
     """
     points = check_array(embedding, dtype=[np.float64, np.float32], input_name="embedding")
     codes = _encode(labels, "labels")
-    _require_same_length(embedding=points, labels=codes)
+    check_consistent_length(points, codes)
     n_clusters, n_used = int(codes.max()) + 1, min(len(codes), sample_size)
     if not 2 <= n_clusters < n_used:
         raise ValueError(
@@ -296,16 +297,8 @@ def _check_labels(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check both label vectors and encode their values as 0, 1, ..."""
     true, predicted = _encode(y_true, "y_true"), _encode(y_pred, "y_pred")
-    _require_same_length(y_true=true, y_pred=predicted)
+    check_consistent_length(true, predicted)
     return true, predicted
-
-
-def _require_same_length(**arrays: Array) -> None:
-    (name, array), (other_name, other) = arrays.items()
-    if len(array) != len(other):
-        raise ValueError(
-            f"{name} and {other_name} must have the same length; got {len(array)} and {len(other)}."
-        )
 
 
 def _encode(labels: ArrayLike, name: str) -> NDArray[np.int64]:
@@ -318,14 +311,3 @@ def _encode(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     if codes.min() < 0:
         raise ValueError(f"{name} has missing values (NaN or None); select the labeled samples.")
     return codes.astype(np.int64, copy=False)
-
-
-def _sparse_contingency(y_true: ArrayLike, y_pred: ArrayLike) -> sparse.csr_matrix:
-    """Contingency matrix, classes x clusters."""
-    return contingency_matrix(*_check_labels(y_true, y_pred), sparse=True)
-
-
-def _count_pairs(sizes: ArrayLike) -> int:
-    """Number of pairs of samples within groups of these sizes."""
-    sizes = np.asarray(sizes, dtype=np.int64)
-    return int((sizes * (sizes - 1) // 2).sum())

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
-from anchorview._utils.linalg import unit_rows
 from anchorview.compared import FPMVSCAG, OMSC, SMVSC
 from anchorview.compared._anchor_graph import (
     MIN_UNEXPLAINED,
@@ -76,37 +74,19 @@ def objective(model, ridge, target=0.0):
 
 
 class TestSimplexProjection:
-    @staticmethod
-    def by_bisection(q):
-        """Projection of one row: the threshold t with sum(max(q - t, 0)) = 1, by halving."""
-        low, high = min(q) - 1.0, max(q)
-        for _ in range(200):
-            middle = (low + high) / 2
-            if sum(max(value - middle, 0.0) for value in q) > 1:
-                low = middle
-            else:
-                high = middle
-        return [max(value - high, 0.0) for value in q]
-
     @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 10, 1000])
     @pytest.mark.parametrize("m", [1, 2, 3, 17])
-    def test_rows_are_projected_one_by_one(self, scale, m):
+    def test_optimality_conditions(self, scale, m):
         Q = scale * np.random.default_rng(m).standard_normal((60, m))
         before = Q.copy()
-        expected = np.array([self.by_bisection(row) for row in Q])
-        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, atol=1e-12 * max(1, scale))
-        np.testing.assert_array_equal(Q, before)
-
-    def test_optimality_conditions(self):
-        Q = 0.5 * np.random.default_rng(0).standard_normal((500, 6))
         Z = project_rows_to_simplex(Q)
+        np.testing.assert_array_equal(Q, before)
         assert (Z >= 0).all()
-        np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-14)
-        # The gradient z - q is constant on the support and no less elsewhere.
+        np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-12)
+        # The gradient z - q is constant on the support and no smaller elsewhere.
         gradient = Z - Q
-        least = gradient.min(axis=1, keepdims=True)
-        assert np.allclose(np.where(Z > 0, gradient - least, 0), 0, atol=1e-14)
-        assert 1 < np.count_nonzero(Z, axis=1).mean() < 6
+        excess = gradient - gradient.min(axis=1, keepdims=True)
+        assert np.allclose(np.where(Z > 0, excess, 0), 0, atol=1e-12 * max(1, scale))
 
     def test_ties_share_and_points_of_the_simplex_stay(self):
         Q = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, -5.0], [0.0, 0.0, 0.0]])
@@ -356,18 +336,3 @@ def test_impossible_numbers_of_anchors(clusters, method, n_anchors):
     match = f"n_anchors={n_anchors} should be at least n_clusters=4 and at most n_samples=150"
     with pytest.raises(ValueError, match=match):
         method(4, n_anchors=n_anchors).fit(clusters[0])
-
-
-@pytest.mark.parametrize("method", [SMVSC, FPMVSCAG])
-@pytest.mark.parametrize("normalize", [True, False])
-def test_labels_are_kmeans_on_the_embedding(method, normalize):
-    class Subclass(method):
-        normalize_embedding = normalize
-
-    rng = np.random.default_rng(2)
-    views = [rng.standard_normal((80, 5)), rng.standard_normal((80, 4))]
-    model = Subclass(5, n_init=20, random_state=0).fit(views)
-    points = unit_rows(model.embedding_) if normalize else model.embedding_
-    expected = KMeans(5, n_init=20, random_state=0).fit(points).inertia_
-    centers = np.array([points[model.labels_ == k].mean(axis=0) for k in range(5)])
-    assert np.sum((points - centers[model.labels_]) ** 2) == pytest.approx(expected, rel=0.01)

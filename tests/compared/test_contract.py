@@ -8,16 +8,20 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, compared
 from anchorview._utils import memory
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import listen_to_progress
 from helpers.data import clustered_views
 
 QUICK = {name: {"n_init": 3} for name in ("AWMVC", "FPMVSCAG", "OPMC", "SMVSC")}
 REFILLED = {"BMVC", "OMSC", "OPMC", "UOMVSC"}
 """Methods that fill empty clusters; the others leave them to K-means."""
+NORMALIZED = {"AMGL": False, "AWMVC": True, "FPMVSCAG": True, "SMVSC": True}
+"""Methods whose labels are K-means on the embedding, and whether its rows are normalized."""
 
 pytestmark = pytest.mark.parametrize("name", compared.__all__)
 
@@ -56,6 +60,20 @@ def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
     public = {attribute for attribute in vars(model) if not attribute.startswith("_")}
     assert [each for each in public if f"\n    {each} : " not in type(model).__doc__] == []
     assert "%(" not in type(model).__doc__
+
+
+def test_labels_are_kmeans_on_the_embedding(name):
+    if name not in NORMALIZED:
+        assert getattr(compared, name).normalize_embedding is None
+        return
+    rng = np.random.default_rng(2)
+    views = [rng.standard_normal((80, 5)), rng.standard_normal((80, 4))]
+    model = make(name, 5, n_init=100).fit(views)
+    assert model.normalize_embedding is NORMALIZED[name]
+    points = unit_rows(model.embedding_) if NORMALIZED[name] else model.embedding_
+    expected = KMeans(5, n_init=100, random_state=0).fit(points).inertia_
+    centers = np.array([points[model.labels_ == k].mean(axis=0) for k in range(5)])
+    assert np.sum((points - centers[model.labels_]) ** 2) == pytest.approx(expected, rel=0.01)
 
 
 def test_input_is_unchanged_and_the_seed_decides(name, clusters):

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview.compared.smvsc import SMVSC
@@ -49,24 +48,3 @@ def test_units_of_features_do_not_matter(views):
     units = [5 * view * 2.0 ** np.arange(view.shape[1]) + 3 for view in views]
     model, again = (SMVSC(4, **QUICK).fit(v) for v in (views, units))
     np.testing.assert_allclose(again.objective_, model.objective_, rtol=1e-8)
-
-
-def test_sparse_and_single_precision():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 50)
-    views = [rng.poisson(0.3 + np.eye(3)[y].repeat(d, axis=1) * 1.5) for d in (5, 4)]
-    model = SMVSC(3, **QUICK).fit([view.astype(float) for view in views])
-    thin = SMVSC(3, **QUICK).fit([sparse.csr_array(view.astype(float)) for view in views])
-    np.testing.assert_allclose(thin.objective_, model.objective_, rtol=1e-9)
-    np.testing.assert_array_equal(thin.labels_, model.labels_)
-    single = SMVSC(3, **QUICK).fit([view.astype(np.float32) for view in views])
-    np.testing.assert_allclose(single.objective_, model.objective_, rtol=1e-4)
-
-
-def test_views_with_fewer_features_than_clusters(views):
-    narrow = [views[0], views[1][:, :2]]
-    W = SMVSC(4, **QUICK).fit(narrow).projections_[1]
-    assert W.shape == (2, 4)
-    np.testing.assert_allclose(W @ W.T, np.eye(2), atol=1e-12)
-    values = SMVSC(4, weighted_z=True, tol=0, **QUICK).fit(narrow).objective_
-    assert (np.diff(values) <= 1e-12 * values[0]).all()

@@ -57,10 +57,12 @@ class TestAuthorsProgram:
     def test_from_their_initialization(self, authors, stacks):
         start = authors["Y0"].argmax(axis=1)
         np.testing.assert_allclose(scaled_indicator(start, 3), authors["F0"], atol=1e-12)
-        found = fuse_graphs(*stacks, authors["H0"], start, lambda_=0.5, max_iter=30, tol=1e-6)
-        np.testing.assert_allclose(found.objective, authors["Obj"].ravel(), rtol=1e-10)
-        np.testing.assert_array_equal(found.labels, authors["F"].argmax(axis=1))
-        np.testing.assert_allclose(found.H, authors["H"], atol=1e-9)
+        labels, H, _, _, values = fuse_graphs(
+            *stacks, authors["H0"], start, lambda_=0.5, max_iter=30, tol=1e-6
+        )
+        np.testing.assert_allclose(values, authors["Obj"].ravel(), rtol=1e-10)
+        np.testing.assert_array_equal(labels, authors["F"].argmax(axis=1))
+        np.testing.assert_allclose(H, authors["H"], atol=1e-9)
 
     def test_from_the_data(self, toy, authors):
         """Only the first weights differ, since the eigenvectors are rotated to the labels here."""
@@ -88,34 +90,18 @@ class TestSteps:
         np.testing.assert_allclose(F.T @ F, np.eye(3), atol=1e-12)
         np.testing.assert_array_equal(F.argmax(axis=1), labels)
 
-    def test_gains_as_the_authors_write_them(self):
-        rng = np.random.default_rng(0)
-        G = rng.standard_normal((30, 4))
-        labels = rng.integers(4, size=30)
-        eps = np.finfo(float).eps
-        expected = np.empty((30, 4))
-        for i in range(30):
-            for c in range(4):
-                members = labels == c
-                a, q = G[members, c].sum(), members.sum() + eps
-                y = float(labels[i] == c)
-                expected[i, c] = (a + G[i, c] * (1 - y)) / np.sqrt(q + 1 - y) - (
-                    a - G[i, c] * y
-                ) / np.sqrt(q - y)
-        np.testing.assert_allclose(membership_gains(G, labels), expected, rtol=1e-10)
-
-    def test_gains_of_moving_one_sample(self):
+    def test_gains_of_adding_one_sample_to_a_cluster(self):
         rng = np.random.default_rng(1)
         G = rng.standard_normal((25, 3))
         labels = np.arange(25) % 3
         gains = membership_gains(G, labels)
-        before = np.sum(G * scaled_indicator(labels, 3))
         for i in range(25):
+            others = np.arange(25) != i
+            without = np.sum(G[others] * scaled_indicator(labels[others], 3))
             for c in range(3):
-                moved = labels.copy()
-                moved[i] = c
-                gain = np.sum(G * scaled_indicator(moved, 3)) - before
-                assert gain == pytest.approx(gains[i, c] - gains[i, labels[i]], abs=1e-12)
+                moved = np.where(others, labels, c)
+                gain = np.sum(G * scaled_indicator(moved, 3)) - without
+                assert gain == pytest.approx(gains[i, c], abs=1e-12)
 
     def test_gains_of_a_single_member_and_of_an_empty_cluster_are_finite(self):
         G = np.random.default_rng(0).standard_normal((6, 3))
@@ -175,16 +161,6 @@ class TestSteps:
         assert fell > 0
 
 
-def test_objective_is_that_of_the_result(problem):
-    A, B, H, labels = problem
-    found = fuse_graphs(A, B, H, labels, lambda_=0.4, max_iter=5, tol=0)
-    F = scaled_indicator(found.labels, 4)
-    value = objective(A, B, found.H, F, 0.4, found.alpha, found.beta)
-    assert len(found.objective) == 5
-    assert found.objective[-1] == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(found.H.T @ found.H, np.eye(4), atol=1e-10)
-
-
 def test_an_empty_cluster_gets_a_sample():
     """Four cliques, and a fifth cluster with a member of each, which all move to their cliques."""
     y = np.repeat(np.arange(4), 10)
@@ -196,9 +172,9 @@ def test_an_empty_cluster_gets_a_sample():
     H, _ = np.linalg.qr(rng.standard_normal((40, 5)))
     first, _ = polar(A @ scaled_indicator(labels, 5))
     np.testing.assert_array_equal(membership_gains(A @ first, labels).argmax(axis=1), y)
-    found = fuse_graphs([A], [A], H, labels, lambda_=0.5, max_iter=1, tol=1e-6)
-    assert sorted(np.bincount(found.labels, minlength=5)) == [1, 9, 10, 10, 10]
-    assert np.sum(found.labels != y) == 1
+    labels = fuse_graphs([A], [A], H, labels, lambda_=0.5, max_iter=1, tol=1e-6)[0]
+    assert sorted(np.bincount(labels, minlength=5)) == [1, 9, 10, 10, 10]
+    assert np.sum(labels != y) == 1
 
 
 def test_lambda_chooses_between_the_graphs(problem):
@@ -206,7 +182,7 @@ def test_lambda_chooses_between_the_graphs(problem):
     zeros = [0 * M for M in A]
 
     def values(A, B, lambda_):
-        return fuse_graphs(A, B, H, labels, lambda_=lambda_, max_iter=4, tol=0).objective
+        return fuse_graphs(A, B, H, labels, lambda_=lambda_, max_iter=4, tol=0)[-1]
 
     np.testing.assert_allclose(values(A, B, 0), values(A, zeros, 0))
     np.testing.assert_allclose(values(A, B, 1), values(zeros, B, 1))

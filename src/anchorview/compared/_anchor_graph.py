@@ -79,19 +79,10 @@ class AnchorGraphModel:
     ``B_v = W_v A`` are not orthonormal, in ``A`` if m > d or some d_v < d, in ``W_v`` if d_v < d.
     The bound replaces the Hessian of the term by its largest eigenvalue. So the objective never
     increases. Without `weighted_z`, as in the authors' programs, every quadratic term is treated as
-    constant.
+    constant, and the update of ``Z`` weights all views equally.
 
-    Parameters
-    ----------
-    views : sequence of matrices (n, d_v)
-    graph : array (n, m)
-        Initial ``Z``. Its rows need not be on the simplex.
-    n_components : int
-        Latent dimension d. ``A`` is initially zero, which makes the first ``W_v`` leading blocks of
-        the identity; see :meth:`fit_anchors`.
-    weighted_z : bool
-        Whether the update of ``Z`` weights the views by ``a_v^2``, as the objective does, or
-        equally, as in the authors' programs.
+    Rows of the initial graph need not be on the simplex. ``A`` is initially zero, which makes the
+    first ``W_v`` leading blocks of the identity; see :meth:`fit_anchors`.
     """
 
     def __init__(

@@ -42,6 +42,18 @@ class Baseline(MultiViewClusterer):
         "verbose": constraints.VERBOSE,
     }
 
+    def __init__(
+        self,
+        n_clusters: int,
+        max_iter: int,
+        random_state: int | np.random.RandomState | None,
+        verbose: int,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.

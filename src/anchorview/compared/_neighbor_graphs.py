@@ -47,23 +47,12 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
     """Symmetric nearest-neighbor graph of the samples in the concatenated views.
 
     With squared distances ``e_1 <= ... <= e_{K+1}`` to its nearest neighbors, a sample gives the
-    t-th the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the unit
-    of the data. The weights given by a sample sum to 1, and the graph is the mean of what two
+    t-th of K the weight ``(e_{K+1} - e_t) / sum_s (e_{K+1} - e_s)``, which does not depend on the
+    unit of the data. The weights given by a sample sum to 1, and the graph is the mean of what two
     samples give each other. A sample is never its own neighbor, even among duplicates. If the
     nearest K + 1 samples are equally near, K of them get 1 / K each; which ones depends on the
     order of the rows. Other ties do not matter: neighbors as far as the last one get no weight.
     K is at most n - 2 (1 for two samples).
-
-    Parameters
-    ----------
-    views : sequence of arrays or CSR matrices (n, d_v)
-    n_neighbors : int
-        Number K of neighbors per sample that get a weight.
-
-    Returns
-    -------
-    graph : csr_array (n, n)
-        With 2 K entries per row on average.
     """
     indices, distances = _nearest(_conditioned(views), n_neighbors + 1)
     n, found = indices.shape
@@ -145,24 +134,10 @@ def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
 def leading_eigenvectors(A: Matrix, count: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of `A`, largest first.
 
-    Parameters
-    ----------
-    A : sparse symmetric matrix (n, n)
-        With eigenvalues between -1 and 1.
-    count : int
+    `A` is sparse and symmetric, with eigenvalues between -1 and 1. If a residual is still too large
+    after `MAX_FILTERS` rounds, a ConvergenceWarning is given; the vectors are orthonormal
+    nevertheless, but the last ones need not be near eigenvectors.
 
-    Returns
-    -------
-    vectors : array (n, count)
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the residual of some vector is still too large after `MAX_FILTERS` rounds. The vectors
-        are orthonormal nevertheless, but the last ones need not be near eigenvectors.
-
-    Notes
-    -----
     Large graphs use subspace iteration with Chebyshev filters: a block of somewhat more than
     `count` columns is multiplied by the polynomial of `A` that is small below an edge and grows
     fastest above it, followed by a Rayleigh-Ritz step. A block finds multiple eigenvalues, as in
@@ -190,7 +165,10 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
         tolerance = np.clip((1 - values[count - 1]) / 1000, MIN_RESIDUAL, MAX_RESIDUAL)
         if residual < tolerance:
             break
-        highest, edge = values[0], min(values[-1], _edge_below(values[count - 1], degree))
+        # The edge below which the filter of this degree amplifies the last value a hundredfold.
+        growing = np.cosh(np.arccosh(100) / degree)
+        edge = min(values[-1], (2 * values[count - 1] + 1 - growing) / (1 + growing))
+        highest = values[0]
     else:
         warnings.warn(
             f"The leading {count} eigenvectors of a graph of {n} samples did not converge: the "
@@ -231,12 +209,6 @@ def _narrow_inverse(A: Matrix) -> Callable[[Array], Array] | None:
         return solved[place]
 
     return inverse
-
-
-def _edge_below(value: float, degree: int) -> float:
-    """Edge of the filter of this degree that amplifies an eigenvalue a hundredfold."""
-    growing = np.cosh(np.arccosh(100) / degree)
-    return float((2 * value + 1 - growing) / (1 + growing))
 
 
 def _filtered(A: Matrix, V: Array, edge: float, highest: float, max_degree: int) -> Array:

@@ -39,14 +39,8 @@ def joint_eigenvectors(
 
     In turn, F holds the eigenvectors of the largest eigenvalues of ``sum_v alpha_v A_v``, which are
     those of the smallest of ``sum_v alpha_v L_v``, and ``alpha_v = 1 / (2 sqrt(t_v))``. This is the
-    slope of the concave root, so the objective never increases.
-
-    Returns
-    -------
-    F : array (n, n_clusters)
-    alpha : array (n_views,)
-    objective : list of float
-        After each iteration.
+    slope of the concave root, so the objective never increases. Returns F, alpha and the objective
+    after each iteration.
     """
     alpha = np.full(len(affinities), 1 / len(affinities))
     objective: list[float] = []
@@ -145,13 +139,10 @@ class AMGL(Baseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []

@@ -1,7 +1,7 @@
 """AWMVC: auto-weighted multi-view clustering in several latent dimensions at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,34 +26,22 @@ MIN_RESIDUAL_SHARE = 1e-10
 """Share of ||X||^2 that counts as unexplained by a latent space that explains everything."""
 
 
-@dataclass(frozen=True)
-class LatentSpaces:
-    """Result of :func:`align_latent_spaces`."""
-
-    consensus: Array
-    """S', n x k."""
-    dimension_weights: Array
-    """alpha."""
-    alignment_weights: Array
-    """c."""
-    objective: Array
-
-
 def align_latent_spaces(
     X: Array,
     spaces: Sequence[Array],
     n_columns: int,
     n_views: int,
     *,
-    exact_weights: bool = False,
-    max_iter: int = 101,
-    tol: float = 1e-5,
-) -> LatentSpaces:
+    exact_weights: bool,
+    max_iter: int,
+    tol: float,
+) -> tuple[Array, Array, Array, Array]:
     """Alternate from the orthonormal `spaces`, an initial ``Z_i'`` (n x l_i) per latent dimension.
 
     `X` holds the concatenated views: the views have equal weights, so the sums over views in the
     objective are products with it. Rows may be samples or pseudo-samples, ``X = Q R``, since every
-    step commutes with an orthonormal ``Q``.
+    step commutes with an orthonormal ``Q``. Returns ``S'`` (n x k), alpha, c and the objective
+    after each iteration.
     """
     K = X @ X.T if X.shape[0] <= X.shape[1] else None
     total = float(np.vdot(X, X))
@@ -74,11 +62,12 @@ def align_latent_spaces(
             for a, P, w, W in zip(alpha, products, c, maps, strict=True)
         ]
         # r_i = b^2 ||X - Z_i' B_i'||^2, with B_i from the previous iteration.
-        residuals = [
-            max(total - 2 * np.vdot(P, Z) + square, MIN_RESIDUAL_SHARE * total) / n_views**2
-            for P, Z, square in zip(products, spaces, squares, strict=True)
-        ]
-        r = np.array(residuals)
+        r = np.array(
+            [
+                max(total - 2 * np.vdot(P, Z) + square, MIN_RESIDUAL_SHARE * total) / n_views**2
+                for P, Z, square in zip(products, spaces, squares, strict=True)
+            ]
+        )
         f = np.array([np.vdot(Z @ W, S) for Z, W in zip(spaces, maps, strict=True)])
         alpha = r ** (-1.0 if exact_weights else -0.5)
         alpha /= alpha.sum()
@@ -87,7 +76,7 @@ def align_latent_spaces(
         report_progress("iterating", t + 1, max_iter)
         if t >= 2 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-1]):
             break
-    return LatentSpaces(S, alpha, c, np.array(objective))
+    return S, alpha, c, np.array(objective)
 
 
 def _rows_of_samples(
@@ -207,15 +196,12 @@ class AWMVC(Baseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.n_dimensions = n_dimensions
         self.init = init
         self.exact_weights = exact_weights
-        self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         n, n_views = len(data), len(data.views)
@@ -237,7 +223,7 @@ class AWMVC(Baseline):
             basis = problem.views[n_views]
         else:
             basis, _ = leading_directions(X.T, rank)
-        solution = align_latent_spaces(
+        S, self.dimension_weights_, self.alignment_weights_, objective = align_latent_spaces(
             X,
             [basis[:, :dimension] for dimension in dimensions],
             dimensions[0],
@@ -246,12 +232,10 @@ class AWMVC(Baseline):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        self.dimension_weights_ = solution.dimension_weights
-        self.alignment_weights_ = solution.alignment_weights
-        embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), solution.consensus)
+        embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), S)
         labels = self._kmeans_labels(embedding, normalize=self.normalize_embedding)
         weights = np.full(n_views, 1 / n_views)
-        return BaselineResult(labels, weights, solution.objective, embedding)
+        return BaselineResult(labels, weights, objective, embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

@@ -18,17 +18,14 @@ from anchorview._utils.linalg import leading_directions, times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.threads import for_blocks
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
-MAX_ANCHORS = 1000
-"""Maximum default number of anchors."""
-
-SAMPLES_PER_ANCHOR = 15
-"""Number of samples per anchor by default."""
+SAMPLES_PER_ANCHOR, MAX_ANCHORS = 15, 1000
+"""Default number of samples per anchor, and maximum default number of anchors."""
 
 KERNEL_BLOCK = 2**20
 """Entries of a block of samples, or of their kernel, that one thread works on."""
@@ -42,80 +39,41 @@ INIT_SAMPLES = 2000
 CLUSTER_STEPS = 10
 """Maximum number of alternations between centers and labels per iteration."""
 
-BALANCE_STEPS = 3
-"""Gradient steps towards balanced centers."""
-
-BALANCE_PENALTY = 0.001
-"""rho, the penalty on the sums of the centers."""
-
-BALANCE_STEP = 0.01
-"""mu, the inverse length of a step towards balanced centers."""
+BALANCE_STEPS, BALANCE_PENALTY, BALANCE_STEP = 3, 0.001, 0.01
+"""Gradient steps towards balanced centers, penalty rho on their sums, inverse step length mu."""
 
 MIN_CODE_LOSS = 1e-3
 """Minimum share of the codes that counts as not explained by a view."""
 
 
-def sampled_anchors(view: Matrix, n_anchors: int, rng: np.random.RandomState) -> Array:
-    """Samples drawn without replacement (n_anchors, d)."""
-    rows = np.sort(rng.choice(view.shape[0], n_anchors, replace=False))
-    return dense_rows(view, rows).astype(np.float64)
+def squared_distances(X: Array, anchors: Array, out: Array) -> None:
+    """Write squared distances of rows to anchors to `out`; rounding errors become zero."""
+    # Centered, so that a common offset costs the distances no digits.
+    mean = anchors.mean(axis=0)
+    X, A = ((points - mean).astype(out.dtype) for points in (X, anchors))
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", A, A)
+        np.matmul(X, A.T, out=out)
+        out *= -2
+        out += norms
+        norms *= ROUNDING_UNITS * np.finfo(out.dtype).eps
+        out[out <= norms] = 0
 
 
-@dataclass(frozen=True)
-class CenteredAnchors:
-    """Anchors minus their mean, so that a common offset costs the distances no digits."""
-
-    A: Array
-    mean: Array
-    squares: Array
-    """Squared norms of the rows of `A`."""
-
-    @classmethod
-    def of(cls, anchors: Array, dtype: DTypeLike) -> "CenteredAnchors":
-        """Center anchors, in the precision of the distances."""
-        mean = anchors.mean(axis=0)
-        A = (anchors - mean).astype(dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return cls(A, mean, np.einsum("ij,ij->i", A, A))
-
-    def squared_distances(self, X: Array, out: Array) -> None:
-        """Write squared distances of rows to anchors to `out`; rounding errors become zero."""
-        X = (X - self.mean).astype(out.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.einsum("ij,ij->i", X, X)[:, None] + self.squares
-            np.matmul(X, self.A.T, out=out)
-            out *= -2
-            out += norms
-            norms *= ROUNDING_UNITS * np.finfo(out.dtype).eps
-            out[out <= norms] = 0
-
-
-def kernel_width(nearest: Array) -> float:
-    """``2 mean_i ||x_i - nearest anchor||`` from squared distances, ignoring infinite ones.
-
-    Infinite are those of samples that equal every anchor; if all do, any width will do.
-    """
-    finite = nearest[nearest < np.inf]
-    return 2 * float(np.sqrt(finite).mean()) if len(finite) else 1.0
-
-
-def centered_kernel(
-    data: MultiViewData, p: int, anchors: Array, width: float | None = None
-) -> Array:
+def centered_kernel(data: MultiViewData, p: int, anchors: Array) -> Array:
     """``exp(-||x_i - a_j||^2 / (2 sigma^2))`` of a view (n, m), minus the column means.
 
-    The width sigma is, unless given, twice the mean distance to the nearest anchor. Anchors that
-    equal the sample are excluded from it: with many anchors the width would otherwise go to zero,
-    and all similarities with it, except those to itself.
+    The width sigma is twice the mean distance to the nearest anchor. Anchors that equal the sample
+    are excluded from it: with many anchors the width would otherwise go to zero, and all
+    similarities with it, except those to itself.
     """
     n, m = len(data), len(anchors)
     K = np.empty((n, m), dtype=data.dtype)
     nearest = np.empty(n)
-    centered = CenteredAnchors.of(anchors, K.dtype)
 
     def measure(block: RowBlock) -> None:
         rows = block.rows
-        centered.squared_distances(dense_rows(data.views[p], rows), K[rows])
+        squared_distances(dense_rows(data.views[p], rows), anchors, K[rows])
         if not np.isfinite(K[rows]).all():
             raise ValueError(data.overflow_message(p))
         nearest[rows] = np.min(K[rows], axis=1, where=K[rows] > 0, initial=np.inf)
@@ -126,7 +84,9 @@ def centered_kernel(
 
     step = max(1, KERNEL_BLOCK // max(m, anchors.shape[1]))
     for_blocks(measure, data.blocks(step), "measuring")
-    sigma = kernel_width(nearest) if width is None else width
+    finite = nearest[nearest < np.inf]
+    # If all samples equal all anchors, any width will do.
+    sigma = 2 * float(np.sqrt(finite).mean()) if len(finite) else 1.0
     for_blocks(apply_kernel, data.blocks(step), "comparing")
     K -= K.mean(axis=0, dtype=np.float64).astype(K.dtype)
     return K
@@ -147,17 +107,9 @@ class KernelView:
         self.factor = cho_factor(ridge, lower=True, overwrite_a=True, check_finite=False)
         """Cholesky factor of ``(1 - gamma) K'K + beta I``."""
 
-    def products(self, B: Array) -> Array:
-        """``K'B`` (m, L)."""
-        return times(self.K.T, B)
-
     def projection(self, products: Array) -> Array:
-        """``U' = ((1 - gamma) K'K + beta I)^-1 K'B`` (m, L)."""
+        """``U' = ((1 - gamma) K'K + beta I)^-1 K'B`` (m, L), given ``K'B``."""
         return np.asarray(cho_solve(self.factor, products))
-
-    def projected(self, U: Array) -> Array:
-        """``K U'`` (n, L)."""
-        return times(self.K, U)
 
 
 def signs(M: Array, dtype: DTypeLike) -> Array:
@@ -221,12 +173,8 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
         C[labels[moved]] = B[moved]
         if np.array_equal(previous, labels):
             break
-    return CodeClusters(C, labels, code_loss(B, C, labels))
-
-
-def code_loss(B: Array, C: Array, labels: Array) -> float:
-    """``||B - C G||^2``, from the sums of the clusters."""
-    return float(2 * B.size - 2 * np.sum(C * sum_by_cluster(labels, len(C), B)))
+    loss = 2 * B.size - 2 * np.sum(C * sum_by_cluster(labels, n_clusters, B))
+    return CodeClusters(C, labels, float(loss))
 
 
 def restart_code_clusters(
@@ -241,17 +189,6 @@ def restart_code_clusters(
     return clusters
 
 
-@dataclass(frozen=True)
-class BinaryCoding:
-    """Codes, their clusters, and the weight and loss of each view."""
-
-    B: Array
-    clusters: CodeClusters
-    weights: Array
-    losses: Array
-    objective: list[float]
-
-
 class BinarySolver:
     """Alternation between projections, codes, clusters of codes and view weights."""
 
@@ -260,30 +197,32 @@ class BinarySolver:
         self.r = r
         self.lambda_ = lambda_
 
-    def run(self, B: Array, C: Array, max_iter: int) -> BinaryCoding:
-        """Iterate from initial codes and centers."""
+    def run(
+        self, B: Array, C: Array, max_iter: int
+    ) -> tuple[Array, CodeClusters, Array, list[float]]:
+        """Codes, their clusters, view weights and objectives, from initial codes and centers."""
         n_views = len(self.views)
         weights = np.full(n_views, 1 / n_views)
         labels = np.argmax(code_similarity(B, C), axis=1)
-        products = [view.products(B) for view in self.views]
+        products = [times(view.K.T, B) for view in self.views]
         objective: list[float] = []
         for done in range(1, max_iter + 1):
             U = [view.projection(R) for view, R in zip(self.views, products, strict=True)]
             B = self.codes(U, weights, C[labels])
             clusters = cluster_codes(B, labels, len(C))
             C, labels = clusters.C, clusters.labels
-            previous, products = products, [view.products(B) for view in self.views]
+            previous, products = products, [times(view.K.T, B) for view in self.views]
             losses = self.losses(U, previous, products, B.size)
             weights = self.weights(losses)
             objective.append(float(weights**self.r @ losses) + self.lambda_ * clusters.loss)
             report_progress("iterating", done, max_iter)
-        return BinaryCoding(B, clusters, weights, losses, objective)
+        return B, clusters, weights, objective
 
     def codes(self, U: Sequence[Array], weights: Array, centers: Array) -> Array:
         """``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``, given the center of each sample."""
         target = self.lambda_ * centers
         for view, projection, weight in zip(self.views, U, weights, strict=True):
-            target = target + view.projected(weight**self.r * projection)
+            target = target + times(view.K, weight**self.r * projection)
         return signs(target, self.views[0].K.dtype)
 
     def losses(
@@ -433,50 +372,46 @@ class BMVC(Baseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.code_length = code_length
         self.n_anchors = n_anchors
         self.r = r
         self.beta = beta
         self.gamma = gamma
         self.lambda_ = lambda_
-        self.max_iter = max_iter
         self.reference_view = reference_view
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         anchor_rng, code_rng = map(np.random.RandomState, self._seeds())
         m = self._anchor_count(data)
         self.code_length_ = min(self.code_length, m)
-        self.anchors_ = [sampled_anchors(view, m, anchor_rng) for view in data.views]
+        self.anchors_ = []
+        for view in data.views:
+            rows = np.sort(anchor_rng.choice(len(data), m, replace=False))
+            self.anchors_.append(dense_rows(view, rows).astype(np.float64))
         views = [
             KernelView(centered_kernel(data, p, anchors), self.beta, self.gamma)
             for p, anchors in enumerate(self.anchors_)
         ]
-        references = [views[p].K for p in self._reference_views(data)]
-        B = initial_codes(references, self.code_length_, code_rng)
+        wanted = self.reference_view
+        if isinstance(wanted, str):
+            wanted = data.names.index(wanted)
+        references = views if wanted is None else [views[wanted]]
+        B = initial_codes([view.K for view in references], self.code_length_, code_rng)
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
-        coding = BinarySolver(views, r=self.r, lambda_=self.lambda_).run(B, C, self.max_iter)
-        clusters = restart_code_clusters(coding.B, coding.clusters, self.n_init - 1, code_rng)
-        self.codes_ = coding.B.astype(np.int8)
+        solver = BinarySolver(views, r=self.r, lambda_=self.lambda_)
+        B, found, weights, objective = solver.run(B, C, self.max_iter)
+        clusters = restart_code_clusters(B, found, self.n_init - 1, code_rng)
+        self.codes_ = B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)
-        objective = np.array(coding.objective)
-        objective[-1] -= self.lambda_ * (coding.clusters.loss - clusters.loss)
-        return BaselineResult(clusters.labels, coding.weights, objective)
+        objective[-1] -= self.lambda_ * (found.loss - clusters.loss)
+        return BaselineResult(clusters.labels, weights, np.array(objective))
 
     def _anchor_count(self, data: MultiViewData) -> int:
         n = len(data)
         default = max(2 * self.n_clusters, min(n // SAMPLES_PER_ANCHOR, MAX_ANCHORS))
         return min(n, self.n_anchors or default)
-
-    def _reference_views(self, data: MultiViewData) -> list[int]:
-        if self.reference_view is None:
-            return list(range(len(data.views)))
-        if isinstance(self.reference_view, str):
-            return [data.names.index(self.reference_view)]
-        return [int(self.reference_view)]
 
     def _require_possible(self, data: MultiViewData) -> None:
         super()._require_possible(data)

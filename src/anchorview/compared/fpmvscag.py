@@ -99,13 +99,10 @@ class FPMVSCAG(AnchorGraphBaseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.init = init
         self.weighted_z = weighted_z
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, ridge=0.0, tol=0.0)

@@ -28,21 +28,8 @@ def alternate_with_clusters(
 ) -> tuple[Array, Array, Array]:
     """Iterate with the term ``lambda ||Z - F G'||^2``, updating `model` in place.
 
-    Parameters
-    ----------
-    model : AnchorGraphModel
-    indicator : array (n, k)
-        Initial ``F``: one-hot rows, or zero rows for samples without a cluster.
-    codes : array (m, k)
-        Initial ``G``.
-    lambda_ : float
-    max_iter : int
-
-    Returns
-    -------
-    labels : array (n,)
-    codes : array (m, k)
-    objective : array (max_iter,)
+    `indicator` is the initial ``F`` (n, k), with zero rows for samples without a cluster, and
+    `codes` the initial ``G`` (m, k). Returns labels, codes and the objective after each iteration.
     """
     k = codes.shape[1]
     objective = []
@@ -152,14 +139,11 @@ class OMSC(AnchorGraphBaseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.n_anchors = n_anchors
         self.lambda_ = lambda_
-        self.max_iter = max_iter
         self.init = init
         self.weighted_z = weighted_z
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, indicator = self._initial_model(data)

@@ -99,12 +99,12 @@ def centered_views(data: MultiViewData, scaling: str) -> list[CenteredView]:
 
 
 def to_view(C: Array, W: Array | None) -> Array:
-    """``C W``: latent points as points of the view; None stands for the identity."""
+    """``C W``: latent points as points of the view; None means the identity."""
     return C if W is None else C @ W
 
 
 def to_latent(X: Array, W: Array | None) -> Array:
-    """``X W'``: points of the view in the latent space; None stands for the identity."""
+    """``X W'``: points of the view in the latent space; None means the identity."""
     return X if W is None else X @ W.T
 
 
@@ -121,7 +121,7 @@ class OnePassRun:
     labels: Array
     C: list[Array]
     W: list[Array | None]
-    """None stands for the identity: the latent space is the view itself."""
+    """None means the identity: the latent space is the view itself."""
     objective: list[float]
     """Before each sweep."""
     value: float
@@ -162,6 +162,7 @@ class OnePassSolver:
         value, factors = np.inf, list(C)
         W: list[Array | None] = []
         run, n_runs = run_of
+        rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
         for sweep in range(max_iter):
             factors, W = self._factors(labels, factors)
             D = self.distances(factors, W)
@@ -169,8 +170,10 @@ class OnePassSolver:
             objective.append(value if sweep else self._value(D, labels))
             labels, value = self._partition(D, factors, W)
             report_progress("iterating", run * max_iter + sweep + 1, n_runs * max_iter)
-            if sweep + 1 >= MIN_SWEEPS and self._converged(objective, tol):
-                break
+            if sweep + 1 >= MIN_SWEEPS:
+                change = abs(objective[-1] - objective[-2])
+                if change <= max(tol * objective[-1], rounding):
+                    break
         return OnePassRun(labels, factors, W, objective, value)
 
     def distances(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
@@ -180,25 +183,20 @@ class OnePassSolver:
             D += view.distances(to_view(latent, basis))
         return D
 
-    def nearest(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
-        """Labels of the nearest centroids, no cluster empty."""
-        return self._nearest(self.distances(C, W))[1]
-
-    def _nearest(self, D: Array) -> tuple[Array, Array]:
+    def nearest(self, D: Array) -> tuple[Array, Array]:
         """Nearest centroids, and the same with empty clusters filled."""
         nearest = np.argmin(D, axis=1)
         return nearest, fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
 
     def _factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
         sizes = np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
-        factors, bases = [], []
+        factors: list[Array] = []
+        bases: list[Array | None] = []
         for view, previous in zip(self.views, C, strict=True):
             T = view.sums(labels, sizes)
-            if self.n_components >= min(T.shape):
-                # The row space of W contains that of T, so C W are the means whatever C was.
-                latent, W = T / sizes[:, None], None
-            else:
-                latent, W = fit_factors(T, sizes, previous)
+            # The row space of a large W contains that of T, so C W are the means whatever C was.
+            means = self.n_components >= min(T.shape)
+            latent, W = (T / sizes[:, None], None) if means else fit_factors(T, sizes, previous)
             factors.append(latent)
             bases.append(W)
         return factors, bases
@@ -207,7 +205,7 @@ class OnePassSolver:
         self, D: Array, C: list[Array], W: Sequence[Array | None]
     ) -> tuple[Array, float]:
         """Labels and objective; an empty cluster restarts at the sample it is given."""
-        nearest, labels = self._nearest(D)
+        nearest, labels = self.nearest(D)
         value = self._value(D, labels)
         moved = np.flatnonzero(labels != nearest)
         if len(moved):
@@ -225,11 +223,6 @@ class OnePassSolver:
 
     def _value(self, D: Array, labels: Array) -> float:
         return float(self._misfit(D, labels).sum() / len(self.views))
-
-    def _converged(self, objective: list[float], tol: float) -> bool:
-        rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
-        change = abs(objective[-1] - objective[-2])
-        return bool(change <= max(tol * objective[-1], rounding))
 
 
 _final_value = attrgetter("value")
@@ -335,14 +328,11 @@ class OPMC(Baseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.n_components = n_components
         self.scaling = scaling
         self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = centered_views(data, self.scaling)
@@ -362,7 +352,7 @@ class OPMC(Baseline):
         sample_runs = self._random_runs(sample, rng, n_runs)
         finals: list[OnePassRun] = []
         for run in heapq.nsmallest(FINALISTS, sample_runs, key=_final_value):
-            labels = solver.nearest(run.C, run.W)
+            _, labels = solver.nearest(solver.distances(run.C, run.W))
             run_of = (self.n_init + len(finals), n_runs)
             finals.append(solver.run(labels, run.C, self.max_iter, self.tol, run_of))
         return min(finals, key=_final_value)

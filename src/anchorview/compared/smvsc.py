@@ -106,16 +106,13 @@ class SMVSC(AnchorGraphBaseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.n_anchors = n_anchors
         self.lambda_ = lambda_
-        self.max_iter = max_iter
         self.tol = tol
         self.init = init
         self.weighted_z = weighted_z
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, self.lambda_, self.tol)

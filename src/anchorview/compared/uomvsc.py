@@ -1,7 +1,6 @@
 """UOMVSC: one-step clustering on graphs of the samples and of each view's spectral embedding."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
@@ -28,18 +27,6 @@ from anchorview.compared._view_scaling import min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)
-
-
-def affinity_pair(
-    views: Sequence[Matrix], n_clusters: int, n_neighbors: int
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Affinities of the samples in the concatenated views, and in their spectral embedding.
-
-    The embedding holds the leading eigenvectors of the first affinity, rows scaled to length 1.
-    """
-    A = normalized_affinity(neighbor_graph(views, n_neighbors))
-    embedding = unit_rows(leading_eigenvectors(A, n_clusters))
-    return A, normalized_affinity(neighbor_graph([embedding], n_neighbors))
 
 
 def scaled_indicator(labels: Array, n_clusters: int) -> Array:
@@ -74,17 +61,6 @@ def membership_gains(G: Array, labels: Array) -> Array:
     return gains
 
 
-@dataclass(frozen=True)
-class GraphFusion:
-    """Result of :func:`fuse_graphs`."""
-
-    labels: Array
-    H: Array
-    alpha: Array
-    beta: Array
-    objective: list[float]
-
-
 def fuse_graphs(
     graphs: Sequence[Matrix],
     partitions: Sequence[Matrix],
@@ -94,20 +70,12 @@ def fuse_graphs(
     lambda_: float,
     max_iter: int,
     tol: float,
-) -> GraphFusion:
+) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
     The updates of the weights and of H are exact maxima. The update of the labels moves all samples
     at once, each to where it alone would gain most, so it can decrease the objective.
-
-    Parameters
-    ----------
-    graphs, partitions : sequences of sparse matrices (n, n)
-        A_v and B_v.
-    H : array (n, k)
-        Initial H, with orthonormal columns.
-    labels : array (n,)
-        Initial labels.
+    Returns labels, H, alpha, beta and the objective after each iteration.
     """
     k = H.shape[1]
     F = scaled_indicator(labels, k)
@@ -126,7 +94,7 @@ def fuse_graphs(
         report_progress("iterating", iteration, max_iter)
         if iteration >= 3 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-2]):
             break
-    return GraphFusion(labels, H, alpha, beta, objective)
+    return labels, H, alpha, beta, objective
 
 
 @fill_docstring
@@ -217,45 +185,37 @@ class UOMVSC(Baseline):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, max_iter, random_state, verbose)
         self.lambda_ = lambda_
         self.n_neighbors = n_neighbors
-        self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         graphs, partitions = self._affinities(data)
-        lambda_, max_iter, tol = self.lambda_, self.max_iter, self.tol
-        H, labels = self._initialize((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1])
-        fusion = fuse_graphs(
+        k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol
+        H = leading_eigenvectors((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1], k)
+        labels = self._kmeans_labels(H, normalize=True)
+        H = H @ polar_factor(H.T @ scaled_indicator(labels, k))
+        labels, H, alpha, beta, objective = fuse_graphs(
             graphs, partitions, H, labels, lambda_=lambda_, max_iter=max_iter, tol=tol
         )
-        self.graph_weights_ = fusion.alpha
-        self.partition_weights_ = fusion.beta
-        weights = ((1 - lambda_) * fusion.alpha + lambda_ * fusion.beta)[:-1]
-        weights = weights / weights.sum()
-        return BaselineResult(fusion.labels, weights, np.array(fusion.objective), fusion.H)
+        self.graph_weights_, self.partition_weights_ = alpha, beta
+        weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
+        return BaselineResult(labels, weights / weights.sum(), np.array(objective), H)
 
     def _affinities(self, data: MultiViewData) -> tuple[list[Matrix], list[Matrix]]:
         """A and B of each view, and finally of the concatenated views."""
         views = min_max_scaled_views(data)
         groups = [*([view] for view in views), views]
-        pairs = []
+        graphs: list[Matrix] = []
+        partitions: list[Matrix] = []
         for group in groups:
-            pairs.append(affinity_pair(group, self.n_clusters, self.n_neighbors))
-            report_progress("building graphs", len(pairs), len(groups))
-        graphs, partitions = zip(*pairs, strict=True)
-        return list(graphs), list(partitions)
-
-    def _initialize(self, A: Matrix) -> tuple[Array, Array]:
-        """Spectral clustering of one affinity: eigenvectors, rotated to the labels, and labels."""
-        k = self.n_clusters
-        H = leading_eigenvectors(A, k)
-        labels = self._kmeans_labels(H, normalize=True)
-        return H @ polar_factor(H.T @ scaled_indicator(labels, k)), labels
+            graphs.append(normalized_affinity(neighbor_graph(group, self.n_neighbors)))
+            embedding = unit_rows(leading_eigenvectors(graphs[-1], self.n_clusters))
+            partitions.append(normalized_affinity(neighbor_graph([embedding], self.n_neighbors)))
+            report_progress("building graphs", len(graphs), len(groups))
+        return graphs, partitions
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, k = len(data), self.n_clusters

@@ -9,12 +9,7 @@ from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.compress import Problem, problem_from_summaries
 from anchorview.core.group_summaries import GroupSummary
-from anchorview.core.scale import (
-    ViewScaling,
-    deviation,
-    fit_scalings,
-    scaled_block,
-)
+from anchorview.core.scale import ViewScaling, deviation, fit_scalings, scaled_block
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 
 BATCH_SCALINGS = ("unit-center", "zscore", "unit", "none")
@@ -22,7 +17,7 @@ BATCH_SCALINGS = ("unit-center", "zscore", "unit", "none")
 standardization whose means and deviations change with every batch."""
 
 KEPT_SAMPLES = 20_000
-"""Number of samples, drawn evenly from all batches, on which K-means is run."""
+"""Number of samples, drawn uniformly from all batches, on which K-means is run."""
 
 
 @dataclass
@@ -37,15 +32,8 @@ class _GroupSums:
 class BatchSums:
     """Sums over all batches so far, and a random sample of their rows.
 
-    Parameters
-    ----------
-    first : MultiViewData
-        The first batch, not added yet. Its means are subtracted from all rows before they are
-        squared, so that later centering does not cancel digits.
-    scaling : str
-        One of ``BATCH_SCALINGS``.
-    seed : int
-        Seed of the sample.
+    The means of the first batch, which is not added yet, are subtracted from all rows before they
+    are squared, so that later centering does not cancel digits.
     """
 
     def __init__(self, first: MultiViewData, scaling: str, seed: int) -> None:
