@@ -84,9 +84,12 @@ def test_models_that_cannot_be_used(data, tmp_path, incomplete):
 
 
 def test_files_do_not_overwrite_each_other(data, tmp_path):
+    before = data.read_bytes()
+    assert "--out and DATA are the same file" in error_of("fit", data, "-k", 3, "--out", data)
     model, same = tmp_path / "m.anchorview", tmp_path / "same"
     for out in (data, model):
         assert "are the same file" in error_of("predict", model, data, "--out", out)
+    assert data.read_bytes() == before
     for option in ("--save", "--report"):
         message = error_of("fit", data, "-k", 3, "--out", same, option, same)
         assert f"--out and {option} are the same file" in message

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from anchorview._utils.errors import MissingPackageError
 from anchorview.experiments.output.figures import figures
 from anchorview.experiments.output.output_folder import write_outputs
 from anchorview.experiments.plan.jobs import METRICS
@@ -70,16 +69,7 @@ def test_resolution_of_png_files(drawn):
         assert image.info["dpi"][0] == pytest.approx(150, abs=0.1)
 
 
-def test_suites_without_results(tmp_path):
-    book = Book()
-    for suite in ("compare", "runtime", "convergence"):
-        book.add("DALMC", None, suite=suite)
-    for suite in ("beta", "incomplete"):
-        book.add("DALMC", None, suite=suite, point=0.1)
-    found = figures(book.frame())
-    assert "time-accuracy" not in {figure.name for figure in found}
-    for figure in found:
-        figure.write(tmp_path)
+def test_without_results_there_are_no_figures():
     assert figures(Book().frame()) == []
 
 
@@ -105,23 +95,14 @@ def test_colors_of_methods_are_unique_and_shared_by_the_oracle():
     assert series_color("AMGL (oracle)") == series_color("AMGL") != series_color("DALMC (auto)")
 
 
-@pytest.fixture
-def no_matplotlib(monkeypatch):
+def test_without_matplotlib_other_outputs_are_written_with_a_warning(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-
-def test_without_matplotlib_figures_name_the_extra(book, no_matplotlib, tmp_path):
-    with pytest.raises(MissingPackageError, match=r"anchorview\[report\]"):
-        figures(book.frame())[0].write(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_matplotlib_other_outputs_are_written_with_a_warning(no_matplotlib, tmp_path):
     book = Book()
     book.add("DALMC", done([0.5]))
     with pytest.warns(match=r"omitted\. .*anchorview\[report\]"):
         paths = write_outputs(tmp_path, book.entries, book.results, book.sets, []).paths
     assert tmp_path / "tables" / "compare-acc.tex" in paths
+    assert not list((tmp_path / "figures").iterdir())
     assert "figures/" not in (tmp_path / "summary.md").read_text()

@@ -89,7 +89,6 @@ def test_invalid_manifest_is_ignored(tmp_path, content):
 
 
 def test_command_is_on_one_line_without_escapes(tmp_path):
-    command = "anchorview experiment run 'my  suite.toml'\n--data 'a\tb'"
-    write_suite(tmp_path, command=command)
-    shown = "\n    anchorview experiment run 'my  suite.toml' --data 'a\tb'\n"
+    write_suite(tmp_path, command="anchorview 'my  suite.toml'\n--data 'a\tb'")
+    shown = "\n    anchorview 'my  suite.toml' --data 'a\tb'\n"
     assert shown in (tmp_path / "summary.md").read_text()

@@ -10,7 +10,6 @@ from anchorview.report.map_layout import (
     map_layout,
     read_rows,
     sample_by_density,
-    sample_clusters,
 )
 
 
@@ -52,8 +51,7 @@ def test_interpolated_samples_are_near_their_cluster():
 
 def test_layout_is_deterministic():
     points, labels = blobs(2500, 3)
-    first, second = (map_layout(points, labels).positions for _ in range(2))
-    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(map_layout(points, labels)[1], map_layout(points, labels)[1])
 
 
 def test_large_map_has_every_cluster_and_at_most_max_points():
@@ -106,8 +104,11 @@ def test_only_sampled_rows_are_read_in_blocks(set_constants):
     set_constants(map_layout_module, MAX_ROWS=4000, BLOCK_ROWS=1000)
     points, labels = blobs(50_000, 3)
     embedding = RecordingEmbedding(points)
-    assert len(map_layout(embedding, labels, max_points=2000).rows) <= 2000
-    assert sum(embedding.read) <= 4000
+    rows, _ = map_layout(embedding, labels, max_points=2000)
+    assert 1900 <= len(rows) <= 2000
+    assert (np.diff(rows) > 0).all()
+    assert len(np.unique(labels[rows])) == 3
+    assert 3900 <= sum(embedding.read) <= 4000
     assert max(embedding.read) <= 1000
 
 
@@ -139,12 +140,3 @@ def test_degenerate_embeddings(points):
     _, positions = map_layout(points, np.arange(len(points)) % 2)
     assert positions.shape == (len(points), 2)
     assert np.isfinite(positions).all()
-
-
-def test_sample_clusters_is_ascending_and_has_all_clusters():
-    random = np.random.RandomState(0)
-    labels = random.randint(0, 7, 5000)
-    rows = sample_clusters(labels, 700, random)
-    assert (np.diff(rows) > 0).all()
-    assert len(np.unique(labels[rows])) == 7
-    assert 650 <= len(rows) <= 700

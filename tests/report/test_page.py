@@ -106,6 +106,8 @@ def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, name):
         (pd.NA, "–"),
         (None, "–"),
         (np.bool_(False), "no"),
+        (True, "yes"),
+        ("a|b", "a|b"),
     ],
 )
 def test_format_value(value, text):

@@ -3,7 +3,7 @@
 # Imported by ``--help``: light modules only.
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -286,16 +286,14 @@ def _print_outputs(outputs: "SuiteOutput", out: Path) -> None:
         ]
         print_table(rows, "ACC", *map(printable, means.columns))
     missed = frame[frame["status"] != "done"]
-    print_lines(*map(_failure_line, missed.to_dict("records")))
+    for row in missed.to_dict("records"):
+        suite = (
+            row["suite"] if row["point"] != row["point"] else f"{row['suite']} at {row['point']:g}"
+        )
+        job = f"{row['data']} {row['column']}"
+        print_lines(printable(f"- {suite}: {job}: {row['status']}, {row['reason']}"))
     if len(missed):
         print_lines("--retry reruns the jobs without a result, for example with other limits")
     print_lines(f"Tables, figures and results are in {printable(out)}")
     pages = [path for path in outputs.paths if path.suffix == ".html"]
     print_lines(*(f"Report written to {printable(path)}" for path in pages))
-
-
-def _failure_line(row: Mapping[Any, Any]) -> str:
-    point = "" if row["point"] != row["point"] else f" at {row['point']:g}"
-    return printable(
-        f"- {row['suite']}{point}: {row['data']} {row['column']}: {row['status']}, {row['reason']}"
-    )

@@ -35,7 +35,7 @@ def print_views_of_model(model: Any) -> None:
         "Features": model.n_features_per_view_,
         "Weight": [f"{weight:.3f}" for weight in model.view_weights_],
     }
-    if _is_auto(model):
+    if hasattr(model, "candidates_"):
         columns["Agreement"] = [f"{score:.3f}" for score in model.view_agreement_]
     print_table(zip(model.view_names_in_, *columns.values(), strict=True), "View", *columns)
 
@@ -53,7 +53,7 @@ def data_lines(data: "MultiViewData", target: "Target") -> Iterator[str]:
 def fit_lines(model: Any, seconds: float) -> Iterator[str]:
     """Yield the lines on a fit."""
     found = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
-    if _is_auto(model):
+    if hasattr(model, "candidates_"):
         yield f"{found}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
         yield from _auto_lines(model)
     else:
@@ -69,7 +69,7 @@ def model_lines(model: Any) -> Iterator[str]:
     samples = f"{len(model.labels_)} samples in clusters of {_sizes(model, model.labels_)}"
     if not len(model.labels_):
         samples = "no labels in this file: the fit wrote them elsewhere or left them on workers"
-    if _is_auto(model):
+    if hasattr(model, "candidates_"):
         yield samples
         yield f"{_candidates(model)}; the best has {_best_setting(model)}"
         yield from _auto_lines(model)
@@ -154,10 +154,4 @@ def _sizes(model: Any, labels: "NDArray[Any]") -> list[int]:
 
 def _n_clusters(model: Any) -> int:
     # The parameter of AutoDALMC may be None or several numbers.
-    return int(model.n_clusters_ if _is_auto(model) else model.n_clusters)
-
-
-def _is_auto(model: Any) -> bool:
-    from anchorview import AutoDALMC
-
-    return isinstance(model, AutoDALMC)
+    return int(getattr(model, "n_clusters_", model.n_clusters))

@@ -120,13 +120,7 @@ def explained_errors(
 
 
 def name_options(message: str, options: Mapping[str, str]) -> str:
-    """Add the command-line option to the first mention of each parameter.
-
-    Examples
-    --------
-    >>> name_options("n_samples=5 should be >= n_clusters=9.", FIT_OPTIONS)
-    'n_samples=5 should be >= n_clusters=9 (-k).'
-    """
+    """Add the command-line option to the first mention of each parameter."""
     for parameter, option in options.items():
         # Not within paths or longer names; a value and a closing quote belong to the mention.
         mention = rf"(?<![\w./\\-]){parameter}(='[^']*'|=[\w.]*\w)?['`]?(?![\w/\\])"

@@ -12,6 +12,7 @@ import numpy as np
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
+from anchorview.report import colors
 from anchorview.report.charts import (
     BarChart,
     HeatMap,
@@ -20,13 +21,7 @@ from anchorview.report.charts import (
     PointChart,
     SampleMap,
 )
-from anchorview.report.colors import (
-    ERROR_BAR_COLOR,
-    MAIN_COLOR,
-    MARK_COLOR,
-    cluster_color,
-    heat_map_palette,
-)
+from anchorview.report.colors import MAIN_COLOR, MARK_COLOR, cluster_color
 
 BokehModel = Any
 """A figure of bokeh, a layout of figures or a part of one; bokeh is optional."""
@@ -113,7 +108,7 @@ def _bar_chart(chart: BarChart) -> BokehModel:
     )
     if chart.deviations is not None:
         figure.segment(
-            "low", "name", "high", "name", color=ERROR_BAR_COLOR, line_width=2, source=source
+            "low", "name", "high", "name", color=colors.ERROR_BAR_COLOR, line_width=2, source=source
         )
     figure.xaxis.axis_label = chart.x_label
     figure.ygrid.visible = False
@@ -148,14 +143,8 @@ def _line_chart(chart: LineChart) -> BokehModel:
         markers.append(figure.scatter("x", "y", size=7, **style))
     _add_hover(figure, tooltips, markers)
     if chart.marked_x is not None:
-        figure.add_layout(
-            _models().Span(
-                location=chart.marked_x,
-                dimension="height",
-                line_color=MARK_COLOR,
-                line_dash="dashed",
-            )
-        )
+        style = {"line_color": MARK_COLOR, "line_dash": "dashed"}
+        figure.add_layout(_models().Span(location=chart.marked_x, dimension="height", **style))
     if chart.x_ticks is not None:
         figure.xaxis.ticker = _models().FixedTicker(ticks=list(chart.x_ticks))
         figure.xaxis.major_label_overrides = {tick: f"{tick:g}" for tick in chart.x_ticks}
@@ -202,7 +191,7 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         text_color=["#ffffff" if value > 0.5 else "#1c2430" for value in values],
     )
     mapper = _models().LinearColorMapper(
-        palette=heat_map_palette(), low=0, high=1, nan_color="rgba(0, 0, 0, 0)"
+        palette=colors.heat_map_palette(), low=0, high=1, nan_color="rgba(0, 0, 0, 0)"
     )
     cells = figure.rect(
         "x",
@@ -214,9 +203,8 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         source=source,
     )
     if len(columns) <= MAX_NUMBERED_COLUMNS:
-        numbers = _add_text(
-            figure, source, text="text", text_color="text_color", text_align="center"
-        )
+        style = {"text_color": "text_color", "text_align": "center"}
+        numbers = _add_text(figure, source, text="text", **style)
         # The page's script keeps this color, and hides the numbers of narrow cells.
         numbers.glyph.tags = ["own color"]
         numbers.tags = ["numbers", len(columns)]
@@ -403,10 +391,8 @@ def _add_hover(
     **options: Any,
 ) -> None:
     """Show tooltips, a mapping of names to values such as ``@column``."""
-    tool = _models().HoverTool(
-        tooltips=list(tooltips.items()), renderers=list(renderers), **options
-    )
-    figure.add_tools(tool)
+    options |= {"tooltips": list(tooltips.items()), "renderers": list(renderers)}
+    figure.add_tools(_models().HoverTool(**options))
 
 
 def _place_legend(figure: BokehModel, **options: Any) -> None:

@@ -38,9 +38,9 @@ def map_section(fit: CheckedFit) -> Section:
     if fit.embedding is None:
         text = f"There is no map of the samples: {fit.estimator_name} computes no embedding."
         return Section(title, [], text)
-    layout = map_layout(fit.embedding, fit.labels, normalize=fit.normalizes_embedding)
-    chart = SampleMap(*layout, fit.labels, fit.sample_ids, fit.confidence, fit.classes)
-    n, n_points = len(fit.labels), len(layout.rows)
+    rows, positions = map_layout(fit.embedding, fit.labels, normalize=fit.normalizes_embedding)
+    chart = SampleMap(rows, positions, fit.labels, fit.sample_ids, fit.confidence, fit.classes)
+    n, n_points = len(fit.labels), len(rows)
     drawn = f"All {n:,} samples" if n_points == n else f"{n_points:,} of {n:,} samples"
     legend = "click on the legend to hide a cluster"
     if np.count_nonzero(fit.sizes) > MAX_LEGEND_CLUSTERS:

@@ -33,7 +33,7 @@ SERIES_COLORS = {
     "Purity": "#AA4499",
     "ARI": "#8F7A00",
 }
-"""Colors of methods and metrics. Charts also tell them apart by name, marker or dash pattern."""
+"""Colors of methods and metrics. Names, markers or dash patterns also distinguish them."""
 
 HEAT_MAP_ENDS = (233, 238, 244), (0, 74, 124)
 """Red, green and blue of the lowest and the highest value of heat maps."""
@@ -45,13 +45,7 @@ def cluster_color(cluster: int) -> str:
 
 
 def series_color(name: str) -> str:
-    """Return the color of a method or metric; oracle results have the color of their method.
-
-    Examples
-    --------
-    >>> series_color("AMGL (oracle)") == series_color("AMGL")
-    True
-    """
+    """Return the color of a method or metric; oracle results have the color of their method."""
     return SERIES_COLORS.get(name.removesuffix(" (oracle)"), OTHER_COLOR)
 
 

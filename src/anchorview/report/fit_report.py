@@ -8,20 +8,9 @@ from typing import Any
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
-from anchorview.report.cluster_sections import (
-    cluster_section,
-    confusion_section,
-    map_section,
-    silhouettes,
-)
-from anchorview.report.model_sections import (
-    candidate_section,
-    convergence_section,
-    reproduction_section,
-)
 from anchorview.report.page import Facts, Part, Section, Text, write_page
-from anchorview.report.view_sections import pattern_section, view_section
 
 
 def write_fit_report(
@@ -89,21 +78,21 @@ def write_fit_report(
     for package in ("bokeh.plotting", "jinja2"):
         optional_import(package, "Reports", "report")
     fit = check_fit(model, X, target, sample_ids, scores)
-    cluster_silhouettes, mean_silhouette = silhouettes(fit) or (None, None)
+    cluster_silhouettes, mean_silhouette = cluster_sections.silhouettes(fit) or (None, None)
     sections = [
         _overview(fit, seconds, mean_silhouette),
-        map_section(fit),
-        cluster_section(fit, cluster_silhouettes),
-        view_section(fit),
-        convergence_section(fit),
+        cluster_sections.map_section(fit),
+        cluster_sections.cluster_section(fit, cluster_silhouettes),
+        view_sections.view_section(fit),
+        model_sections.convergence_section(fit),
     ]
     if fit.data is not None and fit.data.available is not None:
-        sections.append(pattern_section(fit.data))
+        sections.append(view_sections.pattern_section(fit.data))
     if fit.classes is not None:
-        sections.append(confusion_section(fit))
+        sections.append(cluster_sections.confusion_section(fit))
     if fit.is_auto:
-        sections.append(candidate_section(fit))
-    sections.append(reproduction_section(fit, call))
+        sections.append(model_sections.candidate_section(fit))
+    sections.append(model_sections.reproduction_section(fit, call))
     title = f"{fit.estimator_name} clusters" if name is None else name
     views = "1 view" if model.n_views_in_ == 1 else f"{model.n_views_in_} views"
     subtitle = (

@@ -1,6 +1,6 @@
 """Layout of a map of the samples: which samples are drawn, and where."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.manifold import TSNE
@@ -36,23 +36,15 @@ BLOCK_ROWS = 20_000
 """Number of rows per block."""
 
 
-class MapLayout(NamedTuple):
-    """Positions of the samples on a map."""
-
-    rows: Array
-    """Indices of the samples, ascending."""
-    positions: Array
-    """(n_points, 2), float32."""
-
-
 def map_layout(
     embedding: Any, labels: Array, max_points: int = MAX_POINTS, *, normalize: bool = True
-) -> MapLayout:
+) -> tuple[Array, Array]:
     """Arrange samples in two dimensions such that similar rows of the embedding are neighbors.
 
     The embedding may be in memory, memory-mapped or a dask array; only sampled rows are read, and
     scaled to unit length if `normalize`. Labels determine how many samples of each cluster are
-    drawn, not where.
+    drawn, not where. Returns the indices of the drawn samples, ascending, and their positions,
+    (n_points, 2).
     """
     random = np.random.RandomState(0)
     read = sample_clusters(labels, MAX_ROWS, random)
@@ -69,7 +61,7 @@ def map_layout(
     positions = _interpolate(points, points[landmarks], anchors, random)
     positions[landmarks] = anchors
     report_progress("map", 2, 2)
-    return MapLayout(read[drawn], positions)
+    return read[drawn], positions
 
 
 def read_rows(embedding: Any, rows: Array, normalize: bool) -> Array:
@@ -171,7 +163,7 @@ def _interpolate(
     search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(landmarks)
     spacing = NearestNeighbors(n_neighbors=2).fit(anchors).kneighbors()[0][:, 1]
     for start in range(0, len(points), BLOCK_ROWS):
-        block = slice(start, min(start + BLOCK_ROWS, len(points)))
+        block = slice(start, start + BLOCK_ROWS)
         distances, nearest = search.kneighbors(points[block])
         neighbors = anchors[nearest]
         close = np.linalg.norm(neighbors - neighbors[:, :1], axis=2) <= MAX_SPREAD * width

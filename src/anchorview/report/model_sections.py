@@ -108,16 +108,7 @@ def reproduction_section(fit: CheckedFit, call: str | None) -> Section:
 
 
 def python_call(model: Any) -> str:
-    """Return Python code that repeats a fit.
-
-    Examples
-    --------
-    >>> from anchorview import DALMC
-    >>> print(python_call(DALMC(n_clusters=3, beta=0.5, random_state=0)))
-    from anchorview import DALMC
-    <BLANKLINE>
-    model = DALMC(n_clusters=3, beta=0.5, random_state=0).fit(views)
-    """
+    """Return Python code that repeats a fit."""
     name = type(model).__name__
     module = "anchorview.compared" if ".compared" in type(model).__module__ else "anchorview"
     settings = []

@@ -1,5 +1,6 @@
 """Escaping of text for LaTeX, Markdown and file names."""
 
+import html
 import re
 from collections.abc import Iterable
 
@@ -22,36 +23,18 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]#|~$])")
 
 
 def latex_escaped(text: str) -> str:
-    r"""Escape text for LaTeX.
-
-    Examples
-    --------
-    >>> print(latex_escaped("50 % of a_b & c"))
-    50 \% of a\_b \& c
-    """
-    return "".join(_LATEX.get(mark, mark) for mark in _one_line(text))
+    """Escape text for LaTeX."""
+    return "".join(_LATEX.get(mark, mark) for mark in " ".join(text.split()))
 
 
 def markdown_escaped(text: str) -> str:
-    r"""Escape text for GitHub's Markdown, including cells of tables.
-
-    Examples
-    --------
-    >>> print(markdown_escaped("<b> a|b_c"))
-    &lt;b&gt; a\|b\_c
-    """
-    safe = _one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Escape text for GitHub's Markdown, including cells of tables."""
+    safe = html.escape(" ".join(text.split()), quote=False)
     return _MARKDOWN.sub(r"\\\1", safe)
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Map names to unique parts of file names, of safe characters only.
-
-    Examples
-    --------
-    >>> file_names(["digits", "my data", "my/data"])
-    {'digits': 'digits', 'my data': 'my-data', 'my/data': 'my-data-2'}
-    """
+    """Map names to unique parts of file names, of safe characters only."""
     result: dict[str, str] = {}
     for name in dict.fromkeys(names):
         stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
@@ -60,7 +43,3 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
             unique, number = f"{stem}-{number}", number + 1
         result[name] = unique
     return result
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -12,14 +12,7 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.optional_imports import optional_import
-from anchorview.experiments.output.suite_charts import (
-    accuracy_chart,
-    anchor_chart,
-    beta_chart,
-    convergence_chart,
-    missing_chart,
-    time_chart,
-)
+from anchorview.experiments.output import suite_charts
 from anchorview.experiments.results.suite_results import SuiteResults
 from anchorview.report.charts import BarChart, LineChart, PointChart
 
@@ -63,39 +56,44 @@ _FIGURES: tuple[tuple[str, str, str, Callable[[SuiteResults, str], Panel]], ...]
         "accuracy",
         "compare",
         "ACC of the methods, nothing tuned with labels",
-        partial(accuracy_chart, contest="honest"),
+        partial(suite_charts.accuracy_chart, contest="honest"),
     ),
     (
         "accuracy-oracle",
         "compare",
         "ACC of the methods, oracle: settings chosen with the labels",
-        partial(accuracy_chart, contest="oracle"),
+        partial(suite_charts.accuracy_chart, contest="oracle"),
     ),
     (
         "time-accuracy",
         "runtime",
         "ACC of the labels that a fit returns against its time, default and (auto)",
-        time_chart,
+        suite_charts.time_chart,
     ),
-    ("beta", "beta", "Figures 2-3 of the paper: scores of DALMC against beta", beta_chart),
+    (
+        "beta",
+        "beta",
+        "Figures 2-3 of the paper: scores of DALMC against beta",
+        suite_charts.beta_chart,
+    ),
     (
         "anchors",
         "anchors",
         "Figures 4-5 of the paper: scores of DALMC against number of anchors",
-        anchor_chart,
+        suite_charts.anchor_chart,
     ),
     (
         "convergence",
         "convergence",
         "Figure 6 of the paper: objective of DALMC per iteration",
-        convergence_chart,
+        suite_charts.convergence_chart,
     ),
     *(
         (
             f"incomplete-{metric.lower()}",
             "incomplete",
             f"{metric} against the fraction of missing entries",
-            partial(missing_chart, metric=metric),
+            partial(suite_charts.missing_chart, metric=metric),
         )
         for metric in ("ACC", "NMI")
     ),
@@ -115,15 +113,14 @@ class Figure:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the figure as SVG and PNG; return the paths."""
-        paths = [folder / f"{self.name}.{suffix}" for suffix in ("svg", "png")]
+        # Without date and version, which would differ between runs.
+        omitted = {"svg": ("Date", "Creator"), "png": ("Software",)}
+        paths = [folder / f"{self.name}.{suffix}" for suffix in omitted]
         style = optional_import("matplotlib.style", "Figures", "report")
         # Independent of the user's own style.
         with style.context(["default", _STYLE]), atomic_write_binary(*paths) as streams:
             drawn = _draw(self)
-            # Without date and version, which would differ between runs.
-            for stream, suffix, fields in zip(
-                streams, ("svg", "png"), (("Date", "Creator"), ("Software",)), strict=True
-            ):
+            for stream, (suffix, fields) in zip(streams, omitted.items(), strict=True):
                 drawn.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
 

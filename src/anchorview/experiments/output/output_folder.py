@@ -67,7 +67,11 @@ def write_outputs(
         found.append(environment_table(environments))
     for folder in (out / "tables", out / "figures"):
         folder.mkdir(parents=True, exist_ok=True)
-    paths = [path for table in found for path in _write_table(table, out / "tables")]
+    paths = [
+        _write(out / "tables" / f"{table.name}.{suffix}", text)
+        for table in found
+        for suffix, text in table.formats().items()
+    ]
     missing: list[str] = []
     drawn = figures(frame)
     try:
@@ -89,12 +93,6 @@ def write_outputs(
     if missing:
         warnings.warn(f"Some outputs are omitted. {' '.join(missing)}", stacklevel=2)
     return SuiteOutput(frame, paths)
-
-
-def _write_table(table: ResultTable, folder: Path) -> Iterator[Path]:
-    texts = {"md": table.markdown(), "csv": table.csv(), "tex": table.latex()}
-    for suffix, text in texts.items():
-        yield _write(folder / f"{table.name}.{suffix}", text)
 
 
 def _summary(

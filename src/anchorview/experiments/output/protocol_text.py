@@ -1,6 +1,6 @@
 """The experimental protocol, explained for readers of the outputs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -46,37 +46,24 @@ def protocol(frame: pd.DataFrame) -> list[str]:
 
 
 def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield the numbers of settings of the oracle, for each suite."""
+    """Yield the numbers of settings of the oracle per suite, the largest first."""
     for suite in ("compare", "ablation"):
         tried: dict[str, list[int]] = {}
         for contender, record in SuiteResults(frame, suite).records():
             if contender.mode == "oracle":
                 tried.setdefault(contender.method, []).append(record["tried"])
-        if tried:
-            yield _grid_size_text(suite, tried)
-
-
-def _grid_size_text(suite: str, tried: Mapping[str, list[int]]) -> str:
-    """Describe the numbers of settings of each method, the largest first.
-
-    Examples
-    --------
-    >>> _grid_size_text("compare", {"AMGL": [3, 3], "BMVC": [2, 6], "DALMC": [18, 18]})
-    'Numbers of settings in the suite compare: DALMC 18, BMVC 2 to 6, AMGL 3. The maximum over more
-    settings is higher by chance alone, which favors DALMC.'
-    >>> _grid_size_text("ablation", {"DALMC": [6], "ablation-1": [6]})
-    'Numbers of settings in the suite ablation: DALMC 6, ablation-1 6.'
-    """
-    most = {method: max(counts) for method, counts in tried.items()}
-    shown = [f"{method} {_range(tried[method])}" for method in sorted(most, key=lambda m: -most[m])]
-    text = f"Numbers of settings in the suite {suite}: {', '.join(shown)}."
-    if len(set(most.values())) == 1:
-        return text
-    favored = [method for method, count in most.items() if count == max(most.values())]
-    return (
-        f"{text} The maximum over more settings is higher by chance alone, which favors "
-        f"{' and '.join(favored)}."
-    )
+        if not tried:
+            continue
+        largest = {method: max(counts) for method, counts in tried.items()}
+        methods = sorted(largest, key=lambda method: -largest[method])
+        shown = ", ".join(f"{method} {_range(tried[method])}" for method in methods)
+        yield f"Numbers of settings in the suite {suite}: {shown}."
+        favored = [method for method in tried if largest[method] == largest[methods[0]]]
+        if len(favored) < len(tried):
+            yield (
+                "The maximum over more settings is higher by chance alone, which favors "
+                f"{' and '.join(favored)}."
+            )
 
 
 def _range(counts: list[int]) -> str:

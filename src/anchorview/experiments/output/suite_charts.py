@@ -1,6 +1,7 @@
 """Charts of the results of suites, one per data set, for figures and for the report page."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from anchorview.experiments.plan.jobs import METRICS
 from anchorview.experiments.results.suite_results import (
@@ -49,23 +50,18 @@ def time_chart(runtime: SuiteResults, data: str) -> PointChart:
     )
 
 
-def beta_chart(results: SuiteResults, data: str) -> LineChart:
-    """All metrics of DALMC against beta."""
-    return _parameter_chart(results, data, "beta", log_x=True)
-
-
-def anchor_chart(results: SuiteResults, data: str) -> LineChart:
-    """All metrics of DALMC against the number of anchors."""
-    return _parameter_chart(results, data, "number of anchors", log_x=False)
-
-
 def _parameter_chart(results: SuiteResults, data: str, parameter: str, log_x: bool) -> LineChart:
+    """All metrics of DALMC against a parameter."""
     lines = [
         _score_line(results.curve(data, one), metric, metric)
         for one in results.contenders
         for metric in METRICS
     ]
     return LineChart(lines, parameter, "percent", data, results.points(data), log_x)
+
+
+beta_chart = partial(_parameter_chart, parameter="beta", log_x=True)
+anchor_chart = partial(_parameter_chart, parameter="number of anchors", log_x=False)
 
 
 def missing_chart(results: SuiteResults, data: str, metric: str) -> LineChart:

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -17,8 +17,8 @@ MAX_LATEX_COLUMNS = 14
 """Maximum number of columns of a LaTeX table; wider tables are split into panels."""
 
 # GitHub removes <u>.
-_MARKDOWN_MARKS = ("**{}**".format, "<ins>{}</ins>".format)
-_LATEX_MARKS = (r"\textbf{{{}}}".format, r"\underline{{{}}}".format)
+_MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", "": "{}"}
+_LATEX_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,10 @@ class ResultTable:
             for row in self.rows
         ]
 
+    def formats(self) -> dict[str, str]:
+        """Texts of the table by suffix of the file."""
+        return {"md": self.markdown(), "csv": self.csv(), "tex": self.latex()}
+
     def markdown(self) -> str:
         """Format as GitHub's Markdown, with a heading."""
         return "\n".join(_markdown_lines(self)) + "\n"
@@ -116,17 +120,7 @@ class ResultTable:
 
 
 def cell_text(column: Column, cell: Cell) -> str:
-    """Format a cell, without its mark.
-
-    Examples
-    --------
-    >>> cell_text(Column("DALMC"), Cell(0.92654, 0.0123, like_best=True))
-    '92.65 ± 1.23 †'
-    >>> cell_text(Column("beta", kind="point"), Cell(1e-4))
-    '0.0001'
-    >>> cell_text(Column("AMGL"), Cell(status="memory"))
-    '-'
-    """
+    """Format a cell, without its mark."""
     if cell.status != "done":
         return "" if cell.status == "absent" else "-"
     if column.kind == "text" or cell.value is None:
@@ -151,7 +145,7 @@ def _markdown_lines(table: ResultTable) -> Iterator[str]:
     for row, texts in zip(table.rows, table.texts(), strict=True):
         yield _markdown_row(
             [
-                _marked(markdown_escaped(text), cell, *_MARKDOWN_MARKS)
+                _MARKDOWN_MARKS[cell.mark].format(markdown_escaped(text))
                 for cell, text in zip(row, texts, strict=True)
             ]
         )
@@ -213,8 +207,7 @@ def _latex_panel(table: ResultTable, panel: Sequence[int]) -> Iterator[str]:
     yield _latex_row([_latex_header(column.name) for column in columns])
     yield r"\midrule"
     for row, texts in zip(table.rows, table.texts(), strict=True):
-        cells = [_marked(latex_escaped(texts[i]), row[i], *_LATEX_MARKS) for i in panel]
-        yield _latex_row(cells)
+        yield _latex_row([_LATEX_MARKS[row[i].mark].format(latex_escaped(texts[i])) for i in panel])
     yield from (r"\bottomrule", r"\end{tabular}")
 
 
@@ -243,11 +236,3 @@ def _latex_header(name: str) -> str:
 
 def _latex_row(cells: list[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
-
-
-def _marked(
-    text: str, cell: Cell, bold: Callable[[str], str], underlined: Callable[[str], str]
-) -> str:
-    if cell.mark == "best":
-        return bold(text)
-    return underlined(text) if cell.mark == "second" else text

@@ -83,10 +83,8 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
 
 def _score_tables(results: SuiteResults, suite: str, compared: str) -> Iterator[ResultTable]:
     """Tables II-V and VI-IX: one table per metric, one row per data set."""
-    columns = (
-        *text_columns("data"),
-        *(Column(one.header, one.mode) for one in results.contenders),
-    )
+    columns = [Column(one.header, one.mode) for one in results.contenders]
+    headers = (*text_columns("data"), *columns)
     starts = STARTS_NOTE if suite == "compare" else ""
     caption = f"{RUNS_NOTE}. {starts}{_columns_note(results, SIGNIFICANCE_NOTE)}"
     for metric in METRICS if results.data else ():
@@ -95,7 +93,7 @@ def _score_tables(results: SuiteResults, suite: str, compared: str) -> Iterator[
         rows = ((*text_cells(data), *marked_scores(results, data, metric)) for data in results.data)
         title = f"{metric} of the {compared} ({place})"
         name = f"{suite}-{metric.lower()}"
-        yield ResultTable(name, title, caption, columns, tuple(rows), results.notes())
+        yield ResultTable(name, title, caption, headers, tuple(rows), results.notes())
 
 
 def _own_label_tables(results: SuiteResults) -> Iterator[ResultTable]:
@@ -142,30 +140,28 @@ def _cost_tables(results: SuiteResults) -> Iterator[ResultTable]:
             "runtime",
             "Running time in seconds (table X of the paper)",
             "One complete fit without other jobs at the same time; median of up to three.",
-            Column("", kind="number"),
+            2,
             ("fit_seconds", 1.0),
         ),
         (
             "memory",
             "Peak memory in MB",
             "Maximum resident memory of the process: libraries, data and the fit.",
-            Column("", kind="number", digits=0),
+            0,
             ("peak_bytes", 1e6),
         ),
     )
-    for name, title, caption, column, measured in costs if results.data else ():
+    for name, title, caption, digits, measured in costs if results.data else ():
+        columns = [Column(one.header, one.mode, "number", digits) for one in results.contenders]
         rows = []
         for data in results.data:
             records = [results.record(data, one) for one in results.contenders]
             cells = [number_cell(record, *measured) for record in records]
-            best = marked(cells, results.contenders, column, lowest=True)
+            best = marked(cells, results.contenders, columns[0], lowest=True)
             rows.append((*text_cells(data), *best))
-        columns = (
-            *text_columns("data"),
-            *(Column(one.header, one.mode, "number", column.digits) for one in results.contenders),
-        )
+        headers = (*text_columns("data"), *columns)
         caption = f"{caption} {_modes_note(results)}{MARKS_NOTE}-: not done."
-        yield ResultTable(name, title, caption, columns, tuple(rows), results.notes())
+        yield ResultTable(name, title, caption, headers, tuple(rows), results.notes())
 
 
 def _parameter_tables(results: SuiteResults, suite: str, parameter: str) -> Iterator[ResultTable]:
