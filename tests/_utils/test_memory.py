@@ -1,4 +1,4 @@
-"""Limits of memory: how they are written, and that a fit keeps to them."""
+"""Memory limits: their syntax, and that a fit stays within them."""
 
 import os
 import subprocess
@@ -38,23 +38,23 @@ def test_budgets_as_numbers(number):
 
 
 @pytest.mark.parametrize("limit", NOT_BYTES)
-def test_what_is_not_a_number_of_bytes_is_refused(limit):
+def test_invalid_budgets_raise(limit):
     with pytest.raises(ValueError, match=r"not a number of bytes; give one such as '1\.5GB'"):
         memory_budget(limit)
 
 
-def test_without_a_limit_a_share_of_what_is_free_may_be_used():
+def test_default_budget_is_a_share_of_free_memory():
     assert memory_budget(None) == pytest.approx(SHARE_OF_FREE * free_memory(), rel=0.2)
 
 
-def test_too_large_a_need_is_stated_with_both_figures(monkeypatch):
+def test_require_memory_states_both_figures(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 3e6)
     require_memory(3e6, "It", "Do that.")
     with pytest.raises(MemoryError, match=r"It needs 4\.0 GB .* 3\.0 MB are free\. Do that\."):
         require_memory(4e9, "It", "Do that.")
 
 
-def test_bytes_as_people_read_them():
+def test_format_bytes():
     assert [format_bytes(n) for n in (2e3, 1.5e6, 2.54e9)] == ["2 kB", "1.5 MB", "2.5 GB"]
 
 
@@ -72,7 +72,7 @@ class CountingView(NpyView):
 
 @pytest.fixture
 def counting_view(tmp_path, monkeypatch):
-    """A view on disk, of 5,000 x 40 float64 values, and the class that counts what is read."""
+    """A view on disk of 5,000 x 40 float64 values that counts reads."""
     rng = np.random.default_rng(0)
     np.save(tmp_path / "x.npy", rng.standard_normal((5000, 40)))
     monkeypatch.setattr(CountingView, "reads", 0)
@@ -82,27 +82,27 @@ def counting_view(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("limit", [1000, "20kB"])
-def test_too_low_a_limit_is_refused_before_a_row_is_read(counting_view, limit):
-    figure = format_bytes(memory_budget(limit))
-    with pytest.raises(MemoryError, match=rf"needs \d+ kB.* but {figure} may be used.*[Rr]aise"):
+@pytest.mark.parametrize(
+    ("limit", "error", "message"),
+    [
+        (1000, MemoryError, r"needs \d+ kB.* but 1 kB may be used.*[Rr]aise"),
+        ("20kB", MemoryError, r"needs \d+ kB.* but 20 kB may be used.*[Rr]aise"),
+        ("much", ValueError, "memory_limit"),
+    ],
+)
+def test_too_low_or_invalid_limits_raise_before_reading(counting_view, limit, error, message):
+    with pytest.raises(error, match=message):
         DALMC(3, memory_limit=limit).fit([counting_view])
     assert CountingView.reads == 0
 
 
-def test_a_limit_that_is_just_enough_does(counting_view):
+def test_a_limit_just_large_enough_is_accepted(counting_view):
     model = DALMC(3, memory_limit="300kB", random_state=0).fit([counting_view])
     assert CountingView.reads > 40
     assert model.labels_.shape == (5000,)
 
 
-def test_an_invalid_limit_is_refused_before_a_row_is_read(counting_view):
-    with pytest.raises(ValueError, match="memory_limit"):
-        DALMC(3, memory_limit="much").fit([counting_view])
-    assert CountingView.reads == 0
-
-
-def test_a_result_that_is_too_large_can_go_to_disk(counting_view, tmp_path):
+def test_a_result_larger_than_the_limit_can_be_written_to_disk(counting_view, tmp_path):
     # 5,000 x 20 values of the embedding are 800 kB, the labels 20 kB.
     model = DALMC(20, memory_limit="500kB", random_state=0, n_init=1)
     with pytest.raises(MemoryError, match=r"needs 820 kB, but 500 kB .*to disk with out="):
@@ -124,7 +124,7 @@ from anchorview.datasets.formats.npy import open_npy
 path, small, out, limit = sys.argv[1:]
 
 def peak():
-    # ru_maxrss would start from the peak of the process that started this one.
+    # ru_maxrss would include the peak of the parent process.
     return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
 
 model = DALMC(3, random_state=0, memory_limit=limit, n_init=2).fit([open_npy(small)])
@@ -138,7 +138,7 @@ print(peak() - before)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_a_fit_keeps_to_its_limit(tmp_path):
+def test_a_fit_stays_within_its_limit(tmp_path):
     n, width, limit = 300_000, 128, 60e6
     block = np.random.default_rng(0).standard_normal((5000, width), dtype=np.float32)
     block[:, :3] += 8 * np.eye(3, dtype=np.float32)[np.arange(5000) % 3]

@@ -1,6 +1,8 @@
-"""Memory that is used again: never by two threads, and never by what outlives a part."""
+"""Scratch memory is never shared by threads, and no result that outlives a part refers to it."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from anchorview.sources.disk_source import DiskSource
 from helpers.blocks import rows_per_block
 
 
-def test_the_same_use_gets_the_same_memory_and_others_their_own():
+def test_memory_is_reused_for_the_same_use_only():
     first = scratch("one", (4, 3), np.dtype(np.float64))
     again = scratch("one", (2, 5), np.dtype(np.float32))
     other = scratch("other", (4, 3), np.dtype(np.float64))
@@ -24,7 +26,7 @@ def test_the_same_use_gets_the_same_memory_and_others_their_own():
     assert again.dtype == np.float32
 
 
-def test_a_larger_array_does_not_reach_into_one_in_use():
+def test_a_larger_array_does_not_overwrite_a_smaller_one():
     small = scratch("growing", (3,), np.dtype(np.int64))
     small[:] = 7
     scratch("growing", (1000, 3), np.dtype(np.int64))[:] = 8
@@ -32,26 +34,20 @@ def test_a_larger_array_does_not_reach_into_one_in_use():
 
 
 def test_two_threads_never_share_memory():
-    held = [scratch("threads", (100,), np.dtype(np.float64))]
     both = threading.Barrier(2)
 
-    def take():
-        held.append(scratch("threads", (100,), np.dtype(np.float64)))
+    def take(_):
         both.wait(10)
+        return scratch("threads", (100,), np.dtype(np.float64))
 
-    threads = [threading.Thread(target=take) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(held) == 3
-    for i in range(3):
-        assert not any(np.shares_memory(held[i], held[j]) for j in range(i))
+    with ThreadPoolExecutor(2) as pool:
+        held = [scratch("threads", (100,), np.dtype(np.float64)), *pool.map(take, range(2))]
+        assert not any(np.shares_memory(a, b) for a, b in combinations(held, 2))
 
 
 @pytest.fixture(params=["float64", "float32", "incomplete"])
 def two_parts(request, tmp_path):
-    """A source that is read into the same memory part by part, and its parts read anew."""
+    """Functions that read the parts of a source into the same memory, and the parts themselves."""
     missing = 0.3 if request.param == "incomplete" else 0
     views, _ = make_multiview(400, n_clusters=3, n_features=(6, 9), missing=missing, random_state=0)
     dtype = np.float32 if request.param == "float32" else np.float64
@@ -68,7 +64,7 @@ def two_parts(request, tmp_path):
 
 
 def assert_results_last(function, two_parts):
-    """What is made of a part is still right after the next one was read and worked on."""
+    """The result of a part is unchanged after the next part was read and processed."""
     read, parts = two_parts
     kept = [function(part()) for part in read]
     for own, part in zip(kept, parts, strict=True):
@@ -77,7 +73,7 @@ def assert_results_last(function, two_parts):
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_summaries_do_not_live_in_scratch(scaling, two_parts):
+def test_summaries_do_not_refer_to_scratch(scaling, two_parts):
     scalings = fit_scalings(two_parts[1][0], scaling)
     assert_results_last(
         lambda part: [group.matrix for group in summarize_groups(part, scalings).values()],
@@ -85,7 +81,7 @@ def test_summaries_do_not_live_in_scratch(scaling, two_parts):
     )
 
 
-def test_few_rows_of_many_patterns_do_not_live_in_scratch():
+def test_few_rows_of_many_patterns_do_not_refer_to_scratch():
     views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
     data = MultiViewData(views)
     assert len(data.groups) > 3
@@ -97,7 +93,7 @@ def test_few_rows_of_many_patterns_do_not_live_in_scratch():
 
 
 @pytest.mark.parametrize("scaling", ["zscore", "unit-center"])
-def test_moments_do_not_live_in_scratch(scaling, two_parts):
+def test_moments_do_not_refer_to_scratch(scaling, two_parts):
     def moments(part):
         found = view_moments(part, scaling)
         return [array for p in sorted(found) for array in found[p][1:]]
@@ -105,6 +101,6 @@ def test_moments_do_not_live_in_scratch(scaling, two_parts):
     assert_results_last(moments, two_parts)
 
 
-def test_embeddings_and_labels_do_not_live_in_scratch(two_parts):
+def test_embeddings_and_labels_do_not_refer_to_scratch(two_parts):
     model = DALMC(3, random_state=0).fit(two_parts[1][0])
     assert_results_last(lambda part: [model.transform(part), model.predict(part)], two_parts)

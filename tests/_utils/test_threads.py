@@ -1,3 +1,5 @@
+"""Parallel maps: ordered results, few of them waiting, errors raised, no threads left behind."""
+
 import threading
 
 import pytest
@@ -5,7 +7,7 @@ from threadpoolctl import threadpool_info
 
 from anchorview._utils import threads
 from anchorview._utils.progress import listen_to_progress
-from anchorview._utils.threads import for_blocks, map_blocks
+from anchorview._utils.threads import map_blocks, parallel_map
 from anchorview.views.container import RowBlock
 
 BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
@@ -13,11 +15,11 @@ BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    """The same number of workers on every machine."""
+    """The same number of threads on every machine."""
     monkeypatch.setattr(threads, "n_cores", lambda: 2)
 
 
-def test_results_come_in_order_and_progress_is_reported():
+def test_map_blocks_reports_progress_in_order():
     seen = []
     with listen_to_progress(lambda *report: seen.append(report)):
         results = list(map_blocks(lambda block: block.rows.start, BLOCKS, "work"))
@@ -25,34 +27,20 @@ def test_results_come_in_order_and_progress_is_reported():
     assert seen == [("work", block.rows.stop, 200) for block in BLOCKS]
 
 
-def test_few_results_wait_at_a_time():
-    made, taken, most_waiting = [], [], []
+def test_few_results_are_held_at_a_time():
+    computed, taken, waiting = [], [], []
 
     def work(block):
-        made.append(block)
+        computed.append(block)
         return block
 
     for result in map_blocks(work, BLOCKS, "work"):
         taken.append(result)
-        most_waiting.append(len(made) - len(taken))
-    assert max(most_waiting) <= 3
+        waiting.append(len(computed) - len(taken))
+    assert max(waiting) <= 3
 
 
-def test_an_error_ends_the_work_and_its_threads():
-    done = []
-
-    def work(block):
-        if block.rows.start == 50:
-            raise ValueError("block 50")
-        done.append(block)
-
-    with pytest.raises(ValueError, match="block 50"):
-        for_blocks(work, BLOCKS, "work")
-    assert len(done) < len(BLOCKS) - 1
-    assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]
-
-
-def test_overlapping_users_leave_the_threads_of_blas_as_they_were():
+def test_overlapping_maps_restore_the_blas_threads():
     def limits():
         return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
 
@@ -64,3 +52,52 @@ def test_overlapping_users_leave_the_threads_of_blas_as_they_were():
     list(first)
     list(second)
     assert limits() == before
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+def test_results_are_in_order_even_if_a_later_item_ends_first(cores, monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: cores)
+    second_done = threading.Event()
+
+    def work(item):
+        # With several threads, the first item ends after the second.
+        if item == 0 and cores > 1:
+            assert second_done.wait(10)
+        if item == 1:
+            second_done.set()
+        return item**2
+
+    assert list(parallel_map(work, range(7))) == [(i, i**2) for i in range(7)]
+    assert list(parallel_map(work, [])) == []
+
+
+def test_items_are_processed_concurrently(monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: 3)
+    together = threading.Barrier(3, timeout=10)
+
+    def work(_):
+        together.wait()
+        return threading.get_ident()
+
+    used = {thread for _, thread in parallel_map(work, range(3))}
+    assert len(used) == 3
+    assert threading.get_ident() not in used
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt])
+def test_an_error_stops_the_map_and_its_threads(cores, error, monkeypatch):
+    monkeypatch.setattr(threads, "n_cores", lambda: cores)
+    seen, done = [], []
+
+    def work(item):
+        if item == 3:
+            raise error("third")
+        done.append(item)
+
+    with pytest.raises(error, match="third"):
+        for item, _ in parallel_map(work, range(40)):
+            seen.append(item)
+    assert seen == [0, 1, 2]
+    assert len(done) < 39
+    assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]

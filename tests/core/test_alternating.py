@@ -85,29 +85,18 @@ def paper_iteration(views, H, Z, S, A, a, beta):
     Z = [X.T @ H[p].T for p, X in enumerate(views)]
     S = polar_svd(sum(A[p].T @ H[p] for p in range(len(views))))
     A = [polar_svd(h @ S.T) for h in H]
-    r = np.array(
-        [
-            np.linalg.norm(X.T - Z[p] @ H[p]) ** 2 + RESIDUAL_FLOOR * np.linalg.norm(X) ** 2
-            for p, X in enumerate(views)
-        ]
-    )
+    floors = [RESIDUAL_FLOOR * np.linalg.norm(X) ** 2 for X in views]
+    r = [np.linalg.norm(X.T - z @ h) ** 2 for X, z, h in zip(views, Z, H, strict=True)]
+    r = np.add(r, floors)
     a = (1 / r) / np.sum(1 / r)
-    objective = 0.5 * np.sum(a**2 * r) - beta * sum(
-        np.sum(H[p] * (A[p] @ S)) for p in range(len(views))
-    )
-    return H, Z, S, A, a, objective
+    alignment = sum(np.sum(H[p] * (A[p] @ S)) for p in range(len(views)))
+    return H, Z, S, A, a, 0.5 * np.sum(a**2 * r) - beta * alignment
 
 
 def test_iterations_are_those_of_the_paper():
     views = make_views(np.random.default_rng(3), 80, [12, 20, 7])
     solver = AlternatingSolver(views, 4, [5, 8, 3], beta=0.1)
-    state = (
-        [h.T for h in solver.H],
-        list(solver.Z),
-        solver.S.T,
-        list(solver.A),
-        solver.a,
-    )
+    state = [h.T for h in solver.H], list(solver.Z), solver.S.T, list(solver.A), solver.a
     solution = solver.run(10, 0)
     for expected in solution.objective[1:]:
         *state, objective = paper_iteration(views, *state, 0.1)

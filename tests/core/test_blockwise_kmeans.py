@@ -9,25 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans
-from anchorview.core.assign import assigned, fit_assignment
+from anchorview.core.assign import assigned, distant_rows, fit_assignment
 from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
-from anchorview.core.embedded_rows import LocalRows
-
-
-class BlockedRows(LocalRows):
-    """Rows that are seen in blocks of a given size; counts the passes."""
-
-    def __init__(self, rows, step):
-        super().__init__(rows)
-        self.step = step
-        self.passes = 0
-
-    def reduce(self, function, merge):
-        self.passes += 1
-        total = function(self.rows[: self.step], 0)
-        for start in range(self.step, len(self.rows), self.step):
-            total = merge(total, function(self.rows[start : start + self.step], start))
-        return total
+from helpers.blocks import BlockedRows
 
 
 def make_points(n=3000, k=5, noise=0.3, seed=0, dtype=np.float64):
@@ -46,9 +30,9 @@ def inertia(points, centroids):
 
 
 @pytest.fixture
-def few_are_many(monkeypatch):
-    """A few hundred rows are enough for K-means in blocks."""
-    monkeypatch.setattr(assign, "SAMPLE", 500)
+def small_sample(set_constants):
+    """A few hundred rows are enough for blockwise K-means."""
+    set_constants(assign, SAMPLE=500)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -97,12 +81,12 @@ def test_long_sums_in_single_precision_keep_their_digits():
     assert total.counts.tolist() == [[200_000]]
 
 
-def test_inertia_decreases_with_every_step(monkeypatch):
+def test_inertia_decreases_with_every_step(set_constants):
     rows, _ = make_points(noise=0.8)
     start = rows[np.random.default_rng(3).choice(len(rows), 5, replace=False)]
     inertias = []
     for steps in range(1, 12):
-        monkeypatch.setattr(blockwise_kmeans, "MAX_STEPS", steps)
+        set_constants(blockwise_kmeans, MAX_STEPS=steps)
         inertias.append(inertia(rows, refine_centroids(BlockedRows(rows, 400), [start])))
     assert inertias[0] < inertia(rows, start)
     assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
@@ -119,17 +103,14 @@ def test_a_centroid_without_points_stays():
 
 def test_the_best_of_several_starts_is_kept_wherever_it_is():
     rows, y = make_points(noise=0.1)
-    # Two centroids in one cluster and none in another: no step mends that.
+    # Two centroids in one cluster and none in another: Lloyd steps cannot repair that.
     bad = np.vstack([rows[:4], rows[y == 0][1]])
     good = rows[:5]
-    best = refine_centroids(BlockedRows(rows, 500), [good])
-    assert inertia(rows, best) < 0.5 * inertia(
-        rows, refine_centroids(BlockedRows(rows, 500), [bad])
-    )
+    blocks = BlockedRows(rows, 500)
+    best, worse = (refine_centroids(blocks, [start]) for start in (good, bad))
+    assert inertia(rows, best) < 0.5 * inertia(rows, worse)
     for starts in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
-        np.testing.assert_allclose(
-            refine_centroids(BlockedRows(rows, 500), starts), best, atol=1e-12
-        )
+        np.testing.assert_allclose(refine_centroids(blocks, starts), best, atol=1e-12)
 
 
 def test_starts_do_not_influence_each_other():
@@ -158,7 +139,7 @@ def test_equal_rows_settle_at_once():
 @pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_blocks_agree_with_memory(few_are_many, method, normalize, dtype):
+def test_blocks_agree_with_memory(small_sample, method, normalize, dtype):
     rows, y = make_points(dtype=dtype)
     options = {"method": method, "normalize": normalize, "n_init": 5, "seed": 2}
     _, labels = assigned(rows, 5, **options)
@@ -171,7 +152,7 @@ def test_blocks_agree_with_memory(few_are_many, method, normalize, dtype):
 
 
 @pytest.mark.parametrize("method", ["kmeans", "cluster_qr"])
-def test_order_of_rows_and_rotation_do_not_matter_in_double_precision(few_are_many, method):
+def test_order_of_rows_and_rotation_do_not_matter_in_double_precision(small_sample, method):
     rng = np.random.default_rng(0)
     rows, _ = make_points(noise=0.7)
     rotation, _ = np.linalg.qr(rng.standard_normal((5, 5)))
@@ -193,29 +174,19 @@ def test_few_rows_are_clustered_as_in_memory():
 
 
 def test_rows_apart_are_those_of_pivoted_qr():
-    from anchorview.core.assign import distant_rows
-
     rows, _ = make_points(noise=0.5)
-    expected = rows[distant_rows(rows, 5)]
-    np.testing.assert_allclose(
-        blockwise_kmeans.distant_rows_in_blocks(BlockedRows(rows, 321), 5), expected
-    )
+    found = blockwise_kmeans.distant_rows_in_blocks(BlockedRows(rows, 321), 5)
+    np.testing.assert_allclose(found, rows[distant_rows(rows, 5)])
 
 
-def test_cluster_qr_needs_enough_columns(few_are_many):
+def test_cluster_qr_needs_enough_columns(small_sample):
+    options = {"method": "cluster_qr", "normalize": True, "n_init": 1, "seed": 0}
     with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 5 anchors for 6"):
-        fit_assignment(
-            BlockedRows(make_points()[0], 500),
-            6,
-            method="cluster_qr",
-            normalize=True,
-            n_init=1,
-            seed=0,
-        )
+        fit_assignment(BlockedRows(make_points()[0], 500), 6, **options)
 
 
-def test_a_cluster_of_equal_rows_is_found(monkeypatch):
-    monkeypatch.setattr(assign, "SAMPLE", 4000)
+def test_a_cluster_of_equal_rows_is_found(set_constants):
+    set_constants(assign, SAMPLE=4000)
     rng = np.random.default_rng(0)
     y = rng.integers(8, size=20_000)
     rows = np.eye(8)[y] + 0.15 * rng.standard_normal((20_000, 8)) * (y > 0)[:, None]

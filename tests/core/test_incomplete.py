@@ -55,21 +55,6 @@ def test_every_pattern_can_be_predicted_also_unseen_ones(digits):
     assert np.mean(list(accuracies.values())) > 0.8
 
 
-def test_ways_to_say_that_a_view_is_absent_agree(digits):
-    views, _ = digits
-    model = DALMC(10, random_state=0).fit(views)
-    some = {name: view[:40] for name, view in views.items()}
-    absent = "profiles"
-    without = model.predict({name: view for name, view in some.items() if name != absent})
-    as_none = model.predict([None if name == absent else view for name, view in some.items()])
-    nan = np.full((40, 216), np.nan)
-    as_nan = model.predict({**some, absent: nan})
-    np.testing.assert_array_equal(without, as_none)
-    np.testing.assert_array_equal(without, as_nan)
-    with pytest.raises(ValueError, match="no view"):
-        model.predict({name: np.full(view.shape, np.nan) for name, view in some.items()})
-
-
 def test_a_sample_gets_the_same_row_alone_and_among_others():
     views, _ = make_multiview(300, n_clusters=3, missing=0.3, random_state=0)
     data = MultiViewData(views)
@@ -114,7 +99,7 @@ def test_every_sample_its_own_pattern():
 
 
 def test_groups_that_do_not_pay_are_solved_directly():
-    # Fewer samples a pattern than features: nothing to compress.
+    # Fewer samples per pattern than features: nothing to compress.
     views, _ = make_multiview(400, n_clusters=3, n_features=(40,) * 8, missing=0.5, random_state=0)
     assert DALMC(3, random_state=0).fit(views).plan_.route == "direct"
     many, _ = make_multiview(9000, n_clusters=3, n_features=(9,) * 3, missing=0.3, random_state=0)

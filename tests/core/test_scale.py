@@ -6,13 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.core.scale import (
-    SCALINGS,
-    fit_scalings,
-    scaled_block,
-    scaled_views,
-    view_moments,
-)
+from anchorview.core.scale import SCALINGS, fit_scalings, scaled_block, scaled_views, view_moments
 from helpers.blocks import rows_per_block
 
 
@@ -88,7 +82,7 @@ def test_columns_with_a_large_mean_keep_their_digits():
 
 
 def single_columns():
-    """Columns in single precision that plain sums would lose, by what is special about them."""
+    """Columns for which naive sums in single precision lose digits, by their property."""
     noise = np.random.default_rng(0).standard_normal((5000, 8))
     columns = {
         "plain": noise[:, 0],

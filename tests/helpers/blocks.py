@@ -1,17 +1,34 @@
-"""Row blocks of a given size."""
+"""Row blocks of given sizes."""
 
 from contextlib import contextmanager
+from functools import reduce
+from itertools import pairwise
 
 import pytest
 
+from anchorview.core.embedded_rows import LocalRows
 from anchorview.views import schema
 
 
 @contextmanager
 def rows_per_block(data, rows):
-    """Process a container in blocks of so many rows; None leaves the default."""
+    """Process a container in blocks of this many rows; None leaves the default."""
     with pytest.MonkeyPatch.context() as patch:
         if rows is not None:
             row_bytes = data.shape[1] * data.dtype.itemsize
             patch.setattr(schema, "LARGEST_BLOCK", rows * row_bytes)
         yield
+
+
+class BlockedRows(LocalRows):
+    """Rows that are processed in blocks of `step` rows, or with the given bounds; counts passes."""
+
+    def __init__(self, rows, step=None, bounds=()):
+        super().__init__(rows)
+        inner = range(step, len(rows), step) if step else sorted(bounds)
+        self.bounds = [0, *inner, len(rows)]
+        self.passes = 0
+
+    def reduce(self, function, merge):
+        self.passes += 1
+        return reduce(merge, (function(self.rows[i:j], i) for i, j in pairwise(self.bounds)))

@@ -1,4 +1,4 @@
-"""Made data that several test modules share."""
+"""Synthetic data and small helpers that several test modules share."""
 
 from anchorview import MultiViewData, make_multiview
 
@@ -14,3 +14,8 @@ def clustered_data(*args, **options):
     """The same as a container."""
     views, y = clustered_views(*args, **options)
     return MultiViewData(views), y
+
+
+def folder_contents(folder):
+    """Bytes of all files of a folder, by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,4 +1,4 @@
-"""Fits on views that stay on disk: the same as in memory, and nothing lost when they fail."""
+"""DiskSource: fits on disk equal fits in memory, and failures leave earlier results intact."""
 
 import os
 import subprocess
@@ -17,20 +17,20 @@ from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from anchorview.sources import disk_source
+from helpers.data import clustered_views, folder_contents
 
 N = 3000
 
 
 @pytest.fixture
-def many_parts(monkeypatch):
+def many_parts(set_constants):
     """Parts of 150 rows of the views below, so that there are 20 of them."""
-    monkeypatch.setattr(disk_source, "PART", 64_000)
-    monkeypatch.setattr(disk_source, "PRODUCTS_PER_PART", 0)
+    set_constants(disk_source, PART=64_000, PRODUCTS_PER_PART=0)
 
 
 @pytest.fixture
 def store(tmp_path):
-    """Write views to files and open these: by name, or as a list."""
+    """Write views (a dict or a list) to files and open these, in the same form."""
 
     def stored(views, opened=open_npy):
         (tmp_path / "views").mkdir(exist_ok=True)
@@ -50,25 +50,23 @@ def mapped(path):
 
 
 def make_views(dtype=np.float64, n=N, seed=0, **options):
-    views, _ = make_multiview(
-        n, n_clusters=4, n_features=(12, 18, 23), separation=5, random_state=seed, **options
-    )
+    views, _ = clustered_views(n, 4, (12, 18, 23), separation=5, seed=seed, **options)
     return {name: view.astype(dtype) for name, view in views.items()}
 
 
-def quick(n_clusters, **options):
-    """Two starts of K-means are enough for clusters that are far apart."""
-    return DALMC(n_clusters, n_init=2, **options)
+def quick(n_clusters=4, **options):
+    """DALMC with two K-means restarts, enough for well-separated clusters."""
+    return DALMC(n_clusters, n_init=2, **{"random_state": 0} | options)
 
 
-def close_to(dtype):
+def tolerance_of(dtype):
     return 1e-6 if dtype == np.float64 else 1e-3
 
 
 def assert_same_model(found, expected, tolerance=1e-6):
     S, T = (np.asarray(model.embedding_, dtype=np.float64) for model in (found, expected))
     assert S.shape == T.shape
-    # The differences of S S' on all pairs of rows, a few rows of it at a time.
+    # Compared by S S', a few rows at a time, as S is unique up to a rotation only.
     scale = np.einsum("ij,ij->i", T, T).max()
     for rows in np.array_split(np.arange(len(S)), max(1, len(S) // 30)):
         assert abs(S[rows] @ S.T - T[rows] @ T.T).max() <= tolerance * scale
@@ -78,18 +76,14 @@ def assert_same_model(found, expected, tolerance=1e-6):
     assert found.n_components_ == expected.n_components_
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_views_on_disk_are_clustered_as_in_memory(many_parts, store, scaling, dtype):
+def test_fit_on_disk_equals_fit_in_memory(many_parts, store, scaling, dtype):
     views = make_views(dtype)
     stored = store(views)
-    model = quick(4, scaling=scaling, random_state=0)
-    expected = quick(4, scaling=scaling, random_state=0).fit(views)
-    assert_same_model(model.fit(stored), expected, close_to(dtype))
+    model = quick(scaling=scaling)
+    expected = quick(scaling=scaling).fit(views)
+    assert_same_model(model.fit(stored), expected, tolerance_of(dtype))
     assert model.embedding_.dtype == dtype
     assert model.labels_.dtype == np.int32
     np.testing.assert_array_equal(model.predict(stored), model.labels_)
@@ -98,37 +92,37 @@ def test_views_on_disk_are_clustered_as_in_memory(many_parts, store, scaling, dt
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_memory_maps_are_clustered_as_arrays(many_parts, store, dtype):
+def test_fit_on_memory_maps_equals_fit_on_arrays(many_parts, store, dtype):
     views = make_views(dtype)
     stored = store(views, mapped)
-    model = quick(4, random_state=0).fit(stored)
-    assert_same_model(model, quick(4, random_state=0).fit(views), close_to(dtype))
-    parts = quick(4, random_state=0).fit(store(views))
+    model = quick().fit(stored)
+    assert_same_model(model, quick().fit(views), tolerance_of(dtype))
+    parts = quick().fit(store(views))
     np.testing.assert_array_equal(model.embedding_, parts.embedding_)
 
 
-def test_there_are_as_many_parts_as_the_tests_mean(many_parts, store):
+def test_slices_cover_all_rows_in_order(many_parts, store):
     source = disk_source.DiskSource(store(make_views()), True, None, None, 1e9)
     assert len(source.slices) > 10
     assert [s.start for s in source.slices[1:]] == [s.stop for s in source.slices[:-1]]
     assert (source.slices[0].start, source.slices[-1].stop) == (0, N)
 
 
-def some_rows_missing(views, rng):
+def random_rows(views, rng):
     for view in views.values():
         view[rng.random(N) < 0.2] = np.nan
     views["view_0"][np.isnan(views["view_1"][:, 0])] = 1
 
 
-def a_part_without_a_view(views, rng):
+def view_missing_in_whole_parts(views, rng):
     views["view_1"][200:900] = np.nan
 
 
-def a_pattern_of_one_sample(views, rng):
+def pattern_of_one_sample(views, rng):
     views["view_2"][1234] = np.nan
 
 
-def the_first_and_the_last_parts(views, rng):
+def first_and_last_rows(views, rng):
     views["view_0"][:160] = np.nan
     views["view_2"][-1:] = np.nan
 
@@ -136,35 +130,35 @@ def the_first_and_the_last_parts(views, rng):
 @pytest.mark.parametrize(
     ("remove", "scaling"),
     [
-        *((some_rows_missing, scaling) for scaling in SCALINGS),
-        *((a_part_without_a_view, scaling) for scaling in ("zscore-unit", "unit")),
-        *((a_pattern_of_one_sample, scaling) for scaling in ("unit-center", "none")),
-        *((the_first_and_the_last_parts, scaling) for scaling in ("zscore", "unit")),
+        *((random_rows, scaling) for scaling in SCALINGS),
+        *((view_missing_in_whole_parts, scaling) for scaling in ("zscore-unit", "unit")),
+        *((pattern_of_one_sample, scaling) for scaling in ("unit-center", "none")),
+        *((first_and_last_rows, scaling) for scaling in ("zscore", "unit")),
     ],
 )
-def test_missing_views_are_as_in_memory(many_parts, store, remove, scaling):
+def test_missing_views_on_disk_equal_those_in_memory(many_parts, store, remove, scaling):
     views = make_views()
     remove(views, np.random.default_rng(0))
     some = np.isnan(np.hstack([view[:, :1] for view in views.values()]))
     assert some.any()
     assert not some.all(axis=1).any()
-    model = quick(4, scaling=scaling, random_state=0).fit(store(views))
-    expected = quick(4, scaling=scaling, random_state=0, solver="compressed").fit(views)
+    model = quick(scaling=scaling).fit(store(views))
+    expected = quick(scaling=scaling, solver="compressed").fit(views)
     assert_same_model(model, expected)
 
 
 def test_missing_views_in_single_precision(many_parts, store):
     views = make_views(np.float32, missing=0.3)
-    model = quick(4, random_state=0).fit(store(views))
-    assert_same_model(model, quick(4, random_state=0).fit(views), 1e-3)
+    model = quick().fit(store(views))
+    assert_same_model(model, quick().fit(views), 1e-3)
 
 
-def test_a_mixture_of_forms(many_parts, store):
+def test_views_of_mixed_types(many_parts, store):
     views = make_views()
     views["view_0"][np.random.default_rng(0).random(views["view_0"].shape) < 0.7] = 0
     views["counts"] = np.rint(10 * views["view_1"]).astype(np.int16)
     views["view_2"][50:500] = np.nan
-    expected = quick(4, random_state=0).fit(views)
+    expected = quick().fit(views)
     stored = store(views)
     ids = pd.Index([f"s{i}" for i in range(N)])
     mixture = {
@@ -173,130 +167,129 @@ def test_a_mixture_of_forms(many_parts, store):
         "view_2": stored["view_2"],
         "counts": np.load(stored["counts"].path, mmap_mode="r"),
     }
-    model = quick(4, random_state=0).fit(mixture)
+    model = quick().fit(mixture)
     assert_same_model(model, expected)
     assert model.sample_ids_.equals(ids)
     np.testing.assert_array_equal(model.predict(mixture), model.labels_)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float16, bool, ">f8"])
-def test_other_types_of_numbers(many_parts, store, dtype):
+def test_dtypes(many_parts, store, dtype):
     views = make_views()
     scaled = {name: view > 0 if dtype is bool else 20 + 2 * view for name, view in views.items()}
     typed = {name: view.astype(dtype) for name, view in scaled.items()}
-    model = quick(4, random_state=0).fit(store(typed))
-    expected = quick(4, random_state=0).fit(typed)
-    assert_same_model(model, expected, close_to(expected.embedding_.dtype))
+    model = quick().fit(store(typed))
+    expected = quick().fit(typed)
+    assert_same_model(model, expected, tolerance_of(expected.embedding_.dtype))
 
 
-def test_one_view_alone(many_parts, store):
+def test_single_view(many_parts, store):
     views = make_views()
     stored = store(views)["view_2"]
-    model = quick(4, random_state=0).fit(stored)
-    assert_same_model(model, quick(4, random_state=0).fit(views["view_2"]))
+    model = quick().fit(stored)
+    assert_same_model(model, quick().fit(views["view_2"]))
     np.testing.assert_array_equal(model.predict(stored), model.labels_)
 
 
 @pytest.mark.parametrize("options", [{"unit_norm": False}, {"init": "random"}])
 @pytest.mark.parametrize("more", [{"normalize_embedding": False}, {"assignment": "cluster_qr"}])
-def test_options_hold_as_in_memory(many_parts, store, options, more):
+def test_options_give_the_result_of_memory(many_parts, store, options, more):
     views = make_views()
-    model = quick(4, random_state=0, **options, **more).fit(store(views))
-    assert_same_model(model, quick(4, random_state=0, **options, **more).fit(views))
+    model = quick(**options, **more).fit(store(views))
+    assert_same_model(model, quick(**options, **more).fit(views))
 
 
 @pytest.fixture(scope="module")
 def many_rows():
-    """So many samples that K-means goes over blocks, in narrow views."""
+    """Narrow views with enough samples for blockwise K-means."""
     views, _ = make_multiview(45_000, n_clusters=4, n_features=(5, 7), separation=6, random_state=0)
     return views
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("assignment", ["kmeans", "cluster_qr"])
-def test_many_samples_are_clustered_as_in_memory(
-    monkeypatch, store, tmp_path, many_rows, assignment, dtype
+def test_blockwise_kmeans_equals_kmeans_in_memory(
+    set_constants, store, tmp_path, many_rows, assignment, dtype
 ):
     views = {name: view.astype(dtype) for name, view in many_rows.items()}
-    model, expected = (quick(4, random_state=0, assignment=assignment) for _ in range(2))
+    model, expected = (quick(assignment=assignment) for _ in range(2))
     expected.fit(views)
-    monkeypatch.setattr(disk_source, "PART", 2**18)
+    set_constants(disk_source, PART=2**18)
     model.fit(store(views), out=tmp_path / "out")
     pairs = np.random.default_rng(0).choice(45_000, 2000, replace=False)
     S, T = (np.asarray(m.embedding_[pairs], np.float64) for m in (model, expected))
-    assert abs(S @ S.T - T @ T.T).max() <= close_to(dtype) * (T**2).sum(axis=1).max()
+    assert abs(S @ S.T - T @ T.T).max() <= tolerance_of(dtype) * (T**2).sum(axis=1).max()
     assert adjusted_rand_score(model.labels_, expected.labels_) >= 0.999
     np.testing.assert_array_equal(model.predict(store(views)), model.labels_)
 
 
-def test_order_of_many_rows_does_not_matter(monkeypatch, store, many_rows):
-    monkeypatch.setattr(disk_source, "PART", 2**19)
+def test_row_order_does_not_change_blockwise_clusters(set_constants, store, many_rows):
+    set_constants(disk_source, PART=2**19)
     order = np.random.default_rng(0).permutation(45_000)
-    labels = quick(4, random_state=0).fit(store(many_rows)).labels_
+    labels = quick().fit(store(many_rows)).labels_
     permuted = store({name: view[order] for name, view in many_rows.items()})
-    moved = quick(4, random_state=0).fit(permuted).labels_
+    moved = quick().fit(permuted).labels_
     assert adjusted_rand_score(moved, labels[order]) == 1
 
 
-def test_parts_and_threads_do_not_matter(monkeypatch, store):
+def test_part_size_and_threads_do_not_change_results(set_constants, store):
     stored = store(make_views(missing=0.2))
-    monkeypatch.setattr(disk_source, "PRODUCTS_PER_PART", 0)
+    set_constants(disk_source, PRODUCTS_PER_PART=0)
     models = []
     for part, workers in [(64_000, 1), (64_000, 3), (64_000, 7), (200_000, 2), (10**8, 2)]:
-        monkeypatch.setattr(disk_source, "PART", part)
-        monkeypatch.setattr(disk_source, "workers", lambda workers=workers: workers)
-        models.append(quick(4, random_state=0).fit(stored))
+        set_constants(disk_source, PART=part, workers=lambda workers=workers: workers)
+        models.append(quick().fit(stored))
     for model in models[1:]:
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
     for model in models[1:3]:
         np.testing.assert_array_equal(model.embedding_, models[0].embedding_)
 
 
-def test_a_limit_makes_parts_smaller_but_no_other_result(store):
+def test_memory_limit_changes_part_size_but_not_results(store):
     stored = store(make_views())
     sizes = {limit: disk_source.DiskSource(stored, True, None, None, limit) for limit in (1e6, 9e6)}
     assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
     assert sizes[1e6].plan(4).memory["compressed"] <= 1e6
-    models = [quick(4, random_state=0, memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
+    models = [quick(memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 
 
-def test_results_are_written_as_they_are_returned(many_parts, store, tmp_path):
+def test_out_files_equal_returned_results(many_parts, store, tmp_path):
     views = make_views()
     out = tmp_path / "results"
-    model = quick(4, random_state=0).fit(store(views), out=out)
-    assert sorted(contents(out)) == ["embedding.npy", "labels.npy"]
+    model = quick().fit(store(views), out=out)
+    assert sorted(folder_contents(out)) == ["embedding.npy", "labels.npy"]
     assert isinstance(model.embedding_, np.memmap)
     assert isinstance(model.labels_, np.memmap)
     np.testing.assert_array_equal(np.load(out / "embedding.npy"), model.embedding_)
     np.testing.assert_array_equal(np.load(out / "labels.npy"), model.labels_)
-    plain = quick(4, random_state=0).fit(store(views))
+    plain = quick().fit(store(views))
     np.testing.assert_array_equal(plain.embedding_, model.embedding_)
     np.testing.assert_array_equal(plain.labels_, model.labels_)
     assert not isinstance(plain.labels_, np.memmap)
 
 
-def test_results_of_data_in_memory_can_be_written_too(tmp_path):
+def test_out_for_data_in_memory(tmp_path):
     views = make_views(missing=0.2)
     out = tmp_path / "results"
-    model = quick(4, random_state=0).fit(views, out=out)
-    assert_same_model(model, quick(4, random_state=0).fit(views))
+    model = quick().fit(views, out=out)
+    assert_same_model(model, quick().fit(views))
     np.testing.assert_array_equal(np.load(out / "labels.npy"), model.labels_)
 
 
-def test_a_second_fit_replaces_the_results(store, tmp_path):
+def test_second_fit_replaces_out_files(store, tmp_path):
     out = tmp_path / "results"
-    first = quick(4, random_state=0).fit(store(make_views()), out=out)
+    first = quick().fit(store(make_views()), out=out)
     kept = np.array(first.labels_)
-    second = quick(3, random_state=0).fit(store(make_views(seed=1)), out=out)
+    second = quick(3).fit(store(make_views(seed=1)), out=out)
     np.testing.assert_array_equal(np.load(out / "labels.npy"), second.labels_)
     assert np.load(out / "embedding.npy").shape == (N, 3)
     np.testing.assert_array_equal(first.labels_, kept)
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
-def test_embeddings_and_labels_of_new_samples_go_to_files(many_parts, store, tmp_path, on_disk):
-    model = quick(4, random_state=0).fit(make_views())
+def test_transform_and_predict_write_files(many_parts, store, tmp_path, on_disk):
+    model = quick().fit(make_views())
     new = make_views(seed=1, missing=0.2)
     X = store(new) if on_disk else new
     embedding = model.transform(X, out=tmp_path / "e.npy")
@@ -310,9 +303,9 @@ def test_embeddings_and_labels_of_new_samples_go_to_files(many_parts, store, tmp
 
 @pytest.mark.parametrize("on_disk", [True, False])
 @pytest.mark.parametrize("to_file", [True, False])
-def test_ways_to_say_that_a_view_is_absent_agree(many_parts, store, tmp_path, on_disk, to_file):
+def test_all_forms_of_an_absent_view_agree(many_parts, store, tmp_path, on_disk, to_file):
     views = make_views()
-    model = quick(4, random_state=0).fit(views)
+    model = quick().fit(views)
     X = store(views) if on_disk else views
     out = {"out": tmp_path / "l.npy"} if to_file else {}
     nothing = np.full((N, 18), np.nan)
@@ -327,9 +320,9 @@ def test_ways_to_say_that_a_view_is_absent_agree(many_parts, store, tmp_path, on
 
 
 @pytest.mark.parametrize("to_file", [True, False])
-def test_other_views_than_those_of_the_fit_are_refused(store, tmp_path, to_file):
+def test_views_that_differ_from_the_fit_raise(store, tmp_path, to_file):
     views = make_views()
-    model = quick(4, random_state=0).fit(views)
+    model = quick().fit(views)
     stored = store({**views, "narrow": views["view_1"][:, :5]})
     narrow = stored.pop("narrow")
     out = {"out": tmp_path / "l.npy"} if to_file else {}
@@ -342,66 +335,63 @@ def test_other_views_than_those_of_the_fit_are_refused(store, tmp_path, to_file)
     assert not (tmp_path / "l.npy").exists()
 
 
-def test_views_of_other_lengths_are_refused(store):
+def test_views_of_unequal_lengths_raise(store):
     views = make_views()
     stored = store({**views, "view_1": views["view_1"][:-1]})
     with pytest.raises(ValueError, match="view 0 has 3000 samples, but view 1 has 2999"):
-        quick(4).fit(stored)
+        quick().fit(stored)
 
 
 @pytest.mark.parametrize(("value", "kind"), [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("scaling", ["zscore-unit", "none"])
-def test_a_value_that_is_not_finite_is_named_by_its_row_in_the_file(
-    many_parts, store, value, kind, scaling
-):
+def test_error_for_nonfinite_value_has_row_in_file(many_parts, store, value, kind, scaling):
     views = make_views()
     views["view_1"][2345, 6] = value
     with pytest.raises(ValueError, match=f"view 1 contains {kind} at row 2345, column 6"):
-        quick(4, scaling=scaling).fit(store(views))
-    model = quick(4, scaling=scaling, random_state=0).fit(store(make_views(seed=1)))
+        quick(scaling=scaling).fit(store(views))
+    model = quick(scaling=scaling).fit(store(make_views(seed=1)))
     with pytest.raises(ValueError, match=f"view 1 contains {kind} at row 2345, column 6"):
         model.predict(store(views))
 
 
-def test_a_sample_without_a_view_is_named_by_its_row_in_the_files(many_parts, store):
-    model = quick(4, random_state=0).fit(store(make_views()))
+def test_error_for_sample_without_views_has_row_in_file(many_parts, store):
+    model = quick().fit(store(make_views()))
     views = make_views()
     for view in views.values():
         view[2222] = np.nan
-    for use in (quick(4).fit, model.predict):
+    for use in (quick().fit, model.predict):
         with pytest.raises(ValueError, match="Sample 2222 has no view at all"):
             use(store(views))
 
 
-def test_a_file_that_gets_shorter_is_named_with_the_rows(many_parts, store):
+def test_error_for_truncated_file_has_path_and_rows(many_parts, store):
     stored = store(make_views())
     path = stored["view_1"].path
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(DataFileError, match=r"view_1\.npy: rows \d+ to \d+ cannot be read") as info:
-        quick(4).fit(stored)
+        quick().fit(stored)
     first = int(str(info.value).split("rows ")[1].split()[0])
     assert 1300 <= first <= 1500
     with pytest.raises(DataFileError, match=r"view_1\.npy.*rows from 1499 on are missing"):
         open_npy(path)
 
 
-def test_a_file_that_is_gone_is_named(many_parts, store):
+def test_error_for_deleted_file_has_path(many_parts, store):
     stored = store(make_views())
     stored["view_2"].path.unlink()
     with pytest.raises(DataFileError, match=r"view_2\.npy.*no such file any more"):
-        quick(4).fit(stored)
+        quick().fit(stored)
 
 
 @pytest.mark.parametrize("n", [3000, 45_000])
 @pytest.mark.parametrize("stage", ["scaling", "compressing", "embedding", "assigning"])
-def test_an_interrupted_fit_leaves_the_previous_results(
-    monkeypatch, store, tmp_path, many_rows, stage, n
+def test_interrupted_fit_keeps_previous_results(
+    set_constants, store, tmp_path, many_rows, stage, n
 ):
-    monkeypatch.setattr(disk_source, "PART", 2**16 if n == N else 2**19)
-    monkeypatch.setattr(disk_source, "PRODUCTS_PER_PART", 0)
+    set_constants(disk_source, PART=2**16 if n == N else 2**19, PRODUCTS_PER_PART=0)
     out = tmp_path / "results"
-    quick(4, random_state=0).fit(store(make_views()), out=out)
-    before = contents(out)
+    quick().fit(store(make_views()), out=out)
+    before = folder_contents(out)
     stored = store({name: view[:n] for name, view in many_rows.items()})
 
     def interrupt(at, done, total):
@@ -409,15 +399,15 @@ def test_an_interrupted_fit_leaves_the_previous_results(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), listen_to_progress(interrupt):
-        quick(4, random_state=1).fit(stored, out=out)
-    assert contents(out) == before
-    quick(4, random_state=1).fit(stored, out=out)
-    assert contents(out) != before
+        quick(random_state=1).fit(stored, out=out)
+    assert folder_contents(out) == before
+    quick(random_state=1).fit(stored, out=out)
+    assert folder_contents(out) != before
 
 
-def test_interrupted_labels_leave_the_previous_ones(many_parts, store, tmp_path):
+def test_interrupted_predict_keeps_previous_file(many_parts, store, tmp_path):
     stored = store(make_views())
-    model = quick(4, random_state=0).fit(stored)
+    model = quick().fit(stored)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "l.npy").write_text("labels")
 
@@ -427,14 +417,14 @@ def test_interrupted_labels_leave_the_previous_ones(many_parts, store, tmp_path)
 
     with pytest.raises(KeyboardInterrupt), listen_to_progress(interrupt):
         model.predict(stored, out=tmp_path / "out" / "l.npy")
-    assert contents(tmp_path / "out") == {"l.npy": b"labels"}
+    assert folder_contents(tmp_path / "out") == {"l.npy": b"labels"}
 
 
-def test_a_broken_file_leaves_the_previous_results(many_parts, store, tmp_path):
+def test_failed_read_keeps_previous_results(many_parts, store, tmp_path):
     out = tmp_path / "results"
     stored = store(make_views())
-    quick(4, random_state=0).fit(stored, out=out)
-    before = contents(out)
+    quick().fit(stored, out=out)
+    before = folder_contents(out)
     path = stored["view_0"].path
 
     def cut(stage, done, total):
@@ -442,8 +432,8 @@ def test_a_broken_file_leaves_the_previous_results(many_parts, store, tmp_path):
             os.truncate(path, path.stat().st_size // 2)
 
     with pytest.raises(DataFileError, match=r"view_0\.npy: rows"), listen_to_progress(cut):
-        quick(4, random_state=1).fit(stored, out=out)
-    assert contents(out) == before
+        quick(random_state=1).fit(stored, out=out)
+    assert folder_contents(out) == before
 
 
 FULL_DISK = """
@@ -472,12 +462,12 @@ model.predict(X, out=out + "/predicted.npy")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs limits of POSIX")
-def test_a_full_disk_leaves_the_previous_results(store, tmp_path):
+def test_full_disk_keeps_previous_results(store, tmp_path):
     """An embedding has 96,000 bytes, the labels 12,000."""
     out = tmp_path / "results"
     stored = store(make_views())
-    quick(4, random_state=0).fit(stored, out=out)
-    before = contents(out)
+    quick().fit(stored, out=out)
+    before = folder_contents(out)
     run = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(stored["view_1"].path), str(out)],
         capture_output=True,
@@ -487,7 +477,7 @@ def test_a_full_disk_leaves_the_previous_results(store, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.count(": cannot be written (File too large)") == 2
-    after = contents(out)
+    after = folder_contents(out)
     assert len(after.pop("predicted.npy")) > 12_000
     assert after == before
 
@@ -510,120 +500,135 @@ def unreadable(store):
     )
 
 
-def test_unusable_places_for_results_are_refused_before_a_row_is_read(unreadable, tmp_path):
-    model = quick(4, random_state=0).fit([make_views()["view_2"]])
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("file", "is not a folder"),
+        ("missing/results", "there is no folder"),
+        ("taken", "labels.npy: is a folder"),
+    ],
+)
+def test_unusable_output_folders_raise_before_reading(unreadable, tmp_path, out, message):
     (tmp_path / "file").write_text("mine")
-    for use in (
-        lambda: quick(4).fit([unreadable], out=tmp_path / "file"),
-        lambda: quick(4).fit([unreadable], out=tmp_path / "no" / "folder"),
-        lambda: model.predict([unreadable], out=tmp_path),
-        lambda: model.transform([unreadable], out=tmp_path / "no" / "e.npy"),
-    ):
-        with pytest.raises(OutputFileError):
-            use()
+    (tmp_path / "taken" / "labels.npy").mkdir(parents=True)
+    with pytest.raises(OutputFileError, match=message):
+        quick().fit([unreadable], out=tmp_path / out)
     assert (tmp_path / "file").read_text() == "mine"
-    assert not (tmp_path / "no").exists()
+    assert not (tmp_path / "missing").exists()
+
+
+def test_unusable_output_files_raise_before_reading(unreadable, tmp_path):
+    model = quick().fit([make_views()["view_2"]])
+    with pytest.raises(OutputFileError):
+        model.predict([unreadable], out=tmp_path)
+    with pytest.raises(OutputFileError):
+        model.transform([unreadable], out=tmp_path / "missing" / "e.npy")
     with pytest.raises(AssertionError, match="A row was read"):
-        quick(4).fit([unreadable], out=tmp_path / "new")
+        model.predict([unreadable], out=tmp_path / "l.npy")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_clusters": 3001}, "n_samples=3000 should be >= n_clusters=3001"),
+        ({"variant": "box-graph", "solver": "compressed"}, "runs on the data as they are"),
+        ({"n_anchors": 2, "assignment": "cluster_qr"}, "needs n_anchors >= n_clusters"),
+    ],
+)
+def test_impossible_settings_raise_before_reading(unreadable, settings, message):
+    with pytest.raises(ValueError, match=message):
+        quick().set_params(**settings).fit([unreadable])
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="a superuser may write everywhere")
-def test_a_read_only_folder_is_refused_before_a_row_is_read(unreadable, tmp_path):
+def test_read_only_folder_raises_before_reading(unreadable, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
     with pytest.raises(OutputFileError, match="cannot be written"):
-        quick(4).fit([unreadable], out=tmp_path / "locked")
-
-
-def test_more_clusters_than_samples_are_refused_before_a_row_is_read(unreadable):
-    with pytest.raises(ValueError, match="n_samples=3000 should be >= n_clusters=3001"):
-        DALMC(3001).fit([unreadable])
+        quick().fit([unreadable], out=tmp_path / "locked")
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("absent", [None, np.full((N, 7), np.nan)])
-def test_a_view_that_no_sample_has_is_refused(many_parts, store, scaling, absent):
+def test_view_missing_for_all_samples_raises(many_parts, store, scaling, absent):
     stored = {**store(make_views()), "empty": absent}
     with pytest.raises(ValueError, match=r"view 3 \('empty'\) is missing for all samples"):
-        quick(4, scaling=scaling).fit(stored)
+        quick(scaling=scaling).fit(stored)
 
 
-@pytest.mark.parametrize("scaling", ["zscore-unit", "zscore", "unit-center"])
+@pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_constant_view_is_refused(many_parts, store, scaling, dtype):
+def test_constant_view_raises(many_parts, store, scaling, dtype):
     stored = store({**make_views(dtype), "same": np.full((N, 5), 0.1, dtype)})
-    with pytest.raises(ValueError, match=r"view 3 \('same'\) is .*Leave this view out"):
-        quick(4, scaling=scaling).fit(stored)
+    with pytest.raises(
+        ValueError, match=r"view 3 \('same'\) is constant: every sample has the sam"
+    ):
+        quick(scaling=scaling).fit(stored)
 
 
-def test_views_that_overflow_are_refused(many_parts, store):
+def test_view_that_overflows_raises(many_parts, store):
     stored = store({**make_views(), "huge": 1e200 * make_views(seed=1)["view_0"]})
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(ValueError, match=r"view 3 \('huge'\) overflows"),
     ):
-        quick(4).fit(stored)
+        quick().fit(stored)
 
 
-def test_more_features_than_samples_are_taken_into_memory(many_parts, store, tmp_path):
+def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_path):
     views, _ = make_multiview(60, n_clusters=3, n_features=(40, 50), random_state=0)
-    model = quick(3, random_state=0).fit(store(views))
-    expected = quick(3, random_state=0).fit(views)
+    model = quick(3).fit(store(views))
+    expected = quick(3).fit(views)
     np.testing.assert_array_equal(model.embedding_, expected.embedding_)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.plan_.route == expected.plan_.route
-    with pytest.raises(ValueError, match="only where data are read in parts"):
+    with pytest.raises(ValueError, match="needs data that are read in parts"):
         quick(3).fit(store(views), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_more_features_than_samples_can_be_compressed_in_parts(many_parts, store):
+def test_more_features_than_samples_compressed_in_parts(many_parts, store):
     views, _ = make_multiview(60, n_clusters=3, n_features=(40, 50), random_state=0)
-    model = quick(3, random_state=0, solver="compressed").fit(store(views))
-    assert_same_model(model, quick(3, random_state=0).fit(views))
+    model = quick(3, solver="compressed").fit(store(views))
+    assert_same_model(model, quick(3).fit(views))
 
 
 @pytest.mark.parametrize(
     "options", [{"solver": "direct"}, {"variant": "sampled-anchors"}, {"variant": "box-graph"}]
 )
-def test_solvers_that_need_everything_get_it(many_parts, store, options):
+def test_solvers_on_all_samples_read_them_into_memory(many_parts, store, options):
     views, _ = make_multiview(300, n_clusters=3, missing=0.2, random_state=0)
     if "variant" in options:
         views, _ = make_multiview(300, n_clusters=3, random_state=0)
-    model = quick(3, random_state=0, **options).fit(store(views))
-    expected = quick(3, random_state=0, **options).fit(views)
+    model = quick(3, **options).fit(store(views))
+    expected = quick(3, **options).fit(views)
     np.testing.assert_array_equal(model.embedding_, expected.embedding_)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.plan_.route == "direct"
 
 
-def test_what_does_not_fit_into_memory_is_not_taken_there(monkeypatch, unreadable):
+def test_reading_more_than_free_memory_raises(monkeypatch, unreadable):
     monkeypatch.setattr(memory, "free_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match=r"552 kB .* 50 kB may be used\. Use .*'compressed'"):
-        quick(4, solver="direct").fit([unreadable])
+        quick(solver="direct").fit([unreadable])
 
 
-def test_a_variant_that_cannot_be_compressed_is_refused(unreadable):
-    with pytest.raises(ValueError, match="runs on the data itself"):
-        quick(4, variant="box-graph", solver="compressed").fit([unreadable])
-
-
-def test_availability_that_comes_with_views_in_memory_goes_along(tmp_path):
+def test_out_keeps_availability_of_data_in_memory(tmp_path):
     views = make_views()
     available = np.random.default_rng(0).random((N, 3)) < 0.7
     available[:, 0] |= ~available.any(axis=1)
     views["view_1"] = np.rint(views["view_1"]).astype(np.int32)
     data = MultiViewData(views, available=available)
-    model = quick(4, random_state=0).fit(data, out=tmp_path / "out")
-    assert_same_model(model, quick(4, random_state=0, solver="compressed").fit(data))
-    complete = quick(4, random_state=0).fit(views)
+    model = quick().fit(data, out=tmp_path / "out")
+    assert_same_model(model, quick(solver="compressed").fit(data))
+    complete = quick().fit(views)
     assert (model.labels_ != complete.labels_).any()
 
 
 @pytest.mark.parametrize("scaling", ["zscore-unit", "unit"])
-def test_progress_counts_the_rows_of_every_pass(many_parts, store, scaling):
+def test_progress_counts_rows_of_each_pass(many_parts, store, scaling):
     reports = []
     stored = store(make_views())
-    model = quick(4, scaling=scaling, random_state=0)
+    model = quick(scaling=scaling)
     with listen_to_progress(lambda *report: reports.append(report)):
         model.fit(stored)
         model.predict(stored)
@@ -640,8 +645,7 @@ def test_progress_counts_the_rows_of_every_pass(many_parts, store, scaling):
     assert stages.index("embedding") < stages.index("assigning") < stages.index("labeling")
 
 
-def test_small_numbers_are_counted_as_what_they_become(store):
-    """Work on one-byte numbers is in float32."""
+def test_part_size_counts_small_integers_as_float32(store):
     stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
     rows = {
         name: disk_source.DiskSource({name: stored[name]}, True, None, None, 2e6).part_rows

@@ -1,4 +1,4 @@
-"""Whole fits on every kind of file that stays on disk, against the same data in memory."""
+"""Fits on files of every format that is read in parts, compared with fits in memory."""
 
 from copy import deepcopy
 
@@ -19,11 +19,12 @@ from anchorview import (
     read_views,
 )
 from anchorview._utils import memory
-from anchorview._utils.errors import DataFileError, OutputFileError
+from anchorview._utils.errors import DataFileError
 from anchorview.compared import BMVC
-from anchorview.datasets.formats import npy
 from anchorview.sources import disk_source
 from anchorview.views import schema
+from helpers.data import folder_contents
+from helpers.view_files import write_npy_folder
 
 N, K = 1500, 4
 CHUNK = 100
@@ -36,18 +37,13 @@ def views_and_y():
 
 
 @pytest.fixture(autouse=True)
-def small_parts(monkeypatch):
-    """Parts of some chunks each, so that there are several."""
-    monkeypatch.setattr(disk_source, "PART", 30_000)
-    monkeypatch.setattr(disk_source, "PRODUCTS_PER_PART", 0)
+def small_parts(set_constants):
+    """Several parts, of a few chunks each."""
+    set_constants(disk_source, PART=30_000, PRODUCTS_PER_PART=0)
 
 
 def write_npy(path, views, y):
-    path.mkdir()
-    for name, view in views.items():
-        np.save(path / f"{name}.npy", view)
-    np.save(path / "labels.npy", y)
-    return path
+    return write_npy_folder(path, **views, labels=y)
 
 
 def write_hdf5(path, views, y):
@@ -72,23 +68,18 @@ def write_zarr(path, views, y):
     path = path.with_suffix(".zarr")
     group = zarr.open_group(path, mode="w")
     for name, view in views.items():
-        array = group.create_array(
-            name, shape=view.shape, dtype=view.dtype, chunks=(CHUNK, view.shape[1])
-        )
-        array[:] = view
-    array = group.create_array("y", shape=y.shape, dtype=y.dtype)
-    array[:] = y
+        group.create_array(name, data=view, chunks=(CHUNK, view.shape[1]))
+    group.create_array("y", data=y)
     return path
 
 
 def write_parquet(path, views, y):
     path.mkdir()
+    ids = pd.Index([f"s{i}" for i in range(N)], name="id")
     for name, view in views.items():
-        frame = pd.DataFrame(view, index=pd.Index([f"s{i}" for i in range(N)], name="id"))
-        frame.columns = [f"f{j}" for j in range(view.shape[1])]
+        frame = pd.DataFrame(view, index=ids).add_prefix("f")
         frame.to_parquet(path / f"{name}.parquet", row_group_size=CHUNK)
-    frame = pd.DataFrame({"y": y}, index=pd.Index([f"s{i}" for i in range(N)], name="id"))
-    frame.to_parquet(path / "labels.parquet")
+    pd.DataFrame({"y": y}, index=ids).to_parquet(path / "labels.parquet")
     return path
 
 
@@ -96,20 +87,20 @@ WRITERS = [write_npy, write_hdf5, write_matlab, write_zarr, write_parquet]
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
-def test_files_of_all_kinds_give_what_arrays_in_memory_give(tmp_path, views_and_y, write):
+def test_every_format_gives_the_result_of_memory(tmp_path, views_and_y, write):
     views, y = views_and_y
     file = open_views(write(tmp_path / "data", views, y))
     reference = DALMC(K, random_state=0).fit(list(views.values()))
     model = DALMC(K, random_state=0, memory_limit="20MB").fit(file, out=tmp_path / "out")
-    gap = model.embedding_ @ model.embedding_.T - reference.embedding_ @ reference.embedding_.T
-    assert np.abs(gap).max() < 1e-3 * np.abs(reference.embedding_ @ reference.embedding_.T).max()
+    found, expected = (m.embedding_ @ m.embedding_.T for m in (model, reference))
+    assert np.abs(found - expected).max() < 1e-3 * np.abs(expected).max()
     assert adjusted_rand_score(model.labels_, reference.labels_) == 1
     assert (np.asarray(file.target) == y).all()
     assert (model.predict(file) == model.labels_).all()
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
-def test_rows_are_read_once_a_pass(tmp_path, views_and_y, write, monkeypatch):
+def test_each_pass_reads_every_row_once(tmp_path, views_and_y, write, monkeypatch):
     views, y = views_and_y
     file = open_views(write(tmp_path / "data", views, y))
     read = []
@@ -127,7 +118,7 @@ def test_rows_are_read_once_a_pass(tmp_path, views_and_y, write, monkeypatch):
     assert parts > 1 and parts == int(parts)
 
 
-def test_chunks_larger_than_the_limit_are_refused_with_the_way_out(tmp_path, views_and_y):
+def test_chunks_larger_than_the_limit_raise(tmp_path, views_and_y):
     views, _ = views_and_y
     path = tmp_path / "whole.h5"
     with h5py.File(path, "w") as file:
@@ -138,7 +129,7 @@ def test_chunks_larger_than_the_limit_are_refused_with_the_way_out(tmp_path, vie
         DALMC(K, memory_limit="200kB").fit(open_views(path))
 
 
-def test_tables_with_other_samples_are_refused_with_the_row(tmp_path, views_and_y):
+def test_error_for_tables_with_different_samples_has_row(tmp_path, views_and_y):
     path = write_parquet(tmp_path / "data", *views_and_y)
     table = path / "view_1.parquet"
     frame = pd.read_parquet(table)
@@ -149,7 +140,7 @@ def test_tables_with_other_samples_are_refused_with_the_row(tmp_path, views_and_
 
 
 @pytest.mark.parametrize("estimator", [AutoDALMC(K, max_candidates=2), BMVC(K)])
-def test_other_estimators_take_views_on_disk_into_memory(tmp_path, estimator, monkeypatch):
+def test_other_estimators_read_views_into_memory(tmp_path, estimator, monkeypatch):
     views, y = make_multiview(300, n_clusters=K, n_features=(9, 14), random_state=0)
     stored = open_views(write_npy(tmp_path / "data", views, y)).views
     estimator.set_params(random_state=0)
@@ -159,7 +150,7 @@ def test_other_estimators_take_views_on_disk_into_memory(tmp_path, estimator, mo
         estimator.fit(stored)
 
 
-def test_what_was_read_or_opened_can_be_given_as_it_is(tmp_path, views_and_y):
+def test_opened_and_read_files_are_accepted(tmp_path, views_and_y):
     path = write_npy(tmp_path / "data", *views_and_y)
     opened, read = open_views(path), read_views(path)
     assert repr(MultiViewData(read)) == repr(MultiViewData(opened))
@@ -167,7 +158,7 @@ def test_what_was_read_or_opened_can_be_given_as_it_is(tmp_path, views_and_y):
     assert (models[0].labels_ == models[1].labels_).all()
 
 
-def test_what_the_file_says_to_be_missing_is_not_looked_at(tmp_path, views_and_y):
+def test_values_of_unavailable_rows_are_ignored(tmp_path, views_and_y):
     views, y = views_and_y
     path = write_npy(tmp_path / "data", {n: np.nan_to_num(v, nan=9) for n, v in views.items()}, y)
     has = np.column_stack([~np.isnan(view).any(axis=1) for view in views.values()])
@@ -176,76 +167,45 @@ def test_what_the_file_says_to_be_missing_is_not_looked_at(tmp_path, views_and_y
     assert adjusted_rand_score(model.labels_, DALMC(K, random_state=0).fit(views).labels_) == 1
 
 
-@pytest.mark.parametrize("scaling", ["zscore-unit", "unit-center", "unit", "none"])
-def test_a_constant_view_is_refused_as_in_memory(tmp_path, views_and_y, scaling):
-    views, y = views_and_y
-    same = {**views, "same": np.full((N, 3), 7, np.float32)}
-    file = open_views(write_npy(tmp_path / "data", same, y))
-    for X in (file, list(file.views.values())):
-        with pytest.raises(ValueError, match="is constant: every sample has the same values"):
-            DALMC(K, scaling=scaling).fit(X)
-
-
 @pytest.fixture
 def folder(tmp_path, views_and_y):
     return write_npy(tmp_path / "data", *views_and_y)
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_results_never_replace_what_was_read(folder):
-    before = contents(folder)
+def test_results_never_replace_input_files(folder):
+    before = folder_contents(folder)
     file = open_views(folder)
     model = DALMC(K, random_state=0)
-    with pytest.raises(ValueError, match="where the views are"):
+    with pytest.raises(ValueError, match="is the folder of the views"):
         model.fit(file, out=folder)
     model.fit(file)
     for method in (model.predict, model.transform):
         with pytest.raises(ValueError, match="is one of the views"):
             method(file, out=folder / "view_0.npy")
-    assert contents(folder) == before
+    assert folder_contents(folder) == before
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
-    [({"n_anchors": 500}, ValueError), ({"n_clusters": 2 * N}, ValueError)],
-)
-def test_a_fit_that_fails_leaves_no_folder(folder, tmp_path, settings, error):
+@pytest.mark.parametrize("settings", [{"n_anchors": 500}, {"n_clusters": 2 * N}])
+def test_failed_fit_leaves_no_folder(folder, tmp_path, settings):
     out = tmp_path / "results"
-    with pytest.raises(error):
+    with pytest.raises(ValueError):
         DALMC(K).set_params(**settings).fit(open_views(folder), out=out)
     assert not out.exists()
 
 
-def test_a_place_that_is_none_is_refused_before_a_row_is_read(folder, tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    (tmp_path / "taken" / "labels.npy").mkdir(parents=True)
-    file = open_views(folder)
-    monkeypatch.setattr(npy.NpyView, "read_into", None)
-    for out, message in [
-        ("file", "is not a folder"),
-        ("nowhere/results", "there is no folder"),
-        ("taken", "labels.npy: is a folder"),
-    ]:
-        with pytest.raises(OutputFileError, match=message):
-            DALMC(K).fit(file, out=tmp_path / out)
-
-
-def test_fit_transform_writes_too(folder, tmp_path):
+def test_fit_transform_writes_out_files(folder, tmp_path):
     embedding = DALMC(K, random_state=0).fit_transform(open_views(folder), out=tmp_path / "out")
     assert (np.load(tmp_path / "out" / "embedding.npy") == embedding).all()
 
 
-def test_a_copy_of_a_model_whose_results_are_files_holds_them(folder, tmp_path):
+def test_copied_model_holds_results_that_are_files(folder, tmp_path):
     model = DALMC(K, random_state=0).fit(open_views(folder), out=tmp_path / "out")
     for own, expected in [(model, 0), (deepcopy(model), N)]:
         own.save(tmp_path / "model.anchorview")
         assert len(load(tmp_path / "model.anchorview").labels_) == expected
 
 
-def test_sample_ids_of_a_folder_stay(folder):
+def test_sample_ids_of_a_folder_are_kept(folder):
     np.save(folder / "sample_ids.npy", [f"s{i}" for i in range(N)])
     file = open_views(folder)
     assert list(MultiViewData(file).sample_ids[:2]) == ["s0", "s1"]
@@ -253,7 +213,7 @@ def test_sample_ids_of_a_folder_stay(folder):
     assert list(model.labels_series.index[:2]) == ["s0", "s1"]
 
 
-def test_names_of_features_are_learned_and_checked_in_parts_too(tmp_path):
+def test_feature_names_are_checked_in_parts(tmp_path):
     frame = pd.DataFrame(make_multiview(200, n_features=(6,), random_state=0)[0]["view_0"])
     frame.columns = list("abcdef")
     model = DALMC(3, random_state=0).fit(frame, out=tmp_path / "out")
@@ -262,20 +222,13 @@ def test_names_of_features_are_learned_and_checked_in_parts_too(tmp_path):
         model.predict(frame[frame.columns[::-1]], out=tmp_path / "labels.npy")
 
 
-def test_too_few_columns_for_cluster_qr_are_refused_before_a_row_is_read(folder, monkeypatch):
-    file = open_views(folder)
-    monkeypatch.setattr(npy.NpyView, "read_into", None)
-    with pytest.raises(ValueError, match="needs n_anchors >= n_clusters"):
-        DALMC(K, n_anchors=2, assignment="cluster_qr").fit(file)
-
-
 @pytest.mark.parametrize("noise", [4.0, 6.0])
-def test_many_overlapping_samples_in_single_precision_get_the_same_labels(
-    tmp_path, noise, monkeypatch
+def test_overlapping_clusters_in_single_precision_get_the_same_labels(
+    tmp_path, noise, set_constants
 ):
-    """Where K-means has many solutions that are as good, rounding must not decide."""
-    monkeypatch.setattr(schema, "CACHED_BLOCK", 50_000)
-    monkeypatch.setattr(disk_source, "PART", 400_000)
+    """K-means has many solutions of similar inertia here; rounding must not choose among them."""
+    set_constants(schema, CACHED_BLOCK=50_000)
+    set_constants(disk_source, PART=400_000)
     views, y = make_multiview(
         45_000, n_clusters=6, n_features=(8, 9), noise=noise, separation=3.0, random_state=1
     )

@@ -12,25 +12,14 @@ from anchorview._utils.errors import OutputFileError
 
 
 def require_writable(path: Path) -> None:
-    """Raise if :func:`atomic_write` could not write the file; called before work starts.
+    """Raise if :func:`atomic_write` could not write the file, which is not changed by this check.
 
-    Parameters
-    ----------
-    path : Path
-        The file to be written; an existing one is not changed.
-
-    Raises
-    ------
-    OutputFileError
-        If the folder is missing or read-only, or the path names something that is not a file.
+    That is, if the folder is missing or read-only, or the path is not that of a file.
     """
     target = _resolved(path)
     if target.is_dir():
         raise OutputFileError(f"{path}: is a folder. Give the name of a file.")
-    if not target.parent.is_dir():
-        raise OutputFileError(
-            f"{path}: there is no folder {path.parent}. Create it, or give another place."
-        )
+    _require_parent(path)
     # Renaming a file over a device, such as /dev/null, would destroy the device.
     if target.exists() and not target.is_file():
         raise OutputFileError(f"{path}: is not a regular file. Give the name of a file.")
@@ -41,16 +30,14 @@ def require_writable(path: Path) -> None:
 
 
 def require_writable_folder(path: Path) -> None:
-    """Raise if files cannot be written to a folder; called before work starts.
+    """Raise if files cannot be written to a folder.
 
     The folder need not exist yet, but its parent must.
     """
     if path.exists() and not path.is_dir():
         raise OutputFileError(f"{path}: is not a folder. Give the name of a folder.")
-    if not path.exists() and not _resolved(path).parent.is_dir():
-        raise OutputFileError(
-            f"{path}: there is no folder {path.parent}. Create it, or give another place."
-        )
+    if not path.exists():
+        _require_parent(path)
     with _explained(path), _part_beside((path / "any") if path.exists() else _resolved(path)):
         pass
 
@@ -58,13 +45,13 @@ def require_writable_folder(path: Path) -> None:
 @contextmanager
 def created_folder(path: Path) -> Iterator[None]:
     """Create a folder unless it exists; a new one is removed again if the block fails."""
-    made = not path.exists()
+    is_new = not path.exists()
     with _explained(path):
         path.mkdir(exist_ok=True)
     try:
         yield
     except BaseException:
-        if made:
+        if is_new:
             with suppress(OSError):
                 path.rmdir()
         raise
@@ -74,17 +61,9 @@ def created_folder(path: Path) -> Iterator[None]:
 def atomic_write(path: Path) -> Iterator[TextIO]:
     r"""Write a text file that appears under its name only once it is complete.
 
-    If the block fails or is interrupted, an existing file is kept and nothing else is left.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write. A symbolic link is kept, and the file it points to is replaced.
-
-    Raises
-    ------
-    OutputFileError
-        If the file cannot be written, or the disk is full.
+    If the block fails or is interrupted, an existing file is kept and nothing else is left. A
+    symbolic link is kept, and the file it points to is replaced. Raises an OutputFileError if the
+    file cannot be written.
 
     Examples
     --------
@@ -114,9 +93,9 @@ def atomic_write_binary(*paths: Path) -> Iterator[list[BinaryIO]]:
 @contextmanager
 def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]:
     # The system does not tell which of several files did not fit on the disk.
-    place = paths[0] if len(paths) == 1 else paths[0].parent
+    reported = paths[0] if len(paths) == 1 else paths[0].parent
     targets = [_resolved(path) for path in paths]
-    with _explained(place), ExitStack() as stack:
+    with _explained(reported), ExitStack() as stack:
         parts = [stack.enter_context(_part_beside(target)) for target in targets]
         for target, part in zip(targets, parts, strict=True):
             if target.exists():
@@ -132,6 +111,13 @@ def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]
             os.replace(part, target)
 
 
+def _require_parent(path: Path) -> None:
+    if not _resolved(path).parent.is_dir():
+        raise OutputFileError(
+            f"{path}: there is no folder {path.parent}. Create it, or give another one."
+        )
+
+
 def _resolved(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
@@ -140,29 +126,15 @@ def _resolved(path: Path) -> Path:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Write a folder that appears under its name only once it is complete.
 
-    If the block fails or is interrupted, nothing is left.
-
-    Parameters
-    ----------
-    path : Path
-        The folder to create; an empty one may exist already.
-
-    Yields
-    ------
-    Path
-        A hidden folder beside it, to which the files are written.
-
-    Raises
-    ------
-    OutputFileError
-        Before the block if the name exists already or the parent folder does not; later if the
-        folder cannot be written, or the disk is full.
+    Yields a hidden folder beside it, to which the files are written. If the block fails or is
+    interrupted, nothing is left. Raises an OutputFileError before the block if the name exists
+    already (an empty folder may) or the parent folder does not.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as home:
-    ...     path = Path(home) / "views"
+    >>> with TemporaryDirectory() as parent:
+    ...     path = Path(parent) / "views"
     ...     with atomic_folder(path) as part:
     ...         _ = (part / "greeting.txt").write_text("hello")
     ...         exists_early = path.exists()
@@ -172,10 +144,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     target = _resolved(path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise OutputFileError(f"{path}: already exists. Give another name, or remove it first.")
-    if not target.parent.is_dir():
-        raise OutputFileError(
-            f"{path}: there is no folder {path.parent}. Create it, or give another place."
-        )
+    _require_parent(path)
     part = _part_name(target)
     with _explained(path):
         try:
@@ -214,7 +183,7 @@ def _explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise OutputFileError(
-            f"{path}: cannot be written ({reason}). Free the place, or give another one."
+            f"{path}: cannot be written ({reason}). Free some space, or give another path."
         ) from error
 
 
@@ -235,6 +204,6 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise ValueError(
-                f"{folder} is in use by another run. Wait for its end, or give another folder."
+                f"{folder} is in use by another run. Wait until it ends, or give another folder."
             ) from None
         yield

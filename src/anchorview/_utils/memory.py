@@ -38,14 +38,14 @@ def memory_budget(limit: float | str | None) -> float:
     return float(number[1]) * UNITS[number[2] or ""]
 
 
-def require_memory(needed: float, subject: str, advice: str, room: float | None = None) -> None:
+def require_memory(needed: float, subject: str, advice: str, limit: float | None = None) -> None:
     """Raise unless `needed` bytes may be used; the error has both figures and the advice.
 
-    `room` is the memory that may be used, by default all free memory.
+    `limit` is the memory that may be used, by default all free memory.
     """
-    there = free_memory() if room is None else room
-    if needed > there:
+    allowed = free_memory() if limit is None else limit
+    if needed > allowed:
         raise MemoryError(
-            f"{subject} needs {format_bytes(needed)} beyond the data, but {format_bytes(there)} "
-            f"{'are free' if room is None else 'may be used'}. {advice}"
+            f"{subject} needs {format_bytes(needed)} beyond the data, but {format_bytes(allowed)} "
+            f"{'are free' if limit is None else 'may be used'}. {advice}"
         )

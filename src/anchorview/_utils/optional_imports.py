@@ -7,16 +7,9 @@ from anchorview._utils.errors import MissingPackageError
 
 
 def optional_import(name: str, files: str, extra: str) -> Any:
-    """Import an optional package.
+    """Import an optional module, which the `extra` of anchorview installs.
 
-    Parameters
-    ----------
-    name : str
-        The module.
-    files : str
-        What needs the package, in the plural, for the error message.
-    extra : str
-        The extra of anchorview that brings it.
+    `files` is what needs it, in the plural, for the error message.
     """
     try:
         return import_module(name)

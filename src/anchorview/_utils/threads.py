@@ -34,15 +34,8 @@ def map_blocks(
 
     Each block is processed by one thread with single-threaded BLAS, which keeps all cores busy in
     element-wise operations too. As results come in order, sums of them do not depend on the number
-    of threads.
-
-    Parameters
-    ----------
-    function : callable
-        Processes one block; should spend its time in NumPy, which releases the interpreter lock.
-    blocks : iterable of blocks with a ``size``
-    stage : str
-        Name of the stage in progress reports.
+    of threads. The function should spend its time in NumPy, which releases the interpreter lock;
+    `stage` is the name in progress reports.
     """
     todo = list(blocks)
     total = sum(block.size for block in todo)
@@ -119,8 +112,8 @@ def _libraries() -> ThreadpoolController:
 
 
 _limit_lock = threading.Lock()
-_limit_users: list[object] = []
 _limits: list[Any] = []
+"""The limit, once for each block that needs it."""
 
 
 @contextmanager
@@ -130,18 +123,15 @@ def _single_threaded_blas() -> Iterator[None]:
     The limit applies to the whole process: the first of overlapping blocks sets it and the last
     lifts it.
     """
-    user = object()
     with _limit_lock:
-        if not _limit_users:
-            _limits.append(_libraries().limit(limits=1, user_api="blas"))
-        _limit_users.append(user)
+        _limits.append(_limits[0] if _limits else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _limit_lock:
-            _limit_users.remove(user)
-            if not _limit_users:
-                _limits.pop().restore_original_limits()
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
 
 
 def n_cores() -> int:

@@ -86,17 +86,12 @@ class AlternatingSolver:
         Scaled views: arrays, sparse matrices or linear operators. Products with them are computed
         in their precision, everything else in float64.
     n_anchors : int
-        Number of columns of the anchor graph, l; at most the sum of `n_components`. The GCCA start
-        uses fewer if the representations have fewer independent directions together.
+        l, at most the sum of `n_components`. The GCCA start uses fewer if the representations have
+        fewer independent directions together.
     n_components : sequence of int
-        Number of columns of each view's representation, m_p; at most the view's rank.
-    beta : float
-        Weight of the alignment between representations and anchor graph.
-    init : {"gcca", "random", "identity"}
-        Initialization: generalized CCA of the leading singular vectors, random directions from
-        `seed`, or identity blocks for bases and anchors. All lie in the span of the data.
-    seed : int
-        Seed of the random start.
+        m_p, at most the rank of the view.
+    beta, init, seed
+        As in :class:`~anchorview.DALMC`; `seed` is that of the random start.
     directions : sequence of arrays (d_p, m_p), optional
         Directions of the initialization, for views whose coordinates are not the features.
     available : array (n, n_views) of bool, optional
@@ -135,15 +130,13 @@ class AlternatingSolver:
     ) -> None:
         self.beta = beta
         self.views = list(views)
-        if available is not None:
-            lacking = [np.flatnonzero(~column) for column in available.T]
-            self.views = [
-                CompletedView(X, rows) if len(rows) else X
-                for X, rows in zip(views, lacking, strict=True)
-            ]
         n_available = np.full(views[0].shape[0], len(views))
         if available is not None:
             n_available = available.sum(axis=1)
+            self.views = [
+                X if has.all() else CompletedView(X, np.flatnonzero(~has))
+                for X, has in zip(views, available.T, strict=True)
+            ]
         self.squared_norms = np.array([squared_norm(X) for X in views])
         self.floors = RESIDUAL_FLOOR * self.squared_norms
         if complete is not None:
@@ -318,11 +311,11 @@ def start(
     return H, S, Start(to_graph, fill, tuple(K))
 
 
-def _require_independent(M: Array, what: str, parameter: str, init: Init) -> None:
+def _require_independent(M: Array, subject: str, parameter: str, init: Init) -> None:
     """Raise if a polar factor is that of a rank-deficient matrix, as it leaves the data's span."""
     inverse = eigh(M, eigvals_only=True)
     if not inverse[-1] * INDEPENDENT < inverse[0]:
         raise ValueError(
-            f"{what} does not have {len(M)} independent directions from init='{init}': "
+            f"{subject} does not have {len(M)} independent directions from init='{init}': "
             f"use a smaller {parameter}" + ("." if init == "gcca" else " or init='gcca'.")
         )

@@ -28,17 +28,12 @@ FINALISTS = 3
 
 @dataclass(frozen=True)
 class Assignment:
-    """Nearest-centroid classifier of rows of the embedding.
-
-    Attributes
-    ----------
-    centroids : array (n_clusters, n_anchors)
-    normalize : bool
-        Whether rows are normalized to unit norm first.
-    """
+    """Nearest-centroid classifier of rows of the embedding."""
 
     centroids: Array
+    """n_clusters x n_anchors."""
     normalize: bool
+    """Whether rows are normalized to unit norm first."""
 
     def __call__(self, embedding: Array) -> Array:
         """Labels of the rows of an embedding."""
@@ -68,41 +63,32 @@ def fit_assignment(
 ) -> Assignment:
     """Fit centroids to the rows of the embedding, wherever these are.
 
-    Parameters
-    ----------
-    rows : EmbeddedRows
-        Few rows are read into memory. If there are many, K-means restarts run on a sample and the
-        best are continued on all rows, which gives nearly the same inertia in a fraction of the
-        time.
-    n_clusters : int
-    method : {"kmeans", "cluster_qr"}
-        K-means with `n_init` random restarts, of which the lowest inertia is kept; or K-means
-        started from the rows selected by pivoted QR (as in Damle, Minden and Ying, 2019), which is
-        deterministic and needs at least `n_clusters` columns.
-    normalize : bool
-        Whether rows are normalized to unit norm first.
-    n_init : int
-    seed : int
+    By K-means with `n_init` random restarts, of which the lowest inertia is kept; or by K-means
+    started from the rows selected by pivoted QR (as in Damle, Minden and Ying, 2019), which is
+    deterministic and needs at least `n_clusters` columns. Few rows are read into memory. If there
+    are many, restarts run on a sample and the best are continued on all rows, which gives nearly
+    the same inertia in a fraction of the time.
     """
     report_progress("assigning", 0, 1)
     if method == "cluster_qr":
         require_columns(rows.shape[1], n_clusters)
-    few = rows.shape[0] <= 2 * SAMPLE
-    if method == "kmeans" and few:
-        centroids = _restarted(rows.whole(), n_clusters, normalize, n_init, seed)
-    elif method == "kmeans":
-        sample = sampled_rows(rows, SAMPLE, seed)
-        centroids = refine_centroids(
-            rows, _finalists(sample, n_clusters, normalize, n_init, seed), normalize
-        )
-    elif few:
+    if rows.shape[0] <= 2 * SAMPLE:
         embedding = rows.whole()
         points = unit_rows(embedding) if normalize else embedding
-        start = points[distant_rows(embedding, n_clusters)]
-        centroids = KMeans(n_clusters, init=start, n_init=1).fit(points).cluster_centers_
+        if method == "kmeans":
+            points = points[_canonical_order(embedding)]
+            kmeans = KMeans(n_clusters, n_init=n_init, random_state=seed)
+        else:
+            start = points[distant_rows(embedding, n_clusters)]
+            kmeans = KMeans(n_clusters, init=start, n_init=1)
+        centroids = kmeans.fit(points).cluster_centers_
+    elif method == "kmeans":
+        sample = sampled_rows(rows, SAMPLE, seed)
+        starts = _finalists(sample, n_clusters, normalize, n_init, seed)
+        centroids = refine_centroids(rows, starts, normalize)
     else:
-        apart = distant_rows_in_blocks(rows, n_clusters)
-        centroids = refine_centroids(rows, [unit_rows(apart) if normalize else apart], normalize)
+        start = distant_rows_in_blocks(rows, n_clusters)
+        centroids = refine_centroids(rows, [unit_rows(start) if normalize else start], normalize)
     report_progress("assigning", 1, 1)
     return Assignment(centroids.astype(np.float64), normalize)
 
@@ -111,12 +97,6 @@ def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assign
     """Assignment fitted to an embedding in memory, and the labels of its rows."""
     assignment = fit_assignment(LocalRows(embedding), n_clusters, **settings)
     return assignment, assignment(embedding)
-
-
-def _restarted(embedding: Array, n_clusters: int, normalize: bool, n_init: int, seed: int) -> Array:
-    points = unit_rows(embedding) if normalize else embedding
-    in_order = points[_canonical_order(embedding)]
-    return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(in_order).cluster_centers_
 
 
 def _canonical_order(embedding: Array) -> Array:
@@ -138,12 +118,12 @@ def _finalists(
 ) -> list[Array]:
     """Centroids of the best of `n_init` K-means runs on a sample of rows."""
     points = unit_rows(sample) if normalize else sample
-    heats = [
-        KMeans(n_clusters, n_init=1, random_state=int(heat)).fit(points)
-        for heat in np.random.RandomState(seed).randint(2**31 - 1, size=n_init)
+    runs = [
+        KMeans(n_clusters, n_init=1, random_state=int(run_seed)).fit(points)
+        for run_seed in np.random.RandomState(seed).randint(2**31 - 1, size=n_init)
     ]
-    heats.sort(key=lambda model: model.inertia_)
-    return [model.cluster_centers_ for model in heats[:FINALISTS]]
+    runs.sort(key=lambda model: model.inertia_)
+    return [model.cluster_centers_ for model in runs[:FINALISTS]]
 
 
 def distant_rows(embedding: Array, count: int) -> Array:

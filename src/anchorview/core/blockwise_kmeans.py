@@ -1,7 +1,8 @@
 """Lloyd's algorithm over blocks of rows, for several sets of centroids at once."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ points, as in scikit-learn."""
 
 SUMMED_ROWS = 16_384
 """Number of rows that are added up in their own precision before sums continue in float64."""
-
 
 SAME_INERTIA = 1e-6
 """Relative difference of two inertias that may be due to rounding."""
@@ -39,27 +39,18 @@ class ClusterSums(NamedTuple):
 
     def merged(self, other: "ClusterSums") -> "ClusterSums":
         """Sums over both blocks of points."""
-        return ClusterSums(
-            self.sums + other.sums,
-            self.counts + other.counts,
-            self.squares + other.squares,
-            self.explained + other.explained,
-        )
+        return ClusterSums(*map(add, self, other))
 
 
 def cluster_sums(
     embedding: Array, first_row: int, *, centroids: Array, normalize: bool
 ) -> ClusterSums:
     """Assign rows to the nearest centroid of each set, and add them up by cluster."""
-    blocks = range(0, len(embedding), SUMMED_ROWS)
-    parts = [
+    parts = (
         _block_sums(embedding[start : start + SUMMED_ROWS], centroids, normalize)
-        for start in blocks
-    ]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.merged(part)
-    return total
+        for start in range(0, len(embedding), SUMMED_ROWS)
+    )
+    return reduce(ClusterSums.merged, parts)
 
 
 def _block_sums(embedding: Array, centroids: Array, normalize: bool) -> ClusterSums:
@@ -112,12 +103,9 @@ def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: boo
         return centroids[0]
     total = sums(centroids)
     # Rounding can make the inertia of points that equal their centroids negative.
-    return centroids[_first_least(np.maximum(total.squares - total.explained, 0))]
-
-
-def _first_least(inertias: Array) -> int:
-    """Position of the lowest inertia; the first of those that differ by rounding only."""
-    return int(np.flatnonzero(inertias <= (1 + SAME_INERTIA) * inertias.min())[0])
+    inertias = np.maximum(total.squares - total.explained, 0)
+    # The first of those that differ by rounding only.
+    return centroids[np.argmax(inertias <= (1 + SAME_INERTIA) * inertias.min())]
 
 
 class _Farthest(NamedTuple):

@@ -8,15 +8,7 @@ from anchorview._utils.typing import Array, Matrix
 
 
 class CompletedView(LinearOperator):
-    """``X`` where a sample has the view, ``F Y'`` where it does not.
-
-    Parameters
-    ----------
-    X : matrix (n, d)
-        The view, zero in the rows of samples that lack it.
-    missing : array of int
-        These rows.
-    """
+    """``X`` where a sample has the view, ``F Y'`` in the missing rows, which are zero in ``X``."""
 
     def __init__(self, X: Matrix, missing: Array) -> None:
         super().__init__(dtype=X.dtype, shape=X.shape)

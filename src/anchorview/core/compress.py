@@ -74,7 +74,7 @@ def compress(
     dtype = np.dtype(np.float64) if left else None
     matrices, scalings = scaled_views(data, scalings, unit_norm=unit_norm, dtype=dtype)
     back = tuple(
-        compress_features(X) if left and X.shape[1] > X.shape[0] else None for X in matrices
+        CompressedFeatures.of(X) if left and X.shape[1] > X.shape[0] else None for X in matrices
     )
     views = tuple(
         X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
@@ -94,6 +94,11 @@ class CompressedFeatures:
     coordinates: Array
     pivots: Array
 
+    @classmethod
+    def of(cls, X: Matrix) -> "CompressedFeatures":
+        """Compress a scaled view."""
+        return cls(X, *pivoted_cholesky(gram(X.T), RANK_TOLERANCE["float64"]))
+
     def contract(self, D: Array) -> Array:
         """Coefficients of the coordinates for coefficients of the features: ``U'D``."""
         product = times(self.view, D)[self.pivots]
@@ -107,12 +112,6 @@ class CompressedFeatures:
         M = np.zeros((self.view.shape[0], W.shape[1]))
         M[self.pivots] = solve_triangular(self.coordinates[self.pivots], W, trans="T", lower=True)
         return times(self.view.T, M)
-
-
-def compress_features(X: Matrix) -> CompressedFeatures:
-    """Compress a scaled view with more features than samples."""
-    L, pivots = pivoted_cholesky(gram(X.T), RANK_TOLERANCE["float64"])
-    return CompressedFeatures(X, L, pivots)
 
 
 def problem_from_summaries(

@@ -53,28 +53,28 @@ def plan(
     memory_limit: float | str | None = None,
 ) -> Plan:
     """Choose the cheapest of `routes` that fits into memory; raise if none does."""
-    room = free_memory()
+    allowed = free_memory()
     if memory_limit is not None:
-        room = min(room, memory_budget(memory_limit))
-    work: dict[Route, float] = {}
-    memory: dict[Route, float] = {}
+        allowed = min(allowed, memory_budget(memory_limit))
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
         routes = [route for route in routes if route != "left"]
-    for route in routes:
-        if route == "compressed":
-            work[route], memory[route] = _compressed_cost(data, n_components, n_anchors, max_iter)
-        else:
-            work[route], memory[route] = _whole_cost(
-                data, n_components, n_anchors, max_iter, left=route == "left"
-            )
-    least = min(routes, key=memory.__getitem__)
+    common = data, n_components, n_anchors, max_iter
+    costs = {
+        route: _compressed_cost(*common)
+        if route == "compressed"
+        else _whole_cost(*common, left=route == "left")
+        for route in routes
+    }
+    work = {route: cost[0] for route, cost in costs.items()}
+    memory = {route: cost[1] for route, cost in costs.items()}
+    smallest = min(routes, key=memory.__getitem__)
     require_memory(
-        memory[least],
-        f"Clustering {data!r} with solver='{least}'",
+        memory[smallest],
+        f"Clustering {data!r} with solver='{smallest}'",
         "Reduce the number of features or of samples, or pass float32 data.",
-        None if memory_limit is None else room,
+        None if memory_limit is None else allowed,
     )
-    feasible = [route for route in routes if memory[route] <= room]
+    feasible = [route for route in routes if memory[route] <= allowed]
     return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
 
 
@@ -83,10 +83,9 @@ def _compressed_cost(
 ) -> tuple[float, float]:
     n, D = data.shape
     iterations = min(max_iter, TYPICAL_ITERATIONS)
-    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
-    compressed = [(g.size, d) for g, d in zip(data.groups, widths, strict=True) if g.size > d]
-    pseudo_samples = sum(min(g.size, d) for g, d in zip(data.groups, widths, strict=True))
-    work = sum(size * d**2 + d**3 / 3 for size, d in compressed)
+    shapes = _group_shapes(data)
+    pseudo_samples = sum(min(size, d) for size, d in shapes)
+    work = sum(size * d**2 + d**3 / 3 for size, d in shapes if size > d)
     for d, m in zip(data.n_features_per_view, n_components, strict=True):
         entries = pseudo_samples * d
         work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
@@ -94,10 +93,15 @@ def _compressed_cost(
     return work, memory + _trace_memory(data, n_components, max_iter)
 
 
+def _group_shapes(data: MultiViewData) -> list[tuple[int, int]]:
+    """Samples and features of each group."""
+    widths = data.n_features_per_view
+    return [(group.size, sum(widths[p] for p in group.views)) for group in data.groups]
+
+
 def gram_memory(data: MultiViewData) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
-    widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
-    squares = [d**2 for g, d in zip(data.groups, widths, strict=True) if g.size > d]
+    squares = [d**2 for size, d in _group_shapes(data) if size > d]
     largest = max(squares, default=0)
     parts = max_pending_results() * data.dtype.itemsize * largest
     return block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)

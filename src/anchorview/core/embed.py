@@ -24,14 +24,7 @@ REPLAYED_ROWS = 4096
 
 
 class Embedder:
-    """Embeds samples with any pattern of available views.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of an optimization on views scaled by `scalings`.
-    scalings : tuple of ViewScaling
-    """
+    """Embeds samples with any pattern of available views, by the trace of an optimization."""
 
     def __init__(self, trace: Trace, scalings: tuple[ViewScaling, ...]) -> None:
         self.trace = trace
@@ -68,23 +61,18 @@ class Embedder:
     def _replay(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
         """Replay samples with rare patterns of views through the trace, many patterns at a time."""
         while blocks:
-            count = (
-                int(np.searchsorted(np.cumsum([block.size for block in blocks]), REPLAYED_ROWS)) + 1
-            )
-            batch, blocks = blocks[:count], blocks[count:]
-            total = sum(block.size for block in batch)
-            views = [np.zeros((total, d)) for d in data.n_features_per_view]
-            available = np.zeros((total, len(views)), bool)
-            start = 0
-            for block in batch:
-                rows = slice(start, start + block.size)
+            ends = np.cumsum([block.size for block in blocks])
+            count = int(np.searchsorted(ends, REPLAYED_ROWS)) + 1
+            batch, blocks, ends = blocks[:count], blocks[count:], ends[:count]
+            views = [np.zeros((ends[-1], d)) for d in data.n_features_per_view]
+            available = np.zeros((ends[-1], len(views)), bool)
+            for block, end in zip(batch, ends, strict=True):
+                rows = slice(end - block.size, end)
                 for p in block.views:
                     self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
                 available[rows, list(block.views)] = True
-                start = rows.stop
-            rows_of_graph = self.trace.replay(views, available)
-            ends = np.cumsum([block.size for block in batch])[:-1]
-            for block, part in zip(batch, np.split(rows_of_graph, ends), strict=True):
+            rows_of_graph = np.split(self.trace.replay(views, available), ends[:-1])
+            for block, part in zip(batch, rows_of_graph, strict=True):
                 embedding[block.rows] = part
 
 

@@ -32,12 +32,7 @@ class EmbeddedRows(Protocol):
 
 
 class LocalRows:
-    """Rows that this process can read by slices.
-
-    Parameters
-    ----------
-    rows : array (n, width), or a view on disk that is read by slices
-    """
+    """Rows that this process can read by slices: an array, or a view on disk."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows

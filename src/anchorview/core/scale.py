@@ -26,7 +26,7 @@ from scipy.sparse.linalg import LinearOperator
 from anchorview._utils.linalg import squared_norm
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
@@ -44,7 +44,7 @@ class ViewScaling:
 
     unit_first: bool = False
     center: Array | None = None
-    deviation: Array | None = None
+    deviation: ExtendedArray | None = None
     unit_last: bool = False
     norm: float = 1.0
 
@@ -112,7 +112,6 @@ class Moments(NamedTuple):
 ViewMoments = dict[int, Moments]
 """Moments by position of the view; views that no sample has are left out."""
 
-
 SHIFT_ROWS = 64
 """About how many rows give the shift that is subtracted before squares are added up."""
 
@@ -125,8 +124,8 @@ def _moments(block: Array, unit_rows: bool) -> Moments:
         found = _single_moments(block)
         if (found.squares > SAFE_SQUARES).all() and np.isfinite(found.squares).all():
             return found
-    room = scratch("moments", block.shape, np.dtype(np.float64))
-    values = ViewScaling(unit_first=unit_rows).apply(block, room)
+    buffer = scratch("moments", block.shape, np.dtype(np.float64))
+    values = ViewScaling(unit_first=unit_rows).apply(block, buffer)
     mean = values.mean(axis=0)
     values -= mean
     return Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
@@ -167,25 +166,13 @@ def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
 
 def fit_scalings(parts: Parts, method: str) -> tuple[ViewScaling, ...]:
     """Learn the scaling of every view, in one pass over the parts if it needs statistics."""
-    moments: ViewMoments = {}
-    if needs_moments(method):
-        moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
-    return scalings_from(moments, parts, method)
-
-
-def needs_moments(method: str) -> bool:
-    """Whether statistics of all samples are needed before the first row can be scaled."""
-    return method not in ("unit", "none")
-
-
-def scalings_from(moments: ViewMoments, data: ViewsSchema, method: str) -> tuple[ViewScaling, ...]:
-    """Scaling of every view, from moments if it needs them."""
-    if not needs_moments(method):
-        return tuple(ViewScaling(unit_first=method == "unit") for _ in data.names)
-    totals = [moments[p] for p in range(len(data.names))]
+    if method in ("unit", "none"):
+        return tuple(ViewScaling(unit_first=method == "unit") for _ in parts.names)
+    moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
+    totals = [moments[p] for p in range(len(parts.names))]
     for p, own in enumerate(totals):
         if not np.isfinite(own.squares).all():
-            raise ValueError(data.overflow_message(p))
+            raise ValueError(parts.overflow_message(p))
     if method == "unit-center":
         return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
     return tuple(
@@ -249,12 +236,12 @@ def scaled_views(
 
     Dense views are copied (in the precision `dtype`, if given), sparse ones wrapped in an operator.
     """
-    matrices: list[Matrix] = []
-    for p, (view, scaling) in enumerate(zip(data.views, scalings, strict=True)):
-        if sparse.issparse(view):
-            matrices.append(ScaledSparse(data, p, scaling))
-        else:
-            matrices.append(scaled_dense(data, p, scaling, dtype or data.dtype))
+    matrices: list[Matrix] = [
+        ScaledSparse(data, p, scaling)
+        if sparse.issparse(data.views[p])
+        else scaled_dense(data, p, scaling, dtype or data.dtype)
+        for p, scaling in enumerate(scalings)
+    ]
     normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
     if not unit_norm:
         return tuple(matrices), scalings

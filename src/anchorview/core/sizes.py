@@ -84,15 +84,8 @@ class Sizes:
     ) -> tuple[int, list[int], list[bool]]:
         """Number of anchors, components of each view, and whether these reproduce the view.
 
-        Parameters
-        ----------
-        matrices : sequence of matrices
-            The scaled (compressed) views.
-        schema : ViewsSchema
-        dtype : numpy.dtype
-            Precision in which products of the views were computed.
-        ranks : sequence of int, optional
-            Ranks of the views up to twice the components, if they are known already.
+        `matrices` are the scaled (compressed) views, of which products were computed in `dtype`;
+        `ranks` their ranks up to twice the components, if known already.
         """
         wanted = self.wanted(schema) if ranks is None else [self.shared] * len(ranks)
         if ranks is None:

@@ -59,16 +59,8 @@ def solve(
 ) -> tuple[Solution, list[int]]:
     """Solve a problem; returns the solution and the number of components of each view.
 
-    Parameters
-    ----------
-    problem : Problem
-    schema : ViewsSchema
-        Names and widths of the views.
-    settings : SolverSettings
-    seed : int
-        Seed of the random start.
-    spectra : Spectra, optional
-        With at least as many directions as components, if they are known already.
+    `seed` is that of the random start; `spectra`, if known already, have at least as many
+    directions as components.
     """
     sizes = settings.sizes
     ranks = None if spectra is None else spectra.ranks

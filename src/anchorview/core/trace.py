@@ -61,11 +61,7 @@ class Trace:
     def replay(self, views: Sequence[Matrix | None], available: Array) -> Array:
         """Rows of ``S`` for samples given by their scaled views.
 
-        Parameters
-        ----------
-        views : sequence of matrices (n, d_p)
-            None where no sample has the view; rows without the view are zero.
-        available : array (n, n_views) of bool
+        A view that no sample has may be None; rows of samples that lack a view are zero.
         """
         n, n_views = available.shape
         lacking = [np.flatnonzero(~available[:, p]) for p in range(n_views)]
@@ -98,20 +94,16 @@ class Trace:
         coefficients of the others.
         """
         first = self.start
-        given = [
-            first.to_graph,
-            first.fill,
-            first.to_representation,
-            *(s.bases for s in self.steps),
-        ]
+        bases = [step.bases for step in self.steps]
+        given = [first.to_graph, first.fill, first.to_representation, *bases]
         # Matrices of all steps side by side: one product per view.
         together = convert([np.hstack(matrices) for matrices in zip(*given, strict=True)])
         columns = [
             np.split(matrix, np.cumsum([part[p].shape[1] for part in given])[:-1], axis=1)
             for p, matrix in enumerate(together)
         ]
-        to_graph, fill, to_representation, *bases = zip(*columns, strict=True)
-        steps = [replace(step, bases=Z) for step, Z in zip(self.steps, bases, strict=True)]
+        to_graph, fill, to_representation, *converted = zip(*columns, strict=True)
+        steps = [replace(step, bases=Z) for step, Z in zip(self.steps, converted, strict=True)]
         return Trace(self.beta, Start(to_graph, fill, to_representation), tuple(steps))
 
     def maps(self, views: Sequence[int]) -> Array:

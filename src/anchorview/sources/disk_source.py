@@ -25,7 +25,7 @@ from anchorview._utils.threads import n_cores, parallel_map, without_nested_thre
 from anchorview._utils.typing import Array
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
-from anchorview.sources.row_source import RowSource
+from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import (
     MultiViewData,
     container_of_checked_rows,
@@ -58,16 +58,8 @@ def workers() -> int:
 class DiskSource(RowSource):
     """Views that are read in parts, since some are on disk or results are to be written there.
 
-    Parameters
-    ----------
-    views : mapping of names to StoredView, array, CSR matrix or None
-        With the same number of rows.
-    named : bool
-        Whether the names were given by the user.
-    available : array (n, n_views) of bool, or None
-    sample_ids : pandas.Index or None
-    budget : float
-        Bytes that may be used.
+    A view is a StoredView, an array, a CSR matrix or None; `named` says whether the user has given
+    the names, and `budget` how many bytes may be used.
     """
 
     def __init__(
@@ -100,10 +92,6 @@ class DiskSource(RowSource):
         """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
         return working_precision(v.dtype for v in self.views.values() if v is not None)
 
-    def part(self, rows: slice) -> MultiViewData:
-        """Read some consecutive samples."""
-        return self._part(rows, {n: None if v is None else v[rows] for n, v in self.views.items()})
-
     def _passing_part(self, rows: slice) -> MultiViewData:
         """Read some samples into memory that is used again for the next part."""
         views = dict(self.views)
@@ -134,16 +122,16 @@ class DiskSource(RowSource):
         """Number of rows of a part: as many as are useful, if the budget allows it."""
         gram = 8 * self.shape[1] ** 2
         useful = max(PART, PRODUCTS_PER_PART * gram)
-        room = self.budget - self._reserved
-        allowed = (room - self._gram_memory) / (COPIES * workers())
+        budget = self.budget - self._reserved
+        allowed = (budget - self._gram_memory) / (COPIES * workers())
         step = max(getattr(view, "row_step", 1) for view in self.views.values())
-        least = min(step, self.n) * self._row_bytes
-        if allowed < least:
-            needed = self._gram_memory + COPIES * workers() * least
+        minimum = min(step, self.n) * self._row_bytes
+        if allowed < minimum:
+            needed = self._gram_memory + COPIES * workers() * minimum
             raise MemoryError(
                 f"Reading {self!r} needs {format_bytes(needed)}, as {min(step, self.n)} rows have "
-                f"to be read at a time, but {format_bytes(room)} may be used. Raise memory_limit, "
-                "or store the views in smaller chunks with datasets.convert."
+                f"to be read at a time, but {format_bytes(budget)} may be used. Raise "
+                "memory_limit, or store the views in smaller chunks with datasets.convert."
             )
         rows = int(min(useful, allowed) // self._row_bytes)
         whole_blocks = lcm(step, self.rows_per_block)
@@ -180,12 +168,7 @@ class DiskSource(RowSource):
         """Bytes of the Gram matrices: of the parts in process or waiting, the sum, the factor."""
         return 8.0 * self.shape[1] ** 2 * (2 * workers() + 4)
 
-    def _reduce(
-        self,
-        function: Callable[[MultiViewData], Result],
-        merge: Callable[[Result, Result], Result],
-        stage: str,
-    ) -> Result:
+    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         with closing(self._over_parts(function, stage)) as results:
             return reduce(merge, results)
 
@@ -202,7 +185,7 @@ class DiskSource(RowSource):
 
     def map_rows(
         self,
-        function: Callable[[MultiViewData], Array],
+        function: PartFunction[Array],
         width: int | None,
         dtype: Any,
         stage: str,
@@ -222,7 +205,7 @@ class DiskSource(RowSource):
 
     @contextmanager
     def embed(
-        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+        self, function: PartFunction[Array], width: int, out: Path | None
     ) -> Iterator["DiskRows"]:
         """Embed all samples, into memory or into files in the folder `out`."""
         shape = (self.n, width)
@@ -245,25 +228,24 @@ class DiskSource(RowSource):
                 "for views. Give another folder."
             )
         require_writable_folder(out)
-        for name in (EMBEDDING_NAME, LABELS_NAME):
-            if out.is_dir():
+        if out.is_dir():
+            for name in (EMBEDDING_NAME, LABELS_NAME):
                 require_writable(out / name)
 
     @property
     def _files(self) -> list[Path]:
-        stored = [view for view in self.views.values() if isinstance(view, StoredView)]
-        return [view.path.resolve() for view in stored]
+        return [view.path.resolve() for view in _stored(self.views.values())]
 
     def read(self) -> MultiViewData:
         """All samples, read; raises if they do not fit."""
-        stored = [v for v in self.views.values() if isinstance(v, StoredView)]
         require_memory(
-            float(sum(view.nbytes for view in stored)),
+            float(sum(view.nbytes for view in _stored(self.views.values()))),
             f"Reading {self!r}",
             "Use DALMC with solver='compressed', which reads them part by part.",
             self.budget,
         )
-        data = self.part(slice(0, self.n))
+        whole = {name: None if v is None else v[: self.n] for name, v in self.views.items()}
+        data = self._part(slice(0, self.n), whole)
         data.sample_ids = self.sample_ids if data.sample_ids is None else data.sample_ids
         return data
 
@@ -293,12 +275,15 @@ def view_on_disk(view: Any) -> Any:
     return view if stored is None else stored
 
 
+def _stored(views: Iterable[Any]) -> list[StoredView]:
+    return [view for view in views if isinstance(view, StoredView)]
+
+
 def require_same_ids(views: Iterable[Any], rows: slice) -> None:
     """Raise if files with sample ids do not have the same ids in these rows."""
-    stored = [view for view in views if isinstance(view, StoredView)]
-    by_name = [(view, ids) for view in stored if (ids := view.ids(rows)) is not None]
-    for view, ids in by_name[1:]:
-        first, expected = by_name[0]
+    with_ids = [(view, ids) for view in _stored(views) if (ids := view.ids(rows)) is not None]
+    for view, ids in with_ids[1:]:
+        first, expected = with_ids[0]
         differ = np.flatnonzero(np.asarray(ids != expected))
         if len(differ):
             i = int(differ[0])

@@ -9,18 +9,13 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 from anchorview.core.embedded_rows import LocalRows
-from anchorview.sources.row_source import RowSource
+from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Result
 
 
 class MemorySource(RowSource):
-    """All samples as one part.
-
-    Parameters
-    ----------
-    data : MultiViewData
-    """
+    """All samples as one part."""
 
     data: MultiViewData
     _scanned = True
@@ -53,17 +48,12 @@ class MemorySource(RowSource):
     def _memory_needed(self, n_columns: int | None) -> float:
         raise NotImplementedError("Fits in memory are planned by the cost model.")
 
-    def _reduce(
-        self,
-        function: Callable[[MultiViewData], Result],
-        merge: Callable[[Result, Result], Result],
-        stage: str,
-    ) -> Result:
+    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         return function(self.data)
 
     def map_rows(
         self,
-        function: Callable[[MultiViewData], Array],
+        function: PartFunction[Array],
         width: int | None,
         dtype: Any,
         stage: str,
@@ -74,7 +64,7 @@ class MemorySource(RowSource):
 
     @contextmanager
     def embed(
-        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+        self, function: PartFunction[Array], width: int, out: Path | None
     ) -> "Iterator[MemoryRows]":
         """Embed all samples."""
         yield MemoryRows(function(self.data))

@@ -18,16 +18,10 @@ from anchorview.views.stored_view import StoredView
 def open_source(
     X: Any, memory_limit: float | str | None = None, *, write_results: bool = False
 ) -> RowSource:
-    """Source of the samples of any accepted form of input.
+    """Source of the samples, from views in any form that estimators take.
 
-    Parameters
-    ----------
-    X : views in any form that estimators take
-    memory_limit : float, str or None
-        Bytes that may be used.
-    write_results : bool
-        Whether results are written to files. Samples in memory are then processed in parts too,
-        so that their results need not fit into memory.
+    With `write_results`, samples in memory are processed in parts too, so that their results, which
+    are written to files, need not fit into memory.
     """
     if isinstance(X, RowSource):
         return X
@@ -43,9 +37,8 @@ def open_source(
         if any(isinstance(view, StoredView) for view in on_disk):
             matrices, ids = replace(views, views=on_disk).aligned()
             by_name = dict(zip(views.names, matrices, strict=True))
-            return DiskSource(
-                by_name, views.named, views.available, ids, memory_budget(memory_limit)
-            )
+            budget = memory_budget(memory_limit)
+            return DiskSource(by_name, views.named, views.available, ids, budget)
     data = MultiViewData(X)
     if not write_results:
         return MemorySource(data)
@@ -53,6 +46,5 @@ def open_source(
     if data.available is not None:
         absent = np.flatnonzero(~data.available.any(axis=0))
         by_name |= {data.names[p]: None for p in absent}
-    return DiskSource(
-        by_name, data.named, data.available, data.sample_ids, memory_budget(memory_limit)
-    )
+    budget = memory_budget(memory_limit)
+    return DiskSource(by_name, data.named, data.available, data.sample_ids, budget)

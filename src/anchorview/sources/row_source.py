@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,13 +11,17 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan
 from anchorview.core.embedded_rows import EmbeddedRows
-from anchorview.sources.view_scan import MergeWithScan, ViewScan, WithScan
+from anchorview.sources.view_scan import ViewScan, merge_with_scan, with_scan
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Parts, Result
 from anchorview.views.schema import require_width
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PartFunction = Callable[[MultiViewData], Result]
+Merge = Callable[[Result, Result], Result]
 
 
 class LabeledRows(EmbeddedRows, Protocol):
@@ -32,23 +37,15 @@ class LabeledRows(EmbeddedRows, Protocol):
 
 
 class RowSource(Parts):
-    """Views whose samples are processed in parts, each a container in memory.
-
-    Attributes
-    ----------
-    sample_ids : pandas.Index or None
-    budget : float
-        Bytes that this process may use.
-    data : MultiViewData or None
-        All samples, if they are in memory.
-    complete : bool
-        Whether the first pass found all views for all samples; later passes then skip the checks.
-    """
+    """Views whose samples are processed in parts, each a container in memory."""
 
     sample_ids: "pd.Index[Any] | None" = None
     budget: float
+    """Bytes that this process may use."""
     data: MultiViewData | None = None
+    """All samples, if they are in memory."""
     complete: bool = False
+    """Whether the first pass found all views for all samples; later passes then skip the checks."""
     _scanned: bool = False
 
     def __repr__(self) -> str:
@@ -56,16 +53,13 @@ class RowSource(Parts):
         views = ", ".join(f"{name}: {width} features" for name, width in widths)
         return f"{type(self).__name__}({len(self)} samples, {views})"
 
-    def reduce(
-        self,
-        function: Callable[[MultiViewData], Result],
-        merge: Callable[[Result, Result], Result],
-        stage: str,
-    ) -> Result:
+    def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; the first pass checks the views as well."""
         if self._scanned:
             return self._reduce(function, merge, stage)
-        scan, result = self._reduce(WithScan(function), MergeWithScan(merge), stage)
+        scan, result = self._reduce(
+            partial(with_scan, function), partial(merge_with_scan, merge), stage
+        )
         self._require_fittable(scan)
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
         self._scanned = True
@@ -109,18 +103,13 @@ class RowSource(Parts):
         """Bytes that a fit in passes needs in this process; raises if it may not use them."""
 
     @abstractmethod
-    def _reduce(
-        self,
-        function: Callable[[MultiViewData], Result],
-        merge: Callable[[Result, Result], Result],
-        stage: str,
-    ) -> Result:
+    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order."""
 
     @abstractmethod
     def map_rows(
         self,
-        function: Callable[[MultiViewData], Array],
+        function: PartFunction[Array],
         width: int | None,
         dtype: Any,
         stage: str,
@@ -133,7 +122,7 @@ class RowSource(Parts):
 
     @abstractmethod
     def embed(
-        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+        self, function: PartFunction[Array], width: int, out: Path | None
     ) -> AbstractContextManager[LabeledRows]:
         """Embed all samples; files in the folder `out` are replaced at the end of the context."""
 

@@ -1,13 +1,11 @@
-"""What the first pass over parts finds out: patterns of available views, and constant views."""
+"""What the first pass over the parts checks: patterns of available views, and constant views."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from anchorview._utils.typing import Array
 from anchorview.views.container import MultiViewData, dense_rows
-
-Result = TypeVar("Result")
+from anchorview.views.parts import Result
 
 
 class ViewScan(NamedTuple):
@@ -40,30 +38,17 @@ class ViewScan(NamedTuple):
         return ViewScan(self.patterns | other.patterns, constant_rows)
 
 
-class Scanned(NamedTuple, Generic[Result]):
-    """Scan and result of the same part or parts."""
-
-    scan: ViewScan
-    result: Result
+Scanned = tuple[ViewScan, Result]
+"""Scan and result of the same part or parts."""
 
 
-@dataclass(frozen=True)
-class WithScan(Generic[Result]):
-    """A function of a part that scans the part as well."""
-
-    function: Callable[[MultiViewData], Result]
-
-    def __call__(self, part: MultiViewData) -> Scanned[Result]:
-        """Scan and result of a part."""
-        return Scanned(ViewScan.of(part), self.function(part))
+def with_scan(function: Callable[[MultiViewData], Result], part: MultiViewData) -> Scanned[Result]:
+    """Scan of a part, and ``function(part)``."""
+    return ViewScan.of(part), function(part)
 
 
-@dataclass(frozen=True)
-class MergeWithScan(Generic[Result]):
-    """The merge function that belongs to :class:`WithScan`."""
-
-    merge: Callable[[Result, Result], Result]
-
-    def __call__(self, a: Scanned[Result], b: Scanned[Result]) -> Scanned[Result]:
-        """Scan and result of both parts."""
-        return Scanned(a.scan.merged(b.scan), self.merge(a.result, b.result))
+def merge_with_scan(
+    merge: Callable[[Result, Result], Result], a: Scanned[Result], b: Scanned[Result]
+) -> Scanned[Result]:
+    """Merge results of :func:`with_scan`."""
+    return a[0].merged(b[0]), merge(a[1], b[1])

@@ -1,27 +1,35 @@
-"""Fits on real worker processes, which may die."""
+"""Fits on a cluster of worker processes, some of which are killed."""
 
 import os
 import pickle
 import signal
 from logging import CRITICAL
+from operator import add
 
 import dask
-import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import DaskSource, dask_views
 from anchorview.sources.dask import execution
-from helpers.dask_problems import K, deadly, distance, generated, make_views, stored, with_missing
+from helpers.dask_problems import (
+    assert_same,
+    distance,
+    fit,
+    generated,
+    make_views,
+    stored,
+    with_missing,
+    worker_killing_array,
+)
 
-# One cluster for all: in one process of pytest.
+# All tests share one cluster, so they run in one pytest process.
 pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
 
 N, CHUNK = 3000, 400
@@ -30,7 +38,7 @@ N, CHUNK = 3000, 400
 @pytest.fixture(scope="module")
 def cluster():
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    # Workers that are killed fill the log, as they should.
+    # Killed workers would fill the log.
     with (
         LocalCluster(n_workers=2, silence_logs=CRITICAL, **options) as cluster,
         Client(cluster) as client,
@@ -40,21 +48,9 @@ def cluster():
 
 @pytest.fixture
 def client(cluster):
-    """Client of two workers, those that an earlier test killed included."""
+    """Client of two workers; killed ones have been restarted."""
     cluster.wait_for_workers(2, timeout=30)
     return cluster
-
-
-def fit(X, **options):
-    return DALMC(K, random_state=0, **options).fit(X)
-
-
-def assert_same(model, reference, tolerance):
-    assert isinstance(model.labels_, da.Array) and isinstance(model.embedding_, da.Array)
-    assert model.labels_.dtype == np.int32
-    assert model.embedding_.dtype == reference.embedding_.dtype
-    assert distance(model.embedding_.compute(), reference.embedding_) <= tolerance
-    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) >= 0.999
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -73,26 +69,23 @@ def test_memory_disk_and_workers_agree(client, tmp_path, dtype, tolerance, missi
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_every_scaling_agrees(client, tmp_path, scaling):
+def test_every_scaling_equals_memory(client, tmp_path, scaling):
     views = with_missing(make_views(700), 200)
     reference = fit(views, scaling=scaling)
-    maps = stored(tmp_path, views)
-    assert_same(fit(dask_views(maps, 200), scaling=scaling), reference, 1e-6)
+    assert_same(fit(dask_views(stored(tmp_path, views), 200), scaling=scaling), reference)
 
 
 @pytest.mark.parametrize("assignment", ["kmeans", "cluster_qr"])
-def test_many_samples_agree(client, tmp_path, assignment):
-    """So many that the embedding stays on the workers, and Lloyd steps go there."""
+def test_blockwise_kmeans_equals_memory(client, tmp_path, assignment):
+    """Enough samples that the embedding stays on the workers and K-means runs there."""
     views = make_views(41_000)
     reference = fit(views, assignment=assignment)
-    maps = stored(tmp_path, views)
-    model = fit(dask_views(maps, 5000), assignment=assignment)
-    assert_same(model, reference, 1e-6)
-    in_memory = model.predict(views)
-    assert (in_memory == model.labels_.compute()).all()
+    model = fit(dask_views(stored(tmp_path, views), 5000), assignment=assignment)
+    assert_same(model, reference)
+    assert (model.predict(views) == model.labels_.compute()).all()
 
 
-def test_nothing_of_the_samples_size_comes_to_the_client(client, monkeypatch):
+def test_results_sent_to_the_client_are_small(client, monkeypatch):
     sizes = []
     compute = dask.compute
 
@@ -105,15 +98,15 @@ def test_nothing_of_the_samples_size_comes_to_the_client(client, monkeypatch):
     model = fit(generated(300_000, 30_000))
     assert len(sizes) > 4
     assert max(sizes) < model.embedding_.nbytes / 5
-    # All but the sample that K-means starts from is as small as the views are wide.
+    # All results but the sample of rows for K-means depend on the number of features only.
     assert sorted(sizes)[-2] < 100_000
 
 
-def test_raw_data_stay_where_they_are_read(client, tmp_path):
+def test_raw_data_are_not_transferred(client, tmp_path):
     views = dask_views(stored(tmp_path, make_views(40_000)), 2000)
     raw = sum(view.nbytes for view in views.values())
     before = sum(client.run(_received).values())
-    DaskSource(views).reduce(_size, _sum, "counting")
+    assert DaskSource(views).reduce(len, add, "counting") == 40_000
     assert sum(client.run(_received).values()) - before < raw / 50
 
 
@@ -121,30 +114,22 @@ def _received(dask_worker):
     return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
 
 
-def _size(part):
-    return len(part)
-
-
-def _sum(a, b):
-    return a + b
-
-
 @pytest.mark.parametrize(("n", "read"), [(N, 2), (41_000, 3)])
-def test_worker_that_dies_reading(client, tmp_path, n, read):
-    """The second read of a block is for the Gram matrix, the third for the embedding."""
+def test_worker_killed_while_reading(client, tmp_path, n, read):
+    """A block is read a second time for the Gram matrix, a third time for the embedding."""
     chunk = n // 8 + 1
     maps = stored(tmp_path, make_views(n))
     undisturbed = fit(dask_views(maps, chunk))
     views = dask_views(maps, chunk)
-    views["b"] = deadly(maps["b"], chunk, 5, read, tmp_path)
+    views["b"] = worker_killing_array(maps["b"], chunk, 5, read, tmp_path)
     model = fit(views)
     assert (tmp_path / "killed").exists()
     assert (tmp_path / f"block-5-read-{read + 1}").exists()
     assert (model.labels_.compute() == undisturbed.labels_.compute()).all()
 
 
-def test_worker_that_dies_assigning(client, tmp_path):
-    """What it kept of the embedding is made again."""
+def test_worker_killed_while_assigning(client, tmp_path):
+    """The blocks of the embedding that it held are recomputed."""
     views = dask_views(stored(tmp_path, make_views(41_000)), 5000)
     undisturbed = fit(views).labels_.compute()
     killed = []
@@ -165,14 +150,14 @@ def test_persisted_views(client):
     reference = fit({name: view.compute() for name, view in lazy.items()})
     views = {name: view.persist() for name, view in lazy.items()}
     model = fit(views)
-    assert_same(model, reference, 1e-6)
+    assert_same(model, reference)
     labels = model.predict(views)
-    # The result holds what it needs of them.
+    # The result holds references to the blocks it needs.
     del views
     assert (labels.compute() == model.labels_.compute()).all()
 
 
-def test_errors_are_those_of_memory(client, tmp_path):
+def test_errors_equal_those_in_memory(client, tmp_path):
     views = make_views(N)
     views["b"][1234, 3] = np.nan
     maps = stored(tmp_path, views)
@@ -183,7 +168,7 @@ def test_errors_are_those_of_memory(client, tmp_path):
         model.predict(dask_views(maps, CHUNK)).compute()
 
 
-def test_file_that_is_cut_off(client, tmp_path):
+def test_error_for_truncated_file(client, tmp_path):
     maps = stored(tmp_path, make_views(N))
     views = dask_views({name: open_npy(tmp_path / f"{name}.npy") for name in maps}, CHUNK)
     os.truncate(tmp_path / "b.npy", (tmp_path / "b.npy").stat().st_size // 2)
@@ -191,9 +176,8 @@ def test_file_that_is_cut_off(client, tmp_path):
         fit(views)
 
 
-def test_failure_of_the_embedding_is_raised_by_fit(client, tmp_path):
-    maps = stored(tmp_path, make_views(N))
-    views = dask_views(maps, CHUNK)
+def test_failed_embedding_is_raised_by_fit(client, tmp_path):
+    views = dask_views(stored(tmp_path, make_views(N)), CHUNK)
 
     def damage(stage, done, total):
         if stage == "embedding":

@@ -329,7 +329,7 @@ def test_different_ids_at_the_same_position_raise(views):
         for name, table in tables.items()
     }
     with pytest.raises(
-        ValueError, match=r"'b'\) has the label 9999 at row 777, but .* has 777\..*set"
+        ValueError, match=r"'b'\) has the id 9999 at row 777, but .* has 777\..*set"
     ):
         fit(X)
 
@@ -344,9 +344,7 @@ def test_frames_that_cannot_be_aligned_raise(views):
     with pytest.raises(ValueError, match=r"'a'\) shares no sample.* like 0, .*'b'\) like 5000"):
         DaskSource(parted(b=far))
     words = tables["b"].set_axis([f"s{i:04}" for i in range(N)])
-    with pytest.raises(
-        ValueError, match=r"labels cannot be compared.* like 0, .*convert the labels"
-    ):
+    with pytest.raises(ValueError, match=r"ids cannot be compared.* like 0, .*convert the ids"):
         DaskSource(parted(b=words))
     twice = tables["b"].set_axis([5, *range(1, N)]).sort_index()
     with pytest.raises(ValueError, match=r"'b'\) has the sample id 5 more than once"):
@@ -472,8 +470,8 @@ def test_out_raises_before_a_block_is_read(views, tmp_path, method):
     def unreadable(block):
         raise AssertionError("read")
 
-    model = fit(views["a"])
-    X = da.from_array(views["a"], chunks=(400, -1)).map_blocks(unreadable, dtype=np.float64)
+    model = fit([views["a"]])
+    X = [da.from_array(views["a"], chunks=(400, -1)).map_blocks(unreadable, dtype=np.float64)]
     with pytest.raises(ValueError, match="out= cannot be used with views in Dask"):
         getattr(model, method)(X, out=tmp_path / "results")
     assert not (tmp_path / "results").exists()

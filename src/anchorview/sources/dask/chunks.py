@@ -30,9 +30,9 @@ NOTHING = Chunks([], ())
 """Chunks of a view that is None."""
 
 
-def useful_bytes(width: int, least: float) -> float:
+def useful_bytes(width: int, minimum: float) -> float:
     """Number of bytes of samples with `width` features that is worth a task."""
-    return max(least, min(PRODUCTS_PER_PART * 8.0 * width**2, LARGEST_PART))
+    return max(minimum, min(PRODUCTS_PER_PART * 8.0 * width**2, LARGEST_PART))
 
 
 def array_chunks(array: Any, graph: Graph) -> Chunks:

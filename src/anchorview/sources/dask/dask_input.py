@@ -75,42 +75,42 @@ def _is_frame(view: Any) -> bool:
     return dask.is_dask_collection(view) and isinstance(getattr(view, "_meta", None), pd.DataFrame)
 
 
-def _checked(view: Any, label: str) -> Any:
+def _checked(view: Any, description: str) -> Any:
     """Return a view, with known lengths if it is an array; raise if it is not in Dask."""
     if view is None or _is_frame(view):
         return view
     if isinstance(view, da.Array):
         if not (isinstance(view._meta, np.ndarray) or sparse.issparse(view._meta)):
             raise TypeError(
-                f"{label} has blocks of {type(view._meta).__name__}, not NumPy arrays or "
+                f"{description} has blocks of {type(view._meta).__name__}, not NumPy arrays or "
                 "scipy.sparse matrices. Convert them with map_blocks."
             )
         return view if not np.isnan(view.shape).any() else view.copy().compute_chunk_sizes()
     if dask.is_dask_collection(view):
         raise TypeError(
-            f"{label} is a {type(view).__name__}. Give a dask array or a dask dataframe with one "
-            "row per sample."
+            f"{description} is a {type(view).__name__}. Give a dask array or a dask dataframe with "
+            "one row per sample."
         )
     if isinstance(view, StoredView | np.memmap):
         raise TypeError(
-            f"{label} is on disk, but another view is in Dask. Open it with "
+            f"{description} is on disk, but another view is in Dask. Open it with "
             "anchorview.distributed.dask_views."
         )
     raise TypeError(
-        f"{label} is in memory ({type(view).__name__}), but another view is in Dask. Wrap it with "
-        "dask.array.from_array, or compute the other."
+        f"{description} is in memory ({type(view).__name__}), but another view is in Dask. Wrap it "
+        "with dask.array.from_array, or compute the other."
     )
 
 
 def _frame_chunks(
-    views: Sequence[Any], labels: Sequence[str], frames: Sequence[int]
+    views: Sequence[Any], descriptions: Sequence[str], frames: Sequence[int]
 ) -> tuple[Graph, dict[int, Chunks]]:
     """Tasks of the dataframes, and the chunks of each."""
     for p in frames:
-        frame_values(views[p]._meta, labels[p])
+        frame_values(views[p]._meta, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        found = aligned([views[p] for p in frames], [labels[p] for p in frames])
+        found = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
         keys = zip(frames, found.keys, strict=True)
         return found.graph, {p: Chunks(own, found.lengths) for p, own in keys}
     graph: Graph = {}
@@ -122,13 +122,13 @@ def _frame_chunks(
     return graph, chunks
 
 
-def _shown(view: Any, label: str, chunks: Chunks | None) -> Array:
+def _shown(view: Any, description: str, chunks: Chunks | None) -> Array:
     """Return an array of the shape and type of a view that takes no memory."""
     if chunks is None:
         shape, dtype = view.shape, view.dtype
     else:
         shape = (sum(chunks.lengths), len(view.columns))
-        dtype = frame_values(view._meta, label).dtype
+        dtype = frame_values(view._meta, description).dtype
     if dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
         dtype = np.dtype(np.float64)
     return np.broadcast_to(np.zeros((), dtype), shape)

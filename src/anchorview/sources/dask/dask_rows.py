@@ -1,6 +1,7 @@
 """The embedding and the labels as dask arrays."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -8,14 +9,13 @@ import numpy as np
 
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.typing import Array
-from anchorview.sources.dask.execution import computed, has_workers, kept
-from anchorview.sources.dask.part_reader import LabelTask, RowTask
-from anchorview.sources.dask.task_graph import PartGraph, add_tree, new_name
+from anchorview.sources.dask.execution import has_workers, kept, reduced
+from anchorview.sources.dask.part_reader import apply_to_rows, label_rows
+from anchorview.sources.dask.task_graph import PartGraph, new_name
 from anchorview.views.parts import Result
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""
-
 
 MAX_BLOCKS = 1000
 """Maximum number of blocks of the embedding. Every K-means iteration has a task per block, and with
@@ -23,23 +23,18 @@ more blocks the scheduler would dominate the time."""
 
 
 class DaskRows:
-    """The embedding and its labels as dask arrays.
+    """The embedding, with all columns in one chunk, and its labels as dask arrays.
 
     The workers keep both. Without workers, this process keeps them if they are small; otherwise the
     samples are embedded again whenever the embedding is needed.
-
-    Parameters
-    ----------
-    embedding : dask array (n, width)
-        All columns in one chunk.
     """
 
     def __init__(self, embedding: Any) -> None:
         if embedding.numblocks[0] > MAX_BLOCKS:
             embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
         self.shape: tuple[int, int] = embedding.shape
-        room = SHARE_OF_BUDGET * memory_budget(None)
-        self._keeps = has_workers() or embedding.nbytes <= room
+        allowed = SHARE_OF_BUDGET * memory_budget(None)
+        self._keeps = has_workers() or embedding.nbytes <= allowed
         self.embedding = kept(embedding, "embedding") if self._keeps else embedding
         self.labels: Any = None
         keys = [row[0] for row in self.embedding.__dask_keys__()]
@@ -50,11 +45,9 @@ class DaskRows:
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
         """``function`` of all blocks of rows, merged in order."""
-        name = new_name("rows")
-        keys = [(name, i) for i in range(len(self._first_rows))]
-        graph = self._parts.mapped(RowTask(function), [(row,) for row in self._first_rows], keys)
-        last = add_tree(graph, keys, merge, name)
-        result: Result = computed(graph, last, name)
+        first_rows = [(row,) for row in self._first_rows]
+        work = partial(apply_to_rows, function)
+        result: Result = reduced(self._parts, work, first_rows, merge, new_name("rows"))
         return result
 
     def whole(self) -> Array:
@@ -64,7 +57,7 @@ class DaskRows:
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
         labels = self.embedding.map_blocks(
-            LabelTask(function),
+            partial(label_rows, function),
             name=new_name("labels"),
             drop_axis=1,
             dtype=np.int32,

@@ -1,7 +1,8 @@
 """Views in Dask as a source of rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ from anchorview._utils.typing import Array
 from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
 from anchorview.sources.dask.dask_input import read_dask_input
 from anchorview.sources.dask.dask_rows import DaskRows
-from anchorview.sources.dask.execution import computed, layer, reporting
-from anchorview.sources.dask.part_reader import PartReader, PartTask, sample_ids_of
-from anchorview.sources.dask.task_graph import FAN_IN, Graph, PartGraph, add_tree, new_name
-from anchorview.sources.row_source import RowSource
+from anchorview.sources.dask.execution import layer, reduced, reporting
+from anchorview.sources.dask.part_reader import PartReader, apply_to_part, sample_ids_of
+from anchorview.sources.dask.task_graph import FAN_IN, PartGraph, new_name
+from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.parts import Result
 from anchorview.views.schema import working_precision
@@ -36,7 +37,7 @@ class DaskSource(RowSource):
     X : dict, list or tuple of dask arrays and dask dataframes, or one of them
         Dataframes with known divisions are aligned by index, as pandas DataFrames are, and the
         union of their samples is taken. With unknown divisions, or beside arrays, rows are matched
-        by position, and frames must have equal indices. None stands for a view that no sample has.
+        by position, and frames must have equal indices. None is a view that no sample has.
         Unknown lengths are computed immediately.
     budget : float, optional
         Bytes that this process may use.
@@ -69,9 +70,9 @@ class DaskSource(RowSource):
             for width, dtype in zip(found.widths, found.dtypes, strict=True)
         ]
         self._row_bytes = sum(row_bytes)
-        most = found.chunks[int(np.argmax(row_bytes))]
+        widest = found.chunks[int(np.argmax(row_bytes))]
         useful = useful_bytes(sum(found.widths), SMALL_PART)
-        self.bounds = part_bounds(most.lengths, self._row_bytes, useful)
+        self.bounds = part_bounds(widest.lengths, self._row_bytes, useful)
         blocks = [pieces(own, self.bounds, found.graph) for own in found.chunks]
         parts = list(zip(*blocks, strict=True))
         self._parts = PartGraph(found.graph, [list(chain(*part)) for part in parts])
@@ -101,18 +102,11 @@ class DaskSource(RowSource):
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
         return needed
 
-    def _reduce(
-        self,
-        function: Callable[[MultiViewData], Result],
-        merge: Callable[[Result, Result], Result],
-        stage: str,
-    ) -> Result:
+    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         name = new_name(stage)
-        keys = [(name, i) for i in range(len(self._arguments))]
-        graph = self._parts.mapped(PartTask(self._reader, function), self._arguments, keys)
-        last = add_tree(graph, keys, merge, name)
-        with reporting(stage, name, len(keys)):
-            result: Result = computed(graph, last, name)
+        work = partial(apply_to_part, self._reader, function, None)
+        with reporting(stage, name, len(self._arguments)):
+            result: Result = reduced(self._parts, work, self._arguments, merge, name)
         return result
 
     @property
@@ -121,7 +115,7 @@ class DaskSource(RowSource):
 
     def map_rows(
         self,
-        function: Callable[[MultiViewData], Array],
+        function: PartFunction[Array],
         width: int | None,
         dtype: Any,
         stage: str,
@@ -132,23 +126,19 @@ class DaskSource(RowSource):
         return self._rows(function, width, dtype, stage)
 
     def _rows(
-        self,
-        function: Callable[[MultiViewData], Array],
-        width: int | None,
-        dtype: Any,
-        stage: str,
+        self, function: PartFunction[Array], width: int | None, dtype: Any, stage: str
     ) -> Any:
         rows = tuple(stop - start for start, stop in pairwise(self.bounds))
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
         keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
-        work = PartTask(self._reader, function, dtype)
-        graph: Graph = self._parts.mapped(work, self._arguments, keys)
+        work = partial(apply_to_part, self._reader, function, dtype)
+        graph = self._parts.mapped(work, self._arguments, keys)
         return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
     @contextmanager
     def embed(
-        self, function: Callable[[MultiViewData], Array], width: int, out: Path | None
+        self, function: PartFunction[Array], width: int, out: Path | None
     ) -> Iterator[DaskRows]:
         """Embed all samples; the embedding and the labels are dask arrays."""
         _refuse(out)
@@ -164,7 +154,7 @@ class DaskSource(RowSource):
             # While the parts are combined, they exist twice.
             2.0 * self.n * self._row_bytes,
             f"Computing {self!r}",
-            "Use DALMC with solver='compressed', which works on them part by part.",
+            "Use DALMC with solver='compressed', which processes them part by part.",
         )
         data = self._reduce(_same, concatenate_samples, "reading")
         if self.sample_ids is not None:

@@ -1,6 +1,6 @@
 """Execution of task graphs on the scheduler that the user has chosen."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from dask.highlevelgraph import HighLevelGraph
 from distributed import Client, as_completed, futures_of
 
 from anchorview._utils.progress import report_progress
-from anchorview.sources.dask.task_graph import Graph
+from anchorview.sources.dask.task_graph import Graph, PartGraph, add_tree
 
 
 def has_workers() -> bool:
@@ -25,9 +25,21 @@ def layer(name: str, graph: Graph) -> HighLevelGraph:
     return HighLevelGraph.from_collections(name, graph, dependencies=())
 
 
-def computed(graph: Graph, key: Hashable, name: str) -> Any:
-    """Compute the result of a task of a graph."""
-    (result,) = dask.compute(Delayed(key, layer(name, graph), layer=name), traverse=False)
+def reduced(
+    parts: PartGraph,
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    merge: Callable[[Any, Any], Any],
+    name: str,
+) -> Any:
+    """Compute ``function(*arguments, *inputs)`` of all parts, merged in order.
+
+    The tasks of the parts have the keys ``(name, i)``.
+    """
+    keys = [(name, i) for i in range(len(arguments))]
+    graph = parts.mapped(function, arguments, keys)
+    last = add_tree(graph, keys, merge, name)
+    (result,) = dask.compute(Delayed(last, layer(name, graph), layer=name), traverse=False)
     return result
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from dask._task_spec import Task, TaskRef
 
-from anchorview.sources.dask.execution import computed, reporting
-from anchorview.sources.dask.task_graph import Graph, PartGraph, add_tree, new_name
+from anchorview.sources.dask.execution import reduced, reporting
+from anchorview.sources.dask.task_graph import Graph, PartGraph, new_name
 from anchorview.views.alignment import (
     nothing_shared_message,
     require_unique_ids,
@@ -29,11 +29,8 @@ def lengths_of(graph: Graph, keys: Sequence[Hashable]) -> tuple[int, ...]:
 
     Dask may combine partitions, and others if it does not read all columns.
     """
-    name = new_name("lengths")
-    own = [(name, i) for i in range(len(keys))]
-    tasks = PartGraph(graph, [[key] for key in keys]).mapped(_length, [()] * len(keys), own)
-    last = add_tree(tasks, own, add, name)
-    lengths: tuple[int, ...] = computed(tasks, last, name)
+    parts = PartGraph(graph, [[key] for key in keys])
+    lengths: tuple[int, ...] = reduced(parts, _length, [()] * len(keys), add, new_name("lengths"))
     return lengths
 
 
@@ -51,17 +48,13 @@ class AlignedFrames(NamedTuple):
     """Number of samples of each partition, the same for all frames."""
 
 
-def aligned(frames: Sequence[Any], labels: Sequence[str]) -> AlignedFrames:
+def aligned(frames: Sequence[Any], descriptions: Sequence[str]) -> AlignedFrames:
     """Align frames with known divisions; a sample that a frame lacks becomes a row of NaN.
 
-    Parameters
-    ----------
-    frames : sequence of dask dataframes
-    labels : sequence of str
-        How messages name them.
+    `descriptions` are how messages name the frames.
     """
-    cuts = _common_divisions(frames, labels)
-    names = tuple(labels)
+    cuts = _common_divisions(frames, descriptions)
+    names = tuple(descriptions)
     # Divided by ids, these partitions do not depend on the columns that are read.
     indices = [frame[[]].repartition(divisions=cuts, force=True) for frame in frames]
     lengths = _lengths_if_shared(indices, names)
@@ -78,17 +71,17 @@ def aligned(frames: Sequence[Any], labels: Sequence[str]) -> AlignedFrames:
     return AlignedFrames(graph, keys, lengths)
 
 
-def _common_divisions(frames: Sequence[Any], labels: Sequence[str]) -> list[Any]:
+def _common_divisions(frames: Sequence[Any], descriptions: Sequence[str]) -> list[Any]:
     try:
         cuts = sorted(set().union(*(frame.divisions for frame in frames)))
     except TypeError:
         examples = ", ".join(
-            f"{label} has labels like {frame.divisions[0]!r}"
-            for frame, label in zip(frames, labels, strict=True)
+            f"{description} has ids like {frame.divisions[0]!r}"
+            for frame, description in zip(frames, descriptions, strict=True)
         )
         raise ValueError(
-            f"The index labels cannot be compared: {examples}. Samples are aligned by index; "
-            "convert the labels to one type."
+            f"The sample ids cannot be compared: {examples}. Samples are aligned by index; "
+            "convert the ids to one type."
         ) from None
     return cuts if len(cuts) > 1 else 2 * cuts
 
@@ -120,28 +113,28 @@ class _SharedIds(NamedTuple):
         )
 
 
-def _lengths_if_shared(indices: Sequence[Any], labels: tuple[str, ...]) -> tuple[int, ...]:
+def _lengths_if_shared(indices: Sequence[Any], descriptions: tuple[str, ...]) -> tuple[int, ...]:
     """Number of samples of each partition; raises if a frame shares no sample with another."""
     graph, inputs = _together(indices)
-    name = new_name("labels")
-    keys = [(name, i) for i in range(len(inputs))]
-    tasks = PartGraph(graph, inputs).mapped(_shared_ids, [(labels,)] * len(inputs), keys)
-    last = add_tree(tasks, keys, _SharedIds.merged, name)
-    with reporting("aligning", name, len(keys)):
-        shared: _SharedIds = computed(tasks, last, name)
+    name = new_name("ids")
+    arguments = [(descriptions,)] * len(inputs)
+    with reporting("aligning", name, len(inputs)):
+        shared: _SharedIds = reduced(
+            PartGraph(graph, inputs), _shared_ids, arguments, _SharedIds.merged, name
+        )
     for p, shares in enumerate(shared.shared):
         if not shares:
             other = 0 if p else 1
             raise ValueError(
                 nothing_shared_message(
-                    labels[p], shared.examples[p], labels[other], shared.examples[other]
+                    descriptions[p], shared.examples[p], descriptions[other], shared.examples[other]
                 )
             )
     return shared.sizes
 
 
-def _shared_ids(labels: tuple[str, ...], *frames: pd.DataFrame) -> _SharedIds:
-    ids = _union(labels, frames)
+def _shared_ids(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> _SharedIds:
+    ids = _union(descriptions, frames)
     counts = sum(ids.isin(frame.index).astype(int) for frame in frames)
     twice = ids[np.asarray(counts) > 1]
     return _SharedIds(
@@ -151,14 +144,14 @@ def _shared_ids(labels: tuple[str, ...], *frames: pd.DataFrame) -> _SharedIds:
     )
 
 
-def _union(labels: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index[Any]":
-    for frame, label in zip(frames, labels, strict=True):
-        require_unique_ids(frame.index, label)
+def _union(descriptions: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index[Any]":
+    for frame, description in zip(frames, descriptions, strict=True):
+        require_unique_ids(frame.index, description)
     return union_of_ids([frame.index for frame in frames])
 
 
-def _aligned(labels: tuple[str, ...], *frames: pd.DataFrame) -> list[pd.DataFrame]:
-    ids = _union(labels, frames)
+def _aligned(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> list[pd.DataFrame]:
+    ids = _union(descriptions, frames)
     return [frame if frame.index.equals(ids) else _reindexed(frame, ids) for frame in frames]
 
 

@@ -1,4 +1,4 @@
-"""What a task does: combine blocks of all views into a container, and apply a function to it."""
+"""Tasks on parts: blocks of all views are combined to a container, and a function applied."""
 
 from collections.abc import Callable, Sequence
 from contextvars import Context
@@ -18,26 +18,17 @@ from anchorview.views.schema import describe_view
 
 @dataclass(frozen=True)
 class PartReader:
-    """Combines the blocks of a part into a container.
-
-    Attributes
-    ----------
-    names : tuple of str
-    named : bool
-        Whether the names were given by the user.
-    widths : tuple of int
-        Features of each view; 0 for one that is None.
-    dtypes : tuple of numpy.dtype or None
-        None for a view that is None.
-    complete : bool
-        Whether all values are known to be available and finite.
-    """
+    """Combines the blocks of a part into a container."""
 
     names: tuple[str, ...]
     named: bool
+    """Whether the names were given by the user."""
     widths: tuple[int, ...]
+    """Features of each view; 0 for one that is None."""
     dtypes: "tuple[np.dtype[Any] | None, ...]"
+    """None for a view that is None."""
     complete: bool
+    """Whether all values are known to be available and finite."""
 
     def __call__(
         self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
@@ -90,10 +81,10 @@ class PartReader:
                 i = int(differ[0])
                 own, other = (index[[i]].tolist()[0] for index in (frame.index, expected))
                 raise ValueError(
-                    f"{describe_view(p, self.names[p])} has the label {own!r} at row {start + i}, "
-                    f"but {describe_view(first, self.names[first])} has {other!r}. Frames with "
-                    "unknown divisions are matched by position: call set_index on all of them, so "
-                    "that divisions are known and they are aligned."
+                    f"{describe_view(p, self.names[p])} has the id {own!r} at row {start + i}, but "
+                    f"{describe_view(first, self.names[first])} has {other!r}. Frames with unknown "
+                    "divisions are matched by position: call set_index on all of them, so that "
+                    "divisions are known and they are aligned."
                 )
         return expected
 
@@ -121,41 +112,23 @@ def one_task(function: Callable[..., Any], *arguments: Any) -> Any:
         return Context().run(function, *arguments)
 
 
-@dataclass(frozen=True, eq=False)
-class PartTask:
-    """A function of a part, and the reader that combines its blocks."""
-
-    reader: PartReader
-    function: Callable[[MultiViewData], Any]
-    dtype: Any = None
-    """Type of the result, if it is an array."""
-
-    def __call__(self, *blocks: Any) -> Any:
-        """Apply the function to the part."""
-        result = one_task(self.function, self.reader(*blocks))
-        return result if self.dtype is None else result.astype(self.dtype, copy=False)
+def apply_to_part(
+    reader: PartReader, function: Callable[[MultiViewData], Any], dtype: Any, *blocks: Any
+) -> Any:
+    """Result of a function of a part, converted to `dtype` unless that is None."""
+    result = one_task(function, reader(*blocks))
+    return result if dtype is None else result.astype(dtype, copy=False)
 
 
-@dataclass(frozen=True, eq=False)
-class RowTask:
-    """A function of a block of rows and the position of its first row."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, first_row: int, rows: Array) -> Any:
-        """``function(rows, first_row)``."""
-        return one_task(self.function, rows, first_row)
+def apply_to_rows(function: Callable[[Array, int], Any], first_row: int, rows: Array) -> Any:
+    """Result of a function of a block of rows and the position of its first row."""
+    return one_task(function, rows, first_row)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelTask:
-    """An assignment of a block of rows."""
-
-    function: Callable[[Array], Array]
-
-    def __call__(self, rows: Array) -> Array:
-        """Labels of some rows."""
-        return one_task(self.function, rows).astype(np.int32, copy=False)
+def label_rows(function: Callable[[Array], Array], rows: Array) -> Array:
+    """Labels of a block of rows."""
+    labels: Array = one_task(function, rows)
+    return labels.astype(np.int32, copy=False)
 
 
 def sample_ids_of(part: MultiViewData) -> Array:

@@ -77,18 +77,18 @@ def dask_views(views: Any, part_rows: int | None = None) -> Any:
     return dict(zip(views, arrays, strict=True)) if isinstance(views, Mapping) else arrays
 
 
-def _required_on_disk(view: Any, label: str) -> StoredView:
+def _required_on_disk(view: Any, description: str) -> StoredView:
     found = view_on_disk(view)
     if isinstance(found, StoredView):
         return found
     if isinstance(found, np.memmap):
         raise ValueError(
-            f"{label} is a memory map whose rows do not follow each other in a file that workers "
-            "can open. Save it with numpy.save into a folder and open that with open_views."
+            f"{description} is a memory map whose rows do not follow each other in a file that "
+            "workers can open. Save it with numpy.save into a folder and open that with open_views."
         )
     raise TypeError(
-        f"{label} is not on disk ({type(view).__name__}). Wrap it with dask.array.from_array, "
-        "with the chunks of the others."
+        f"{description} is not on disk ({type(view).__name__}). Wrap it with "
+        "dask.array.from_array, with the chunks of the others."
     )
 
 

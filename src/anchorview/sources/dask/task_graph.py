@@ -6,6 +6,7 @@ views of the same rows would then run on different workers, and data would be tr
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import reduce
+from operator import call
 from typing import Any
 from uuid import uuid4
 
@@ -24,15 +25,7 @@ def new_name(stage: str) -> str:
 
 
 class PartGraph:
-    """The tasks that read the parts, arranged so that each part is read by one task.
-
-    Parameters
-    ----------
-    graph : mapping
-        All tasks.
-    inputs : sequence of lists of keys
-        Keys of the blocks of each part.
-    """
+    """The tasks of a graph, arranged so that one task reads all blocks (`inputs`) of a part."""
 
     def __init__(self, graph: Mapping[Any, Any], inputs: Sequence[list[Hashable]]) -> None:
         nodes = convert_legacy_graph(graph)
@@ -54,7 +47,7 @@ class PartGraph:
         shared = new_name("function")
         graph: Graph = {**self.kept, shared: DataNode(shared, function)}
         for key, given, inputs, own in zip(keys, arguments, self.inputs, self.own, strict=True):
-            task = Task(key, _call, TaskRef(shared), *given, *map(TaskRef, inputs))
+            task = Task(key, call, TaskRef(shared), *given, *map(TaskRef, inputs))
             graph[key] = Task.fuse(*own, task) if own else task
         return graph
 
@@ -71,10 +64,6 @@ def add_tree(
             graph[key] = Task(key, _merged, merge, *map(TaskRef, group))
         level += 1
     return keys[0]
-
-
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
 
 
 def _merged(merge: Callable[[Any, Any], Any], *results: Any) -> Any:
