@@ -108,8 +108,8 @@ classes; here the run with the lowest inertia is kept.""",
 >>> clustering_accuracy(y, model.labels_) > 0.9
 True""",
 }
-"""Text by name; ``{default}`` stands for the default value of the parameter described, ``{class}``
-for the name of the class."""
+"""Text by name; ``{default}`` is replaced by the default value of the parameter described,
+``{class}`` by the name of the class."""
 
 
 def fill_docstring(cls: Class) -> Class:
