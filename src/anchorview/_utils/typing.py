@@ -1,11 +1,14 @@
 """Names for types that are used throughout the package."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 """A dense array."""
+
+ExtendedArray = Annotated[Array, "may be infinite"]
+"""A dense array whose entries may be infinite; model files refuse infinity in others."""
 
 Matrix = Any
 """Anything with ``shape``, ``dtype``, ``@`` and ``.T``: array, sparse matrix, linear operator."""
