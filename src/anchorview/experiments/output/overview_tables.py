@@ -85,7 +85,11 @@ def rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
             metric: overall(_score_frame(results, ranked, contenders, metric), reference)
             for metric in METRICS
         }
-        notes = [_friedman_note(found)] if len(ranked) >= ENOUGH_DATA_SETS else []
+        notes = []
+        if len(ranked) >= ENOUGH_DATA_SETS:
+            p_values = {metric: r.friedman for metric, r in found.items() if r.friedman is not None}
+            shown = ", ".join(f"{metric} {p:.3g}" for metric, p in p_values.items())
+            notes.append(f"Friedman test of equal ranks, p-values: {shown}.")
         if left_out := [data for data in results.data if data not in ranked]:
             notes.append(f"Without {', '.join(left_out)}: not every column was run there.")
         n_sets = f"{len(ranked)} data set{'s' if len(ranked) > 1 else ''}"
@@ -131,15 +135,6 @@ def _rank_table(
     )
     headers = (*text_columns("method"), *columns)
     return ResultTable(name, title, caption, headers, tuple(rows), tuple(notes))
-
-
-def _friedman_note(found: Mapping[str, Overall]) -> str:
-    p_values = [
-        f"{metric} {result.friedman:.3g}"
-        for metric, result in found.items()
-        if result.friedman is not None
-    ]
-    return f"Friedman test of equal ranks, p-values: {', '.join(p_values)}."
 
 
 def _wilcoxon_table(

@@ -8,15 +8,8 @@ from typing import TypeVar
 
 import pandas as pd
 
+from anchorview.experiments.output import suite_charts
 from anchorview.experiments.output.protocol_text import protocol
-from anchorview.experiments.output.suite_charts import (
-    accuracy_chart,
-    anchor_chart,
-    beta_chart,
-    convergence_chart,
-    missing_chart,
-    time_chart,
-)
 from anchorview.experiments.output.table_formats import ResultTable
 from anchorview.experiments.results.suite_results import STATUS_WORDS, SuiteResults
 from anchorview.report.charts import BarChart, LineChart, PointChart
@@ -61,21 +54,21 @@ def _sections(
     )
     yield Section(
         "Accuracy",
-        _charts(frame, "compare", accuracy_chart, _describe_accuracy),
+        _charts(frame, "compare", suite_charts.accuracy_chart, _describe_accuracy),
         "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
         "are oracle results: their settings were chosen with the labels.",
     )
     yield Section(
         "Time and accuracy",
-        _charts(frame, "runtime", time_chart, _describe_time),
+        _charts(frame, "runtime", suite_charts.time_chart, _describe_time),
         "Each fit was timed without other jobs at the same time; the accuracy is that of the "
         "labels it returned. Nothing is tuned with labels here.",
     )
     yield Section(
         "Parameters",
         [
-            *_charts(frame, "beta", beta_chart, _describe_parameter),
-            *_charts(frame, "anchors", anchor_chart, _describe_parameter),
+            *_charts(frame, "beta", suite_charts.beta_chart, _describe_parameter),
+            *_charts(frame, "anchors", suite_charts.anchor_chart, _describe_parameter),
         ],
         "Sensitivity of the scores of DALMC to two parameters. Click on a name to hide its line.",
     )
@@ -85,7 +78,10 @@ def _sections(
             chart
             for metric in ("ACC", "NMI")
             for chart in _charts(
-                frame, "incomplete", partial(missing_chart, metric=metric), _describe_missing
+                frame,
+                "incomplete",
+                partial(suite_charts.missing_chart, metric=metric),
+                _describe_missing,
             )
         ],
         "Scores after a fraction of the (sample, view) entries was removed at random, once per "
@@ -95,7 +91,7 @@ def _sections(
         "Convergence",
         [
             *_table_parts(tables, "convergence"),
-            *_charts(frame, "convergence", convergence_chart, _describe_convergence),
+            *_charts(frame, "convergence", suite_charts.convergence_chart, _describe_convergence),
         ],
         "Objective of DALMC after every iteration.",
     )
@@ -109,7 +105,7 @@ def _sections(
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
     methods = frame["column"].str.replace(" (oracle)", "", regex=False)
-    failed = {words: jobs.get(status, 0) for status, words in STATUS_WORDS.items()}
+    failed = {text: jobs.get(status, 0) for status, text in STATUS_WORDS.items()}
     return Facts(
         {
             "data sets": str(frame["data"].nunique()),
