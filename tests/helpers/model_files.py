@@ -16,6 +16,9 @@ from anchorview.estimators.persistence import ModelFileError, load_model, save_m
 WRONG_SCALARS = (None, True, -1, 0, 1e999, float("nan"), 10**400, "x" * 9999)
 WRONG_VALUES = (*WRONG_SCALARS, [], {}, [[1]], {"a": {}})
 
+few_or_many = pytest.mark.parametrize("factor", [1, pytest.param(20, marks=pytest.mark.slow)])
+"""How many times the usual number of random cases."""
+
 
 def same(a, b):
     """Whether two values are equal, arrays bit by bit."""
@@ -66,18 +69,6 @@ def error_of(path):
     assert "\n" not in message
     assert len(message) < len(str(path)) + 400
     return message
-
-
-def count_refused(path, forgeries):
-    """How many sets of members are refused; the others are models."""
-    refused = 0
-    for members in forgeries:
-        forge(path, members)
-        try:
-            assert load_model(path).labels_.ndim == 1
-        except ModelFileError:
-            refused += 1
-    return refused
 
 
 def seal(path, content):
@@ -148,10 +139,26 @@ def wrong_values(members, rng, count):
         yield with_values(members, {places[place]: WRONG_VALUES[value]})
 
 
-def random_bytes(members, rng):
-    """Yield members with a few random bytes in one of them, most often the document."""
-    for name in [*members, *["anchorview.json"] * 100]:
-        forged = bytearray(members[name])
-        for place in rng.integers(len(forged), size=rng.integers(1, 4)):
-            forged[place] = rng.integers(256)
-        yield {**members, name: bytes(forged)}
+def random_bytes(content, rng, low=0, high=None):
+    """Content with a few random bytes between two places."""
+    forged = bytearray(content)
+    for place in rng.integers(low, high or len(forged), size=rng.integers(1, 4)):
+        forged[place] = rng.integers(256)
+    return bytes(forged)
+
+
+def require_errors_or_models(path, members, factor):
+    """Check that loading a file with random changes gives a model or the documented error."""
+    rng = np.random.default_rng(0)
+    names = [*members, *["anchorview.json"] * 100] * factor
+    in_members = ({**members, name: random_bytes(members[name], rng)} for name in names)
+    for forgeries, share in ((in_members, 0.02), (wrong_values(members, rng, 200 * factor), 0.6)):
+        refused = []
+        for forgery in forgeries:
+            forge(path, forgery)
+            try:
+                assert load_model(path).labels_.ndim == 1
+                refused.append(False)
+            except ModelFileError:
+                refused.append(True)
+        assert share < np.mean(refused) < 1

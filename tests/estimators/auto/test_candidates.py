@@ -68,28 +68,23 @@ class TestSolve:
         setting = Setting(Family(scaling), *sizes, beta)
         require_solution_of_dalmc(CandidatePool(data, 3, 0).problem(setting.family), setting)
 
-    @pytest.mark.parametrize("route", ["compressed", "left", "direct"])
+    @pytest.mark.parametrize(
+        ("kind", "route"),
+        [
+            *(("wide", route) for route in ("compressed", "left", "direct")),
+            *(("incomplete", route) for route in ("compressed", "direct")),
+            ("sparse", "direct"),
+        ],
+    )
     @both_scalings
-    def test_equals_dalmc_with_more_features_than_samples(self, scaling, route):
-        data, _ = small_data(40, (70, 90))
+    def test_equals_dalmc_on_every_route(self, scaling, kind, route):
+        data, _ = small_data(missing=0.3) if kind == "incomplete" else small_data(40, (70, 90))
+        if kind == "sparse":
+            data = MultiViewData([sparse.csr_array(np.maximum(view, 0)) for view in data.views])
         problem = linear_problem(data, scaling, route)
-        for sizes in ((1, 1), (2, 4)):
+        for sizes in ((1, 1), (2, 4)) if kind == "wide" else ((1, 1),):
             setting = Setting(Family(scaling), *sizes, 0.1)
             require_solution_of_dalmc(problem, setting, solver=route)
-
-    @pytest.mark.parametrize("route", ["compressed", "direct"])
-    @both_scalings
-    def test_equals_dalmc_with_missing_views(self, scaling, route):
-        data, _ = small_data(missing=0.3)
-        setting = Setting(Family(scaling), 1, 1, 0.1)
-        require_solution_of_dalmc(linear_problem(data, scaling, route), setting, solver=route)
-
-    def test_equals_dalmc_on_sparse_views(self):
-        data, _ = small_data(40, (70, 90))
-        thin = MultiViewData([sparse.csr_array(np.maximum(view, 0)) for view in data.views])
-        setting = Setting(Family("unit-center"), 1, 1, 0.1)
-        problem = linear_problem(thin, "unit-center", "direct")
-        require_solution_of_dalmc(problem, setting, solver="direct")
 
     @pytest.mark.parametrize("missing", [0.0, 0.3])
     def test_equals_dalmc_on_lifted_views(self, missing):
@@ -152,8 +147,7 @@ class TestPartitions:
         assert [candidate.setting for candidate in fitted] == settings
         partitions = pool.partitions(fitted)
         assert partitions.shape == (4, N_KMEANS_RUNS, 90)
-        families = pool.families(fitted)
-        new = partitions_of(fitted, 90, lambda family: families[family].transform(data))
+        new = partitions_of(fitted, 90, lambda family: pool.problem(family).fitted.transform(data))
         np.testing.assert_array_equal(new, partitions)
         for (candidate, labels), own in zip(outcomes, partitions, strict=True):
             np.testing.assert_array_equal(labels, own[:, pool.sample])
@@ -205,14 +199,11 @@ class TestMemory:
         settings = candidate_settings(3, 90)
         pool = CandidatePool(data, 3, 0)
         fitted = [outcome[0] for _, outcome in pool.fit_all(settings, 3)]
-        problems = [pool.problem(candidate.setting.family) for candidate in fitted]
+        transformed = {s.family: pool.problem(s.family).data for s in settings}
         held = pool.partitions(fitted).nbytes
-        held += max(
-            candidate.embedder(problem.data).nbytes
-            for candidate, problem in zip(fitted, problems, strict=True)
-        )
-        for problem in {id(problem): problem for problem in problems}.values():
-            lifted = (view for view in problem.data.views if sparse.issparse(view))
+        held += max(c.embedder(transformed[c.setting.family]).nbytes for c in fitted)
+        for own in transformed.values():
+            lifted = (view for view in own.views if sparse.issparse(view))
             held += sum(view.data.nbytes + view.indices.nbytes for view in lifted)
         more = MultiViewData([np.vstack([view, view]) for view in data.views])
         grown = memory_needed(more, settings, 3) - memory_needed(data, settings, 3)

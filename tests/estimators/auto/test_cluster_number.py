@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC
 from anchorview.estimators.auto import candidates
@@ -82,22 +81,15 @@ def test_no_number_is_possible():
         chosen_number(pd.Series({4: np.nan, 7: np.nan}))
 
 
-@pytest.mark.parametrize("k", [2, 3, 6, 11])
-def test_separated_clusters_are_counted(k):
-    data, _ = clustered_data(220, k, WIDTHS, separation=8.0)
+@pytest.mark.parametrize(("k", "missing"), [(2, 0), (3, 0), (4, 0.25), (6, 0), (11, 0)])
+def test_separated_clusters_are_counted(k, missing):
+    data, _ = clustered_data(220, k, WIDTHS, separation=8.0, missing=missing)
     curve = agreement_by_number(data, list(range(2, 15)), 0)
     assert curve.index.tolist() == list(range(2, 15))
     assert (curve.name, curve.index.name) == ("agreement", "n_clusters")
-    assert curve[k] == pytest.approx(1)
+    assert curve[k] == pytest.approx(1, abs=1e-6 if missing == 0 else 0.1)
     assert (curve <= 1 + 1e-12).all()
     assert chosen_number(curve) == k
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_separated_clusters_are_counted_with_missing_views_in_any_order(seed):
-    data, _ = clustered_data(150, 4, WIDTHS, separation=8.0, missing=0.25)
-    order = np.random.default_rng(seed).permutation(150)
-    assert chosen_number(agreement_by_number(data[order], range(2, 9), 0)) == 4
 
 
 @pytest.mark.parametrize("separation", [3.0, 1.5])
@@ -124,14 +116,6 @@ def test_at_most_as_many_clusters_as_distinct_samples(n_distinct):
         assert len(set(model.labels_[rows == row])) == 1
     with pytest.raises(ValueError, match="cannot be divided into any of the numbers of clusters"):
         fitted(views, [n_distinct + 1, n_distinct + 2])
-
-
-def test_chosen_number_gives_the_same_clusters_as_the_given_one():
-    data, _ = clustered_data(150, 4, WIDTHS, separation=8.0)
-    model, known = fitted(data), fitted(data, 4)
-    assert model.n_clusters_ == chosen_number(model.curve_) == known.n_clusters_ == 4
-    assert known.curve_ is None
-    assert adjusted_rand_score(model.labels_, known.labels_) == 1
 
 
 def test_small_sample_decides(set_constants):

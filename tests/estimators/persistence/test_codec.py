@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, ExtendedArray
 from anchorview.estimators.persistence.codec import (
-    ExtendedArray,
     Names,
     decode,
     encode,

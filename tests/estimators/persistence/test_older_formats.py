@@ -8,16 +8,15 @@ import pytest
 
 from anchorview import AutoDALMC, load
 from helpers.model_files import (
-    count_refused,
     document_of,
     error_of,
+    few_or_many,
     forge,
     forge_document,
     members_of,
     places_in,
-    random_bytes,
+    require_errors_or_models,
     round_trip,
-    wrong_values,
 )
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -97,7 +96,6 @@ def test_unknown_and_missing_parts(copied):
         error_of(copied)
 
 
-def test_wrong_values_and_random_bytes_give_an_error_or_a_model(copied):
-    rng, members = np.random.default_rng(0), members_of(copied)
-    forgeries = [*random_bytes(members, rng), *wrong_values(members, rng, 100)]
-    assert 0 < count_refused(copied, forgeries) < len(forgeries)
+@few_or_many
+def test_random_changes_give_an_error_or_a_model(copied, factor):
+    require_errors_or_models(copied, members_of(copied), factor)

@@ -17,7 +17,6 @@ from anchorview.estimators.auto import candidates
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from helpers.data import clustered_views
 from helpers.model_files import (
-    count_refused,
     document_of,
     error_of,
     forge_array,
@@ -26,7 +25,6 @@ from helpers.model_files import (
     require_same_predictions,
     round_trip,
     same,
-    wrong_values,
 )
 from helpers.problems import problems
 
@@ -280,12 +278,6 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
     del params["n_init"]
     forge_document(saved, {"params": params})
     assert load(saved).n_init == DALMC().n_init
-
-
-def test_wrong_values_in_the_document_give_an_error_or_a_model(either):
-    members, rng = members_of(either), np.random.default_rng(0)
-    refused = count_refused(either, wrong_values(members, rng, 300))
-    assert 0.7 * 300 < refused < 300
 
 
 SETTING = "state/_candidates/0/setting"

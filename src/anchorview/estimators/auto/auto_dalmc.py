@@ -184,7 +184,12 @@ class AutoDALMC(EmbeddingClusterer):
         data = self._validate(X, reset=True, fitting=True)
         _, seed = self._seeds()
         numbers = numbers_to_try(self.n_clusters, len(data))
-        self._require_memory(data, numbers[-1])
+        settings = candidate_settings(numbers[-1], len(data))[: self.max_candidates]
+        require_memory(
+            memory_needed(data, settings, numbers[-1]),
+            f"Clustering {data!r} by AutoDALMC",
+            "Reduce max_candidates, fit a sample and predict the rest, or use DALMC.",
+        )
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -275,14 +280,6 @@ class AutoDALMC(EmbeddingClusterer):
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
 
-    def _require_memory(self, data: MultiViewData, max_clusters: int) -> None:
-        settings = candidate_settings(max_clusters, len(data))[: self.max_candidates]
-        require_memory(
-            memory_needed(data, settings, max_clusters),
-            f"Clustering {data!r} by AutoDALMC",
-            "Reduce max_candidates, fit a sample and predict the rest, or use DALMC.",
-        )
-
     def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
         """Fit the settings; returns the agreement between all of their partitions."""
         k, fitted, failed = self.n_clusters_, [], []
@@ -309,7 +306,7 @@ class AutoDALMC(EmbeddingClusterer):
         if not fitted:
             raise ValueError(f"No candidate can be fitted. The first fails: {failed[0][1]}")
         self._candidates, self._failed = fitted, failed
-        self._families = pool.families(fitted)
+        self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
         return agreement
 
     def _fit_consensus(self, pool: CandidatePool, agreement: Array) -> None:

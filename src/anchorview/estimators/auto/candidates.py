@@ -6,8 +6,9 @@ differ in the settings of the solver. What the candidates of a family share is c
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -146,6 +147,8 @@ class Candidate:
     seconds: float
 
 
+Result = TypeVar("Result")
+
 Outcome = tuple[Candidate, Array] | Exception
 """Candidate and labels of the sample by its K-means runs, or why it cannot be fitted."""
 
@@ -179,16 +182,7 @@ class FamilyProblem:
 
 
 class CandidatePool:
-    """Fits candidates on the same samples; families are prepared once.
-
-    Parameters
-    ----------
-    data : MultiViewData
-    max_clusters : int
-        Largest number of clusters that will be requested.
-    seed : int
-        Seed of the landmarks and of K-means.
-    """
+    """Fits candidates on the same samples, with up to `max_clusters`; prepares each family once."""
 
     def __init__(self, data: MultiViewData, max_clusters: int, seed: int) -> None:
         self.data = data
@@ -240,36 +234,22 @@ class CandidatePool:
         self, settings: Sequence[Setting], n_clusters: int
     ) -> Iterator[tuple[Setting, Outcome]]:
         """Yield every setting with its outcome, in order."""
-        failed = self._prepare(list(dict.fromkeys(setting.family for setting in settings)))
+        self.small_sample, self._sampled_data  # noqa: B018 (cached before threads need them)
+        families = list(dict.fromkeys(setting.family for setting in settings))
+        prepared: dict[Family, FamilyProblem | Exception] = {}
+        for family, outcome in parallel_map(partial(_result_or_error, self.problem), families):
+            prepared[family] = outcome
+            report_progress("preparing", len(prepared), len(families))
 
         def work(setting: Setting) -> Outcome:
-            if setting.family in failed:
-                return failed[setting.family]
-            try:
-                # The stages of a candidate are too short to be reported.
-                with listen_to_progress(lambda *_: None):
-                    return self._fit(setting, n_clusters)
-            except FIT_ERRORS as error:
-                return error
+            problem = prepared[setting.family]
+            if isinstance(problem, Exception):
+                return problem
+            # The stages of a candidate are too short to be reported.
+            with listen_to_progress(lambda *_: None):
+                return _result_or_error(self._fit, setting, n_clusters)
 
         yield from parallel_map(work, settings)
-
-    def _prepare(self, families: Sequence[Family]) -> dict[Family, Exception]:
-        """Pose the problems of families in parallel; returns the errors of those that fail."""
-
-        def work(family: Family) -> FamilyProblem | Exception:
-            try:
-                return self.problem(family)
-            except FIT_ERRORS as error:
-                return error
-
-        self.small_sample, self._sampled_data  # noqa: B018 (cached before threads need them)
-        failed = {}
-        for done, (family, outcome) in enumerate(parallel_map(work, families), 1):
-            report_progress("preparing", done, len(families))
-            if isinstance(outcome, Exception):
-                failed[family] = outcome
-        return failed
 
     def _fit(self, setting: Setting, n_clusters: int) -> tuple[Candidate, Array]:
         clock = perf_counter()
@@ -281,10 +261,6 @@ class CandidatePool:
             raise ValueError("All samples fall into one cluster.")
         seconds = perf_counter() - clock
         return Candidate(setting, embedder, runs, weights, objective, inertia, seconds), labels
-
-    def families(self, candidates: Sequence[Candidate]) -> dict[Family, FittedFamily]:
-        """Fitted families of candidates, with which these can be applied to new samples."""
-        return {c.setting.family: self.problem(c.setting.family).fitted for c in candidates}
 
     def partitions(self, candidates: Sequence[Candidate]) -> Array:
         """Labels of all samples, (n_candidates, N_KMEANS_RUNS, n_samples)."""
@@ -314,6 +290,14 @@ class CandidatePool:
             return has, labels[0]
 
         return (found for _, found in parallel_map(work, range(len(directions))))
+
+
+def _result_or_error(function: Callable[..., Result], *args: Any) -> Result | Exception:
+    """Result of a function, or the error by which a candidate is left out."""
+    try:
+        return function(*args)
+    except FIT_ERRORS as error:
+        return error
 
 
 def partitions_of(

@@ -25,7 +25,7 @@ AGREEMENT_TOLERANCE = 0.01
 
 
 def numbers_to_try(n_clusters: int | Sequence[int] | None, n_samples: int) -> list[int]:
-    """Numbers of clusters that the parameter `n_clusters` stands for, ascending."""
+    """Numbers of clusters that the parameter `n_clusters` requests, ascending."""
     if n_clusters is None:
         maximum = min(MAX_DEFAULT_CLUSTERS, n_samples // MIN_SAMPLES_PER_CLUSTER)
         return list(range(2, max(2, maximum) + 1))

@@ -6,12 +6,14 @@ have the same weight whatever their number of members. `partitions` is an intege
 need to occur; equal labels in different partitions are unrelated.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils import gen_batches
 
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, ExtendedArray
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are reported as doubtful: most partitions disagree."""
@@ -26,9 +28,8 @@ def agreement_matrix(partitions: Array, n_clusters: int, known: Array | None = N
     `known` is the matrix of the first partitions, if it has been computed already.
     """
     agreement = np.empty((len(partitions), len(partitions)))
-    n_known = 0
+    n_known = 0 if known is None else len(known)
     if known is not None:
-        n_known = len(known)
         agreement[:n_known, :n_known] = known
     for i in range(n_known, len(partitions)):
         row = agreement_with(partitions[i], partitions[: i + 1], n_clusters)
@@ -95,30 +96,23 @@ class Consensus:
     A cluster is a pattern: the frequency in it of each label of each partition. A sample belongs
     to the pattern nearest to its own labels. A partition that splits or merges clusters thus still
     helps to separate others, which would be lost if its labels were matched one to one.
-
-    Attributes
-    ----------
-    patterns : array (n_clusters, n_partitions, n_clusters)
-        Frequencies by cluster, partition and label, times the weight of the partition.
-    offsets : array (n_clusters,)
-        Minus half of the squared norm of each pattern; minus infinity for an empty cluster.
-    votes : array of int (n_partitions, n_clusters)
-        The cluster that has most samples with a label of a partition; -1 if no sample has it.
-    weights : array (n_partitions,)
-        Weights of the partitions; they sum to 1.
     """
 
     patterns: Array
-    offsets: Array
-    votes: Array
+    """Frequencies by cluster, partition and label, times the weight of the partition."""
+    offsets: ExtendedArray
+    """Minus half of the squared norm of each pattern; minus infinity for an empty cluster."""
+    votes: npt.NDArray[np.int32]
+    """By partition and label, the cluster with most samples of the label; -1 if none has it."""
     weights: Array
+    """Weights of the partitions; they sum to 1."""
 
     def labels(self, partitions: Array) -> Array:
         """Cluster of each sample, int32: the one with the nearest pattern."""
         # Its entries at the labels of the sample, plus the offset, have the largest sum.
         by_label = np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
         labels = np.empty(partitions.shape[1], dtype=np.int32)
-        for block in _blocks(len(labels), len(self.offsets)):
+        for block in gen_batches(len(labels), max(1, BLOCK // len(self.offsets))):
             # Summed in the order of the partitions: a label does not depend on its position.
             scores = np.tile(self.offsets, (len(labels[block]), 1))
             for shares, partition in zip(by_label, partitions, strict=True):
@@ -162,7 +156,7 @@ def _contingency_tables(labels: Array, partitions: Array, n_clusters: int) -> Ar
     cells = n_partitions * n_clusters**2
     first_cells = np.arange(0, cells, n_clusters**2)[:, None]
     counts = np.zeros(cells, dtype=np.int64)
-    for block in _blocks(partitions.shape[1], n_partitions):
+    for block in gen_batches(partitions.shape[1], max(1, BLOCK // n_partitions)):
         rows = labels[block].astype(np.int64) * n_clusters
         counts += np.bincount((first_cells + rows + partitions[:, block]).ravel(), minlength=cells)
     return counts.reshape(n_partitions, n_clusters, n_clusters)
@@ -181,9 +175,3 @@ def _consensus_from(tables: Array, weights: Array) -> Consensus:
 
 def _votes(tables: Array) -> Array:
     return np.where(tables.any(axis=1), tables.argmax(axis=1), -1).astype(np.int32)
-
-
-def _blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of `n` samples with `width` entries each."""
-    step = max(1, BLOCK // width)
-    return (slice(begin, begin + step) for begin in range(0, n, step))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.utils import gen_batches
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
@@ -36,24 +37,17 @@ KMEANS_ITERATIONS = 5
 
 @dataclass(frozen=True)
 class ViewLift:
-    """The lift of one view.
-
-    Attributes
-    ----------
-    landmarks : array (m, d)
-        In the scaled view.
-    column_factors : array (m,)
-        Inverse square root of the total weight of each landmark; 0 if it has none.
-    """
+    """The lift of one view."""
 
     landmarks: Array
+    """Rows of shape (m, d), in the scaled view."""
     column_factors: Array
+    """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
     def nearest(self, block: Array) -> tuple[Array, Array]:
         """Nearest landmarks of each row of a scaled block, and the weights of the row on them."""
-        step = max(1, MAX_DISTANCES // len(self.landmarks))
-        parts = [self._nearest(block[start : start + step]) for start in range(0, len(block), step)]
-        near, weights = zip(*parts, strict=True)
+        batches = gen_batches(len(block), max(1, MAX_DISTANCES // len(self.landmarks)))
+        near, weights = zip(*(self._nearest(block[batch]) for batch in batches), strict=True)
         return np.vstack(near), np.vstack(weights)
 
     def _nearest(self, block: Array) -> tuple[Array, Array]:

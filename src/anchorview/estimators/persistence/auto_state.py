@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import (
@@ -18,13 +17,7 @@ from anchorview.estimators.auto.candidates import (
 from anchorview.estimators.auto.cluster_number import numbers_to_try
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.landmarks import ViewLift
-from anchorview.estimators.persistence.codec import (
-    PRECISE_ANNOTATIONS,
-    ExtendedArray,
-    FloatSeries,
-    require,
-    validate,
-)
+from anchorview.estimators.persistence.codec import FloatSeries, require, validate
 from anchorview.estimators.persistence.fitted_state import (
     TOLERANCE,
     AxisLengths,
@@ -35,15 +28,10 @@ from anchorview.estimators.persistence.fitted_state import (
     require_weights,
 )
 
-# The offset of an empty cluster is minus infinity.
-PRECISE_ANNOTATIONS[Consensus] = {"offsets": ExtendedArray, "votes": npt.NDArray[np.int32]}
-
 
 @dataclass(kw_only=True)
 class AutoDALMCState(FittedState):
     """Learned attributes of AutoDALMC."""
-
-    estimator = "AutoDALMC"
 
     n_clusters_: int
     curve_: FloatSeries | None

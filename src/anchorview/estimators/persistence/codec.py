@@ -7,14 +7,13 @@ object with one entry per parameter of its constructor. Anything unexpected rais
 import math
 from functools import singledispatch
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
-from typing import get_type_hints as resolved_annotations
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, ExtendedArray
 
 Tree = Any
 """A JSON value that may contain arrays."""
@@ -28,14 +27,10 @@ else:
 Names = npt.NDArray[np.object_]
 """An array of strings."""
 
-ExtendedArray = Annotated[Array, "may be infinite"]
-
 PANDAS_PARAMETERS: dict[Any, dict[str, Any]] = {
     pd.Index: {"data": list[int | str], "name": str | None},
     pd.Series: {"data": list[float | None], "index": pd.Index, "name": str | None},
 }
-PRECISE_ANNOTATIONS: dict[type, dict[str, Any]] = {}
-"""Annotations of constructor parameters that replace those of the class."""
 
 MAX_INT = 2**31 - 1
 
@@ -63,11 +58,8 @@ def _(series: FloatSeries) -> FloatSeries:
 
 def _parameters(cls: Any) -> dict[str, Any]:
     """Annotations of the constructor's parameters."""
-    if cls in PANDAS_PARAMETERS:
-        return PANDAS_PARAMETERS[cls]
-    annotations = resolved_annotations(cls.__init__, include_extras=True)
-    annotations.pop("return", None)
-    return annotations | PRECISE_ANNOTATIONS.get(cls, {})
+    found = PANDAS_PARAMETERS.get(cls) or get_type_hints(cls.__init__, include_extras=True)
+    return {name: annotation for name, annotation in found.items() if name != "return"}
 
 
 def encode(value: Any) -> Tree:
@@ -96,7 +88,7 @@ def encode(value: Any) -> Tree:
 
 
 def decode(tree: Tree, annotation: Any, path: str) -> Any:
-    """Value of the annotated type that a tree stands for; `path` is its place in the file."""
+    """Value of the annotated type; `path` is the place of its tree in the file."""
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation in (bool, int, float, str):
         return _decode_scalar(tree, annotation, path)
@@ -125,7 +117,7 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         items = enumerate(zip(tree, args, strict=True))
         return origin(decode(item, arg, f"{path}/{i}") for i, (item, arg) in items)
     if origin is dict:
-        pairs = [list(item) for item in tree.items()] if isinstance(tree, dict) else tree
+        pairs = list(map(list, tree.items())) if isinstance(tree, dict) else tree
         found = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
         require(len(dict(found)) == len(found), f"{path!r} has an entry twice")
         return dict(found)

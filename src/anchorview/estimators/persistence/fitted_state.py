@@ -6,7 +6,7 @@ its arrays fit together.
 
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,11 @@ from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
 from anchorview.estimators.persistence.codec import (
-    PRECISE_ANNOTATIONS,
     AnyIndex,
-    ExtendedArray,
     Names,
     require,
     validate,
 )
-
-# The deviation of a constant column is infinite.
-PRECISE_ANNOTATIONS[ViewScaling] = {"deviation": ExtendedArray | None}
 
 TOLERANCE = 1e-6
 """Deviation from a bound that rounding may cause."""
@@ -122,9 +117,6 @@ class FittedState:
     attribute that a fitted estimator may lack has the default None.
     """
 
-    estimator: ClassVar[str]
-    """Name of the class in the file."""
-
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_in_: Names | None = None
@@ -170,8 +162,6 @@ class FittedState:
 @dataclass(kw_only=True)
 class DALMCState(FittedState):
     """Learned attributes of DALMC."""
-
-    estimator = "DALMC"
 
     objective_: Array
     anchors_: list[Array]

@@ -73,10 +73,7 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
 def read_model_file(path: Path) -> tuple[int, dict[str, Any], dict[str, Array]]:
     """Format version of a model file, its document without what identifies the format, its arrays.
 
-    Raises
-    ------
-    ModelFileError
-        If the file cannot be read, is not an intact file of this format, or its version is newer.
+    Raises ModelFileError unless it is an intact file of this format, in a known version.
     """
     try:
         # Opening a pipe would wait for someone to write to it.
@@ -96,7 +93,7 @@ def read_model_file(path: Path) -> tuple[int, dict[str, Any], dict[str, Array]]:
 
 
 def _foreign(path: Path) -> ModelFileError:
-    return ModelFileError(f"{path}: is not an anchorview model. Give a file made by save.")
+    return ModelFileError(f"{path}: is not an anchorview model. Pass a file written by save.")
 
 
 def _digest(stream: BinaryIO) -> bytes:
@@ -133,7 +130,7 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[int, dict[str, Any]
         document = json.loads(archive.read(members.pop(DOCUMENT)))
         version = _take_version(path, document)
         if len(members) + 1 != len(archive.infolist()):
-            raise ValueError("a member is there twice")
+            raise ValueError("a member occurs twice")
         if not all(name.endswith(".npy") for name in members):
             raise ValueError("a member is not an array")
         _require_stored(members.values(), size)

@@ -49,7 +49,7 @@ def translated(version: int, document: dict[str, Any], arrays: dict[str, Array])
 def _insert(tree: Tree, keys: list[str], array: Array) -> None:
     for key in keys[:-1]:
         tree = tree[int(key)] if isinstance(tree, list) else tree.setdefault(key, {})
-    require(keys[-1] not in tree, f"{'/'.join(keys)!r} is there twice")
+    require(keys[-1] not in tree, f"{'/'.join(keys)!r} occurs twice")
     tree[keys[-1]] = array
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.methods import method_class
+from anchorview.estimators.methods import REGISTRY, method_class
 from anchorview.estimators.persistence.codec import (
     Tree,
     decode,
@@ -31,30 +31,20 @@ if TYPE_CHECKING:
     from anchorview.estimators.auto.auto_dalmc import AutoDALMC
     from anchorview.estimators.dalmc import DALMC
 
-METHODS_BY_CLASS = {"DALMC": "dalmc", "AutoDALMC": "auto"}
+METHODS_BY_CLASS = {
+    method.class_path.rpartition(".")[2]: method.name
+    for method in REGISTRY
+    if not method.is_compared
+}
 """Estimators that can be saved. Each has a `FittedState` subclass as `_state_class`."""
 
 
 def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file; :meth:`anchorview.DALMC.save` calls it.
+    """Write a fitted model to one file; saving it again gives the same file.
 
-    The file holds the parameters and everything that was learned, except the sums over past
-    batches: a loaded model cannot continue `DALMC.partial_fit`. Saving the same model again gives
-    the same file.
-
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    ValueError
-        If parameters were changed after `fit` to values that contradict what was learned.
-    OutputFileError
-        If the file cannot be written.
-
-    Notes
-    -----
+    Sums over past batches are not saved: a loaded model cannot continue `DALMC.partial_fit`.
     Sequences and ranges that are parameters become lists, a RandomState instance becomes None, and
-    sample identifiers that are neither integers nor strings become strings.
+    sample ids that are neither integers nor strings become strings.
     """
     check_is_fitted(model, "labels_")
     try:
@@ -114,10 +104,13 @@ def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
 
 def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array]]:
     """JSON document and arrays of a fitted model."""
+    # A subclass is stored as the estimator that it extends.
+    names = (cls.__name__ for cls in type(model).__mro__)
+    params = {name: _stored_param(value) for name, value in model.get_params().items()}
     return split_arrays(
         {
-            "estimator": model._state_class.estimator,
-            "params": {name: _stored_param(value) for name, value in model.get_params().items()},
+            "estimator": next(name for name in names if name in METHODS_BY_CLASS),
+            "params": params,
             "state": encode(model._state_class.of(model)),
         }
     )
