@@ -33,8 +33,8 @@ def names(found):
 
 def test_built_in_data_sets():
     digits, synthetic = data_sets(None, None)
-    assert (digits.name, synthetic.name) == ("digits", "synthetic")
-    assert (digits.n_samples, digits.n_clusters) == (2000, 10)
+    assert (digits.name, digits.n_samples, digits.n_clusters) == ("digits", 2000, 10)
+    assert synthetic.name == "synthetic"
     assert digits.digest != synthetic.digest
     for data in (digits, synthetic):
         views, classes = data.load()
@@ -57,15 +57,15 @@ def test_all_formats_in_a_folder_are_found(tmp_path):
     cells[0, :] = list(VIEWS.values())
     io.savemat(tmp_path / "Two.mat", {"X": cells, "Y": CLASSES[:, None]})
     convert(tmp_path / "one.npz", tmp_path / "three.dots")
-    tables = tmp_path / "tables"
-    tables.mkdir()
-    (tables / "image.csv").write_text("id,w,h\na,4,3\nb,2,1\nc,1,9\n")
-    (tables / "text.csv").write_text("id,words\nb,120\nc,80\n")
-    (tables / "labels.csv").write_text("id,class\na,cat\nb,dog\nc,dog\n")
-    (tmp_path / "README.md").write_text("not data")
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "plan.txt").write_text("not data")
-    (tmp_path / ".hidden.npz").write_bytes(b"not data")
+    for folder in ("tables", "notes"):
+        (tmp_path / folder).mkdir()
+    for name, text in {
+        "tables/image.csv": "id,w,h\na,4,3\nb,2,1\nc,1,9\n",
+        "tables/text.csv": "id,words\nb,120\nc,80\n",
+        "tables/labels.csv": "id,class\na,cat\nb,dog\nc,dog\n",
+        **dict.fromkeys(["README.md", "notes/plan.txt", ".hidden.npz"], "not data"),
+    }.items():
+        (tmp_path / name).write_text(text)
 
     found = {data.name: data for data in data_sets(tmp_path, None)}
     assert sorted(found) == ["Two", "one", "tables", "three.dots"]
@@ -102,8 +102,7 @@ def test_names_select_and_order(tmp_path):
 def test_files_take_precedence_over_built_in_data_sets(tmp_path):
     save(tmp_path / "digits.npz")
     save(tmp_path / "one.npz")
-    match = r"digits\.npz: used instead of the built-in"
-    with pytest.warns(UserWarning, match=match) as caught:
+    with pytest.warns(UserWarning, match=r"digits\.npz: used instead of the built-in") as caught:
         (data,) = data_sets(tmp_path, ["digits"])
     assert len(caught) == 1
     assert (data.path, data.n_samples) == (tmp_path / "digits.npz", 12)

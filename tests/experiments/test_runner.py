@@ -13,18 +13,7 @@ from anchorview.experiments.run.job_worker import run_job
 from anchorview.experiments.run.result_store import Store
 from anchorview.experiments.run.runner import run_jobs
 from helpers import job_problems
-from helpers.job_problems import (
-    FAST,
-    LIMITS,
-    SEVERAL,
-    SLOW,
-    CrashingData,
-    ExitingData,
-    GrowingData,
-    HugeData,
-    MadeData,
-    count_threads,
-)
+from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData, count_threads
 
 
 @pytest.fixture
@@ -35,7 +24,13 @@ def store(tmp_path):
 
 def result_of(store, pair):
     job, data = pair
-    return store.get(job.key(data.digest))
+    return store.results().get(job.key(data.digest))
+
+
+def run_with_reports(jobs, store, at_once=1):
+    reports = []
+    run_jobs(jobs, store, at_once=at_once, listen=reports.append, **LIMITS)
+    return reports
 
 
 def job_processes():
@@ -80,17 +75,16 @@ def test_finished_jobs_are_not_repeated(store):
     assert len(after) == 3
     # A repeated job would have other times.
     assert {key: after[key] for key in before} == before
-    reports = []
-    run_jobs(FAST, store, listen=reports.append, **LIMITS)
+    (progress,) = run_with_reports(FAST, store)
     assert store.results() == after
-    assert [(progress.done, progress.total) for progress in reports] == [(3, 3)]
+    assert (progress.done, progress.total) == (3, 3)
 
 
 def test_failures_are_results_and_not_repeated(store):
     reasons = {
         (Job.of("made", "dalmc", {"n_anchors": 1000}), MadeData()): "n_anchors",
-        (Job("made", "dalmc"), ExitingData("exiting")): "code 3",
-        (Job("made", "amgl"), CrashingData()): "signal 11",
+        (Job("made", "dalmc"), UnusualData("exit")): "code 3",
+        (Job("made", "amgl"), UnusualData("crash")): "signal 11",
     }
     run_jobs([*reasons, FAST[0]], store, **LIMITS)
     assert result_of(store, FAST[0]).status == "done"
@@ -116,7 +110,7 @@ def test_other_jobs_continue_after_one_exceeds_its_memory(store):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="requires Linux")
 def test_allocations_beyond_the_memory_limit_fail(store):
-    huge = (Job("made", "dalmc"), HugeData())
+    huge = (Job("made", "dalmc"), UnusualData("allocate"))
     run_jobs([huge], store, time_limit=300, memory_limit=1e9)
     result = result_of(store, huge)
     assert result.status == "memory"
@@ -125,7 +119,7 @@ def test_allocations_beyond_the_memory_limit_fail(store):
 
 
 def test_memory_use_beyond_the_limit_ends_the_process(store):
-    growing = (Job("made", "dalmc"), GrowingData())
+    growing = (Job("made", "dalmc"), UnusualData("grow"))
     run_jobs([growing], store, time_limit=300, memory_limit=60e6)
     result = result_of(store, growing)
     assert (result.status, result.reason) == ("memory", "exceeded the memory limit of 60.0 MB")
@@ -156,8 +150,7 @@ def test_a_process_killed_by_the_system_ran_out_of_memory(store):
 
 def test_jobs_that_run_alone_are_last(store):
     alone = [(Job("made", "dalmc", seed=seed, alone=True), MadeData()) for seed in range(2)]
-    reports = []
-    run_jobs([*alone, *FAST], store, at_once=2, listen=reports.append, **LIMITS)
+    reports = run_with_reports([*alone, *FAST], store, at_once=2)
     assert list(store.results())[3:] == [job.key(data.digest) for job, data in alone]
     for progress in reports:
         if any(job.alone for job, _ in progress.running):
@@ -172,8 +165,7 @@ def test_jobs_with_another_measure_have_one_thread_each(store):
 
 
 def test_progress(store):
-    reports = []
-    run_jobs(FAST, store, at_once=1, listen=reports.append, **LIMITS)
+    reports = run_with_reports(FAST, store)
     done = [progress.done for progress in reports]
     assert done == sorted(done)
     assert set(done) == {0, 1, 2, 3}

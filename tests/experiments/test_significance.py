@@ -51,8 +51,7 @@ def test_ties_share_ranks_and_nan_ranks_last():
 
 def test_few_data_sets_are_not_tested():
     few = overall(random_scores(4), "DALMC")
-    assert few.friedman is None
-    assert few.wilcoxon == {}
+    assert (few.friedman, few.wilcoxon) == (None, {})
 
 
 def test_tests_over_data_sets_agree_with_scipy():
@@ -66,15 +65,14 @@ def test_tests_over_data_sets_agree_with_scipy():
 
 def test_equal_columns_have_p_values_of_one():
     found = overall(pd.DataFrame({name: [0.5] * 6 for name in ("DALMC", "b", "c")}), "DALMC")
-    assert found.friedman == 1
-    assert found.wilcoxon == {"b": 1, "c": 1}
+    assert (found.friedman, found.wilcoxon) == (1, {"b": 1, "c": 1})
 
 
-@pytest.mark.parametrize(("n_data_sets", "least"), [(4, 1), (5, 0.125), (7, 2 * 2 / 2**7)])
-def test_the_smallest_possible_p_value(n_data_sets, least):
+@pytest.mark.parametrize(("n_data_sets", "smallest"), [(4, 1), (5, 0.125), (7, 2 * 2 / 2**7)])
+def test_the_smallest_possible_p_value(n_data_sets, smallest):
     found = overall(random_scores(n_data_sets), "DALMC")
-    assert found.least_wilcoxon == pytest.approx(least)
-    assert all(p >= found.least_wilcoxon for p in found.wilcoxon.values())
+    assert found.smallest_wilcoxon == pytest.approx(smallest)
+    assert all(p >= found.smallest_wilcoxon for p in found.wilcoxon.values())
 
 
 def test_the_smallest_possible_p_value_with_data_sets_of_both_columns():
@@ -83,4 +81,6 @@ def test_the_smallest_possible_p_value_with_data_sets_of_both_columns():
     scores.loc[:5, "near"] = np.nan
     found = overall(scores, "DALMC")
     assert set(found.wilcoxon) == {"far"}
-    assert found.least_wilcoxon == pytest.approx(found.wilcoxon["far"]) == pytest.approx(2 / 2**6)
+    assert (
+        found.smallest_wilcoxon == pytest.approx(found.wilcoxon["far"]) == pytest.approx(2 / 2**6)
+    )

@@ -10,12 +10,6 @@ from anchorview.experiments.results.evaluation import evaluated
 ODD = 'a|b & c_d 50% #1 <b>"x" $y$'
 
 
-def data_set(name, published_as=None):
-    return DataSet(
-        name, None, 120, 3, (5, 4), digest=f"digest of {name}", published_as=published_as
-    )
-
-
 def done(runs, **rest):
     """Result with the same runs of all metrics."""
     scores = {metric: tuple(runs) for metric in METRICS}
@@ -31,7 +25,10 @@ class Book:
     """Entries with their results; each has a job of its own."""
 
     def __init__(self, *names, published_as=None):
-        self.sets = [data_set(name, published_as) for name in names or ("digits",)]
+        self.sets = [
+            DataSet(name, None, 120, 3, (5, 4), f"digest of {name}", published_as)
+            for name in names or ("digits",)
+        ]
         self.entries, self.results = [], {}
         self._seeds = count()
 
@@ -60,8 +57,7 @@ def whole_book(*names, published_as=None):
             book.add(method, done([0.5], **cost), one.name, suite="runtime")
             book.add(f"ablation-{number}", done(score), one.name, suite="ablation")
         book.add("DALMC (auto)", done(around(0.7, 5)), one.name, "auto")
-        curve = (5.0, 4.0, 3.5, 3.5)
-        fit = done(around(0.8), n_iter=3, objective=curve)
+        fit = done(around(0.8), n_iter=3, objective=(5.0, 4.0, 3.5, 3.5))
         book.add("DALMC", fit, one.name, suite="convergence")
         for place in (1.0, 2.0, 3.0):
             book.add("DALMC", done(around(0.8)), one.name, suite="beta", point=10**-place)

@@ -41,26 +41,21 @@ class MadeData:
         return MultiViewData(views), y
 
 
-class ExitingData(MadeData):
+class UnusualData(MadeData):
+    """Data whose digest tells what happens to the process that loads them."""
+
     def load(self):
-        os._exit(3)
-
-
-class CrashingData(MadeData):
-    def load(self):
-        os.kill(os.getpid(), signal.SIGSEGV)
-
-
-class HugeData(MadeData):
-    def load(self):
-        return np.zeros((2**19, 2**10)), None
-
-
-class GrowingData(MadeData):
-    def load(self):
-        held = np.ones(20 * 2**20)
-        sleep(300)
-        return held, None
+        if self.digest == "exit":
+            os._exit(3)
+        if self.digest == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if self.digest == "allocate":
+            np.zeros((2**19, 2**10))
+        if self.digest == "grow":
+            held = np.ones(20 * 2**20)
+            sleep(300)
+            return held, None
+        return super().load()
 
 
 def count_threads(job, data):
@@ -74,16 +69,13 @@ SLOW = (Job.of("made", "opmc", {"n_init": 10**8}), MadeData())
 """A job that takes hours."""
 
 
-def run_and_print(path):
-    """Run jobs, one of them endless, and print how many are done while some are running."""
-
-    def print_done(progress):
-        if progress.running:
-            print(progress.done, flush=True)
-
-    with Store(path) as store:
-        run_jobs([SLOW, *SEVERAL], store, at_once=2, listen=print_done, **LIMITS)
-
-
 if __name__ == "__main__":
-    run_and_print(Path(sys.argv[1]))
+    # Jobs, one of them endless; prints how many are done while some are running.
+    with Store(Path(sys.argv[1])) as results:
+        run_jobs(
+            [SLOW, *SEVERAL],
+            results,
+            at_once=2,
+            listen=lambda progress: progress.running and print(progress.done, flush=True),
+            **LIMITS,
+        )

@@ -21,40 +21,27 @@ BETAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 
 @dataclass(frozen=True)
 class Method:
-    """What the package knows about a clustering method.
-
-    Attributes
-    ----------
-    name : str
-        Name on the command line and in plans of experiments.
-    class_path : str
-        Module and name of the estimator class, relative to the package.
-    display_name : str
-        Name in tables and figures, as in the paper.
-    color : str
-        Color in figures.
-    grid : mapping of str to values, or None
-        Parameters that the oracle searches, in all combinations: those that the method's paper
-        searches, as far as known; thinned out to six at most, but for DALMC and OMSC. None for a
-        method that selects its parameters itself.
-    n_clusters_by_default : tuple of str
-        Parameters whose default None means the number of clusters.
-    deterministic_inits : tuple of str
-        Values of `init` with which labels that are not from K-means are independent of the seed.
-    accepts_missing_views : bool
-    runs_per_fit : int
-        Number of runs of an experiment that a single fit stands for.
-    """
+    """What the package knows about a clustering method."""
 
     name: str
+    """Name on the command line and in plans of experiments."""
     class_path: str
+    """Module and name of the estimator class, relative to the package."""
     display_name: str
+    """Name in tables and figures, as in the paper."""
     color: str
+    """Color in figures."""
     grid: Mapping[str, GridValues] | None
+    """Parameters that the oracle searches, in all combinations: those that the method's paper
+    searches, as far as known; reduced to six combinations at most, except for DALMC and OMSC.
+    None for a method that selects its parameters itself."""
     n_clusters_by_default: tuple[str, ...] = ()
+    """Parameters whose default None means the number of clusters."""
     deterministic_inits: tuple[str, ...] = ()
+    """Values of `init` with which labels that are not from K-means are independent of the seed."""
     accepts_missing_views: bool = False
     runs_per_fit: int = 1
+    """Number of runs of an experiment that a single fit counts for."""
 
     @property
     def module(self) -> str:
@@ -157,11 +144,8 @@ def method_class(name: str) -> Any:
 
     Examples
     --------
-    >>> from anchorview.estimators.methods import METHODS, method_class
     >>> method_class("awmvc")(n_clusters=3)
     AWMVC(n_clusters=3)
-    >>> len(METHODS)
-    10
     """
     method = find_method(name)
     return getattr(import_module(method.module), method.class_path.rpartition(".")[2])

@@ -144,7 +144,7 @@ def _wilcoxon_table(
         (*text_cells(header), *(_p_value(found[metric].wilcoxon.get(header)) for metric in METRICS))
         for header in headers
     ]
-    least = min(result.least_wilcoxon for result in found.values() if result.wilcoxon)
+    least = min(result.smallest_wilcoxon for result in found.values() if result.wilcoxon)
     limit = f"With this number of data sets and methods, no p-value is below {least:.3g}"
     if least >= LEVEL:
         limit += f", so nothing can be significant at {100 * LEVEL:g} %"

@@ -11,7 +11,7 @@ import pandas as pd
 from anchorview.experiments.output import suite_charts
 from anchorview.experiments.output.protocol_text import protocol
 from anchorview.experiments.output.table_formats import ResultTable
-from anchorview.experiments.results.suite_results import STATUS_WORDS, SuiteResults
+from anchorview.experiments.results.suite_results import STATUS_TEXTS, SuiteResults
 from anchorview.report.charts import BarChart, LineChart, PointChart
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
@@ -105,7 +105,7 @@ def _sections(
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
     methods = frame["column"].str.replace(" (oracle)", "", regex=False)
-    failed = {text: jobs.get(status, 0) for status, text in STATUS_WORDS.items()}
+    failed = {text: jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
     return Facts(
         {
             "data sets": str(frame["data"].nunique()),
@@ -207,5 +207,5 @@ def _not_done(frame: pd.DataFrame) -> Part:
     if rows.empty:
         return Text("Everything was done.")
     points = rows["point"].map(lambda point: "" if pd.isna(point) else f"{point:g}")
-    status = rows["status"].map(lambda status: STATUS_WORDS.get(status, status))
+    status = rows["status"].map(lambda status: STATUS_TEXTS.get(status, status))
     return Table(rows.assign(point=points, status=status), "What is not done, and why")

@@ -11,7 +11,7 @@ import numpy as np
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
 from anchorview.datasets.formats.format_table import (
@@ -54,23 +54,6 @@ BUILT_IN: Mapping[str, Callable[[], LabeledData]] = {"digits": _digits, "synthet
 class DataSet:
     """Description of a data set, which can load it.
 
-    Attributes
-    ----------
-    name : str
-        Name of the file without its suffix, or of a built-in data set.
-    path : Path or None
-        File or folder; None for a built-in data set.
-    n_samples : int
-    n_clusters : int
-        Number of classes.
-    n_features_per_view : tuple of int
-    digest : str
-        Digest of the contents.
-    published_as : str or None
-        Name in the paper, if it is one of the paper's data sets.
-    complete : bool
-        Whether every sample has every view.
-
     Examples
     --------
     >>> digits, synthetic = data_sets(None, None)
@@ -82,17 +65,23 @@ class DataSet:
     """
 
     name: str
+    """Name of the file without its suffix, or of a built-in data set."""
     path: Path | None
+    """File or folder; None for a built-in data set."""
     n_samples: int
     n_clusters: int
+    """Number of classes."""
     n_features_per_view: tuple[int, ...]
     digest: str
+    """Digest of the contents."""
     published_as: str | None = None
+    """Name in the paper, if it is one of the paper's data sets."""
     complete: bool = True
+    """Whether every sample has every view."""
 
     def load(self) -> LabeledData:
         """Load the views and the class of each sample."""
-        return BUILT_IN[self.name]() if self.path is None else _read(self.path)
+        return _load(self.name, self.path)
 
 
 def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]:
@@ -110,10 +99,6 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
         built-in data set, with a warning. None means all data sets in the folder, or without a
         folder the built-in ones.
 
-    Returns
-    -------
-    list of DataSet
-
     Raises
     ------
     ValueError
@@ -122,11 +107,17 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
     """
     paths = {} if folder is None else _paths_by_name(folder)
     if names is not None:
-        _warn_of_shadowed([paths[name] for name in names if name in paths and name in BUILT_IN])
+        shadowing = [str(paths[n]) for n in dict.fromkeys(names) if n in paths and n in BUILT_IN]
+        if shadowing:
+            warnings.warn(
+                f"{' and '.join(shadowing)}: used instead of the built-in data set of the same "
+                "name. Rename the file to use the built-in data set.",
+                stacklevel=2,
+            )
         # A file may be given twice: by its own name and by that in the paper.
         return list(dict.fromkeys(_find(name, folder, paths) for name in names))
     if folder is None:
-        return [_describe_built_in(name) for name in BUILT_IN]
+        return [_describe(name, None) for name in BUILT_IN]
     found = _usable(paths)
     if not found:
         raise ValueError(
@@ -137,10 +128,8 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
 
 
 def _find(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
-    if name in paths:
-        return _describe_file(name, paths[name])
-    if name in BUILT_IN:
-        return _describe_built_in(name)
+    if name in paths or name in BUILT_IN:
+        return _describe(name, paths.get(name))
     try:
         published = paper_set(name)
     except ValueError:
@@ -197,23 +186,13 @@ def _may_be_data(path: Path) -> bool:
     )
 
 
-def _warn_of_shadowed(paths: Sequence[Path]) -> None:
-    if paths:
-        files = " and ".join(dict.fromkeys(map(str, paths)))
-        warnings.warn(
-            f"{files}: used instead of the built-in data set of the same name. Rename the file to "
-            "use the built-in data set.",
-            stacklevel=2,
-        )
-
-
 def _usable(paths: Mapping[str, Path]) -> list[DataSet]:
     """Describe the usable data sets, and warn of the others."""
     found: list[DataSet] = []
     skipped: list[str] = []
     for name, path in paths.items():
         try:
-            found.append(_describe_file(name, path))
+            found.append(_describe(name, path))
         except ValueError as error:
             skipped.append(one_line(error))
     if skipped:
@@ -222,21 +201,8 @@ def _usable(paths: Mapping[str, Path]) -> list[DataSet]:
     return found
 
 
-def _describe_file(name: str, path: Path) -> DataSet:
-    return _describe(name, path, _read(path), _digest_of_path(path))
-
-
-def _describe_built_in(name: str) -> DataSet:
-    data, classes = BUILT_IN[name]()
-    digest = hashlib.sha256()
-    for array in (*data.views, classes):
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return _describe(name, None, (data, classes), digest.hexdigest())
-
-
-def _describe(name: str, path: Path | None, contents: LabeledData, digest: str) -> DataSet:
-    data, classes = contents
+def _describe(name: str, path: Path | None) -> DataSet:
+    data, classes = _load(name, path)
     n_clusters = len(np.unique(classes))
     published = recognized(name, (len(data), n_clusters, len(data.views)))
     return DataSet(
@@ -245,13 +211,15 @@ def _describe(name: str, path: Path | None, contents: LabeledData, digest: str) 
         len(data),
         n_clusters,
         data.n_features_per_view,
-        digest,
+        _digest_of_arrays(*data.views, classes) if path is None else _digest_of_path(path),
         None if published is None else published.name,
         data.available is None,
     )
 
 
-def _read(path: Path) -> LabeledData:
+def _load(name: str, path: Path | None) -> LabeledData:
+    if path is None:
+        return BUILT_IN[name]()
     file = read_views(path)
     if file.target is None:
         raise DataFileError(f"{path}: has no classes, which scores require. Add them as 'y'.")
@@ -262,6 +230,14 @@ def _read(path: Path) -> LabeledData:
         return MultiViewData(file), classes
     except ValueError as error:
         raise DataFileError(f"{path}: {error}") from error
+
+
+def _digest_of_arrays(*arrays: Matrix) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _digest_of_path(path: Path) -> str:

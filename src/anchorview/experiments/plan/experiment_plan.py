@@ -10,11 +10,12 @@ from typing import Any
 
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
 from anchorview.experiments.plan.jobs import RESERVED_SETTINGS
 
 SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete")
-"""Suites of experiments; "all" stands for all of them."""
+"""Suites of experiments; "all" means all of them."""
 
 MODES = ("default", "auto", "oracle")
 """How settings are chosen: the defaults, without the true classes, or by the true classes."""
@@ -27,35 +28,6 @@ TABLE_METHODS = tuple(method.name for method in REGISTRY if method.grid is not N
 class ExperimentPlan:
     """Plan of experiments.
 
-    Attributes
-    ----------
-    title : str
-        Heading of the outputs.
-    suites : tuple of str
-        Some of :data:`SUITES`, or ``"all"``.
-    data : tuple of str or None
-        Names of data sets; None means all that are found.
-    methods : tuple of str
-        Methods of the suites compare and runtime. ``"dalmc"`` includes the mode auto.
-    modes : tuple of str
-        Some of :data:`MODES`.
-    runs : int
-        Number of runs that are scored per job.
-    seed : int
-        Seed of all jobs.
-    betas : tuple of float
-        Values for the suite beta and for the oracle in the suite ablation; above 0.
-    anchors : tuple of int
-        Numbers of anchors in the suite anchors, as multiples of the number of classes.
-    missing : tuple of float
-        Fractions of missing entries in the suite incomplete.
-    grids : mapping of str to mapping of str to sequence
-        Grids, by method, that replace those of the registry for the oracle of the suite compare.
-    time_limit : float or None
-        Maximum time of a job in seconds.
-    memory_limit : float, str or None
-        Maximum memory of a job, in bytes or such as ``"4GB"``.
-
     Examples
     --------
     >>> ExperimentPlan(suites=("beta",), betas=(0.01, 0.1)).runs
@@ -63,18 +35,30 @@ class ExperimentPlan:
     """
 
     title: str = ""
+    """Heading of the outputs."""
     suites: tuple[str, ...] = ("compare",)
+    """Some of :data:`SUITES`, or ``"all"``."""
     data: tuple[str, ...] | None = None
+    """Names of data sets; None means all that are found."""
     methods: tuple[str, ...] = TABLE_METHODS
+    """Methods of the suites compare and runtime. ``"dalmc"`` includes the mode auto."""
     modes: tuple[str, ...] = MODES
+    """Some of :data:`MODES`."""
     runs: int = 20
+    """Number of runs that are scored per job."""
     seed: int = 0
     betas: tuple[float, ...] = BETAS
+    """Values for the suite beta and for the oracle in the suite ablation."""
     anchors: tuple[int, ...] = (1, 2, 3, 4, 5)
+    """Numbers of anchors in the suite anchors, as multiples of the number of classes."""
     missing: tuple[float, ...] = tuple(tenths / 10 for tenths in range(8))
+    """Fractions of missing entries in the suite incomplete."""
     grids: Mapping[str, Mapping[str, Sequence[SettingValue]]] = field(default_factory=dict)
+    """Grids, by method, that replace those of the registry for the oracle of the suite compare."""
     time_limit: float | None = None
+    """Maximum time of a job in seconds."""
     memory_limit: float | str | None = None
+    """Maximum memory of a job, in bytes or such as ``"4GB"``."""
 
     def __post_init__(self) -> None:
         for key, (is_valid, expected) in _CONSTRAINTS.items():
@@ -91,21 +75,8 @@ class ExperimentPlan:
 def read_plan(path: Path) -> ExperimentPlan:
     r"""Read a plan from a TOML or YAML file.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.toml``, ``.yaml`` or ``.yml`` file whose keys are attributes of
-        :class:`ExperimentPlan`. YAML requires ``pip install "anchorview[yaml]"``.
-
-    Returns
-    -------
-    ExperimentPlan
-        Its title defaults to the name of the file.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read, or has an unknown key or an invalid value.
+    Its keys are attributes of :class:`ExperimentPlan`; the title defaults to the name of the file.
+    YAML requires ``pip install "anchorview[yaml]"``.
 
     Examples
     --------
@@ -131,28 +102,24 @@ def read_plan(path: Path) -> ExperimentPlan:
 
 
 def _file_content(path: Path) -> dict[Any, Any]:
-    parsers: dict[str, Callable[[str], Any]]
-    parsers = {".toml": tomllib.loads, ".yaml": _parse_yaml, ".yml": _parse_yaml}
     suffix = path.suffix.lower()
-    if suffix not in parsers:
+    if suffix not in (".toml", ".yaml", ".yml"):
         raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
     try:
-        content = parsers[suffix](path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text) if suffix == ".toml" else _parse_yaml(text)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror}). Check the path.") from error
     except ImportError:
         # Raised for a missing optional package; also a ValueError, but not about the file.
         raise
     except ValueError as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: invalid {suffix[1:].upper()} ({reason}).") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ValueError(
-            f"{path}: must be a mapping, such as 'runs: 5'; got {type(content).__name__}."
-        )
-    return content
+        kind = suffix[1:].upper()
+        raise ValueError(f"{path}: invalid {kind} ({one_line(error)}).") from None
+    if not isinstance(content, dict | None):
+        kind = type(content).__name__
+        raise ValueError(f"{path}: must be a mapping, such as 'runs: 5'; got {kind}.")
+    return content or {}
 
 
 def _parse_yaml(text: str) -> Any:
@@ -178,7 +145,6 @@ def _is_integer_from(minimum: int) -> Callable[[Any], bool]:
 
 
 def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Check for a non-empty list of valid items."""
     return lambda value: (
         isinstance(value, (list, tuple)) and bool(value) and all(map(is_valid, value))
     )
@@ -225,17 +191,17 @@ _CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
 def _require_valid_grid(method: Any, grid: Any) -> None:
     """Raise unless the method has these parameters and accepts each of these values."""
     if method not in TABLE_METHODS:
-        raise ValueError(
-            f"grids: unknown method {method!r}; choose from {', '.join(TABLE_METHODS)}."
-        )
+        known = ", ".join(TABLE_METHODS)
+        raise ValueError(f"grids: unknown method {method!r}; choose from {known}.")
     key = f"grids.{method}"
     if not isinstance(grid, Mapping) or not grid:
         raise ValueError(f"{key} must be a mapping of settings to lists of values; got {grid!r}.")
     cls = method_class(method)
-    known = sorted(set(cls().get_params()) - {*RESERVED_SETTINGS, "verbose"})
+    settings = sorted(set(cls().get_params()) - {*RESERVED_SETTINGS, "verbose"})
     for name, values in grid.items():
-        if name not in known:
-            raise ValueError(f"{key}: unknown setting {name!r}; choose from {', '.join(known)}.")
+        if name not in settings:
+            known = ", ".join(settings)
+            raise ValueError(f"{key}: unknown setting {name!r}; choose from {known}.")
         if not _is_list_of(lambda value: type(value) in (bool, int, float, str))(values):
             raise ValueError(
                 f"{key}.{name} must be a list of numbers, strings or Booleans; got {values!r}."

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from anchorview.estimators.methods import SettingValue, find_method, method_class
+from anchorview.estimators.methods import GridValues, SettingValue, find_method, method_class
 
 
-def oracle_grid(method: str, n_clusters: int, n_samples: int) -> list[dict[str, SettingValue]]:
+def oracle_grid(
+    method: str,
+    n_clusters: int,
+    n_samples: int,
+    grid: Mapping[str, GridValues | Sequence[SettingValue]] | None = None,
+) -> list[dict[str, SettingValue]]:
     """Settings from which the oracle selects the best by the true classes.
 
-    The maximum over a larger grid is higher by chance alone: methods with grids of different sizes
-    are not compared on equal terms.
-
-    Parameters
-    ----------
-    method : str
-        A method with a grid in the registry :mod:`anchorview.estimators.methods`.
-    n_clusters, n_samples : int
-        Number of classes and of samples of the data set.
+    These are all combinations of the values in a grid, by default that of the registry
+    :mod:`anchorview.estimators.methods`, in canonical form and without duplicates. The maximum over
+    a larger grid is higher by chance alone: methods with grids of different sizes are not compared
+    on equal terms.
 
     Examples
     --------
@@ -26,23 +26,16 @@ def oracle_grid(method: str, n_clusters: int, n_samples: int) -> list[dict[str, 
     >>> len(oracle_grid("dalmc", 5, 1000))
     18
     """
-    grid = find_method(method).grid
+    grid = find_method(method).grid if grid is None else grid
     if grid is None:
         raise ValueError(
             f"{method!r} selects its settings itself; there is no grid for the oracle."
         )
-    values = {name: each(n_clusters) if callable(each) else each for name, each in grid.items()}
-    return setting_combinations(method, n_clusters, n_samples, values)
-
-
-def setting_combinations(
-    method: str, n_clusters: int, n_samples: int, values: Mapping[str, Sequence[SettingValue]]
-) -> list[dict[str, SettingValue]]:
-    """All combinations of the values of settings, in canonical form and without duplicates."""
-    combinations = (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+    values = [each(n_clusters) if callable(each) else each for each in grid.values()]
     found: list[dict[str, SettingValue]] = []
-    for combination in combinations:
-        settings = canonical_settings(method, n_clusters, n_samples, combination)
+    for combination in product(*values):
+        chosen = dict(zip(grid, combination, strict=True))
+        settings = canonical_settings(method, n_clusters, n_samples, chosen)
         if settings not in found:
             found.append(settings)
     return found
@@ -72,7 +65,7 @@ def canonical_settings(
             continue
         if type(default) is float and type(value) is int:
             value = float(value)
-        # In Python True == 1, but estimators tell them apart.
+        # In Python True == 1, but estimators distinguish them.
         if value != default or isinstance(value, bool) != isinstance(default, bool):
             kept[name] = value
     return kept

@@ -22,43 +22,29 @@ RESERVED_SETTINGS = ("n_clusters", "random_state")
 class Job:
     """One method with one choice of settings on one data set; runs in one process.
 
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    method : str
-        One of :data:`anchorview.estimators.methods.METHODS`.
-    settings : tuple of (str, value)
-        Parameters of the estimator other than `n_clusters` and `random_state`, sorted by name;
-        JSON values, with tuples for lists. :meth:`of` takes a mapping instead.
-    missing : float
-        Fraction of the (sample, view) entries to remove at random; every sample keeps a view.
-    impute : bool
-        Whether to replace missing entries by feature means.
-    runs : int
-        Number of runs to score.
-    seed : int
-        Seed of the fit and of the removal of entries; run r uses ``seed + r``.
-    alone : bool
-        Whether to run without other jobs at the same time, to measure its time.
-
     Examples
     --------
     >>> job = Job.of("digits", "dalmc", {"n_anchors": 20, "beta": 0.1}, runs=5)
     >>> job.settings
     (('beta', 0.1), ('n_anchors', 20))
-    >>> Job.from_json(job.to_json()) == job
-    True
     """
 
     data: str
+    """Name of the data set."""
     method: str
+    """One of :data:`anchorview.estimators.methods.METHODS`."""
     settings: tuple[tuple[str, SettingValue], ...] = ()
+    """Parameters of the estimator, sorted by name, with tuples for lists."""
     missing: float = 0.0
+    """Fraction of the (sample, view) entries to remove at random; every sample keeps a view."""
     impute: bool = False
+    """Whether to replace missing entries by feature means."""
     runs: int = 20
+    """Number of runs to score."""
     seed: int = 0
+    """Seed of the fit and of the removal of entries; run r uses ``seed + r``."""
     alone: bool = False
+    """Whether to run without other jobs at the same time, to measure its time."""
 
     def __post_init__(self) -> None:
         find_method(self.method)
@@ -95,70 +81,40 @@ class Job:
         return cls(data, method, tuple((name, _hashable(value)) for name, value in pairs), **others)
 
     def key(self, digest: str) -> str:
-        """Key of the job's result in a store, the same on every machine.
-
-        Parameters
-        ----------
-        digest : str
-            Digest of the data set, so that a data set with other contents has another key.
-        """
+        """Key of the job's result on a data set with a digest, the same on every machine."""
         return sha256(canonical_json({"job": self.to_json(), "data": digest}).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Mapping for JSON, the inverse of :meth:`from_json`."""
+        """Mapping for JSON; the arguments of :meth:`of`."""
         # missing=0 and missing=0.0 must have the same key.
         return asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Job from the mapping of :meth:`to_json`."""
-        return cls.of(**content)
 
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a job.
-
-    Attributes
-    ----------
-    status : {"done", "memory", "time", "failed"}
-    reason : str
-        Why the job is not done, in one line.
-    scores : mapping of str to tuple of float
-        For each of :data:`METRICS`, the value of every run.
-    own : mapping of str to float
-        Scores of the estimator's `labels_`, fitted with its own number of restarts.
-    fit_seconds : float or None
-        Time of a complete fit; the median of three for a job that runs alone.
-    seconds : float
-        Time of the job.
-    peak_bytes : int or None
-        Maximum resident memory of the process.
-    n_iter : int or None
-        Number of iterations of the fit.
-    objective : tuple of float
-        Objective at each iteration.
-    view_weights : tuple of float
-    """
+    """Result of a job."""
 
     status: Status
     reason: str = ""
+    """Why the job is not done, in one line."""
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """For each of :data:`METRICS`, the value of every run."""
     own: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the estimator's `labels_`, fitted with its own number of restarts."""
     fit_seconds: float | None = None
+    """Time of a complete fit; the median of three for a job that runs alone."""
     seconds: float = 0.0
+    """Time of the job."""
     peak_bytes: int | None = None
+    """Maximum resident memory of the process."""
     n_iter: int | None = None
     objective: tuple[float, ...] = ()
+    """Objective at each iteration."""
     view_weights: tuple[float, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Mapping for JSON, the inverse of :meth:`from_json`."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Result from the mapping of :meth:`to_json`, in which JSON has lists for tuples."""
+        """Result from its fields, in which JSON has lists for tuples."""
         scores = {name: tuple(values) for name, values in content["scores"].items()}
         tuples = {name: tuple(content[name]) for name in ("objective", "view_weights")}
         return cls(**{**content, "scores": scores, **tuples})

@@ -17,23 +17,14 @@ _Outcome = tuple[Job, Result | None]
 
 
 def evaluated(
-    entries: Sequence[Entry],
-    results: Mapping[str, Result],
-    digests: Mapping[str, str],
+    entries: Sequence[Entry], results: Mapping[str, Result], digests: Mapping[str, str]
 ) -> pd.DataFrame:
     """Evaluate the results at each position, one row per (suite, data, column, mode, point).
 
     Where several entries have the same position, as in oracle columns, the one with the highest
     mean ACC is taken.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        In the order of the tables.
-    results : mapping of str to Result
-        Results by the key of their job.
-    digests : mapping of str to str
-        Digest of each data set.
+    Results are found by the key of their job, which depends on the digest of its data set.
 
     Returns
     -------
@@ -82,8 +73,8 @@ def _status(result: Result | None) -> str:
 
 
 def _row(job: Job, result: Result | None, reason: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"status": _status(result), "reason": reason}
-    row["settings"] = settings_text(job)
+    settings = ", ".join(f"{name}={value}" for name, value in job.settings) or "defaults"
+    row: dict[str, Any] = {"status": _status(result), "reason": reason, "settings": settings}
     found = result or Result("failed")  # All its fields are empty.
     for metric in METRICS:
         runs = tuple(found.scores.get(metric, ()))
@@ -95,19 +86,6 @@ def _row(job: Job, result: Result | None, reason: str) -> dict[str, Any]:
         }
     row |= {name: getattr(found, name) for name in _MEASURED}
     return row | {"objective": tuple(found.objective)}
-
-
-def settings_text(job: Job) -> str:
-    """Settings of a job as text.
-
-    Examples
-    --------
-    >>> settings_text(Job.of("digits", "dalmc", {"beta": 0.1, "n_anchors": 20}))
-    'beta=0.1, n_anchors=20'
-    >>> settings_text(Job.of("digits", "dalmc"))
-    'defaults'
-    """
-    return ", ".join(f"{name}={value}" for name, value in job.settings) or "defaults"
 
 
 def _mean(runs: Sequence[float]) -> float:

@@ -11,34 +11,20 @@ from anchorview.experiments.plan.jobs import Status
 
 @dataclass(frozen=True)
 class Published:
-    """A published number.
-
-    Attributes
-    ----------
-    status : str
-        "done", or "memory" if the method ran out of memory in the paper.
-    value : float or None
-        Mean score between 0 and 1, or seconds.
-    deviation : float or None
-        Standard deviation of a score, where the paper gives it.
-    """
+    """A published number."""
 
     status: Status
+    """"done", or "memory" if the method ran out of memory in the paper."""
     value: float | None = None
+    """Mean score between 0 and 1, or seconds."""
     deviation: float | None = None
+    """Standard deviation of a score, where the paper gives it."""
 
 
 def published_score(data: str, metric: str, column: str) -> Published | None:
     """Score in Tables II-IX of the paper; None if they do not have it.
 
-    Parameters
-    ----------
-    data : str
-        Name of the data set in the paper.
-    metric : str
-        One of :data:`anchorview.experiments.plan.jobs.METRICS`.
-    column : str
-        Display name of a method or ablation, without a mode.
+    The column is the display name of a method or ablation, without a mode.
 
     Examples
     --------

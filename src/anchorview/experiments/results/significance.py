@@ -22,17 +22,8 @@ def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
     """Columns that do not differ significantly from the one with the highest mean.
 
     Each is compared with the best by a two-sided Mann-Whitney U test on the scores of the runs,
-    with Holm's correction of the p-values. Columns with a single run are not tested.
-
-    Parameters
-    ----------
-    runs : mapping of name to sequence of float
-        Scores of the runs of each column; columns without runs are ignored.
-
-    Returns
-    -------
-    set of name
-        The best column itself is not included.
+    with Holm's correction of the p-values. The best column itself is not included; columns without
+    runs or with a single one are not tested.
 
     Examples
     --------
@@ -68,38 +59,25 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Overall:
-    """Comparison of columns over data sets.
-
-    Attributes
-    ----------
-    ranks : mapping of str to float
-        Mean rank of each column; 1 is best.
-    friedman : float or None
-        p-value of the Friedman test; None if there are too few data sets or columns.
-    wilcoxon : mapping of str to float
-        p-values of Wilcoxon signed-rank tests of the reference against each other column, with
-        Holm's correction; empty if there are too few data sets.
-    least_wilcoxon : float
-        Smallest possible p-value with that many data sets and columns, reached if the reference is
-        better on all data sets or worse on all; 1 if there are no tests.
-    """
+    """Comparison of columns over data sets."""
 
     ranks: Mapping[str, float]
+    """Mean rank of each column; 1 is best."""
     friedman: float | None
+    """p-value of the Friedman test; None if there are too few data sets or columns."""
     wilcoxon: Mapping[str, float]
-    least_wilcoxon: float = 1.0
+    """p-values of Wilcoxon signed-rank tests of the reference against each other column, with
+    Holm's correction; empty if there are too few data sets."""
+    smallest_wilcoxon: float = 1.0
+    """Smallest possible p-value with that many data sets and columns, reached if the reference is
+    better on all data sets or worse on all; 1 if there are no tests."""
 
 
 def overall(scores: pd.DataFrame, reference: str) -> Overall:
-    """Compare columns over data sets.
+    """Compare columns over data sets, and test a reference column against all others.
 
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        One row per data set and one column per method; higher is better. NaN, for a method that
-        did not finish, ranks last.
-    reference : str
-        Column that is tested against all others.
+    Scores have one row per data set and one column per method; higher is better. NaN, for a method
+    that did not finish, ranks last.
 
     Examples
     --------
@@ -109,13 +87,12 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
     """
     ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
     enough = len(scores) >= ENOUGH_DATA_SETS
-    means = {name: float(ranks[name].mean()) for name in scores.columns}
     differences = _differences(scores, reference) if reference in scores else {}
     return Overall(
-        ranks=means,
+        ranks={name: float(ranks[name].mean()) for name in scores.columns},
         friedman=_friedman(ranks) if enough and len(scores.columns) > 2 else None,
         wilcoxon=_wilcoxon(differences),
-        least_wilcoxon=_least_wilcoxon(differences),
+        smallest_wilcoxon=_smallest_wilcoxon(differences),
     )
 
 
@@ -148,9 +125,9 @@ def _wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> dict[str, float
     return dict(zip(differences, holm(p_values).tolist(), strict=True))
 
 
-def _least_wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> float:
+def _smallest_wilcoxon(differences: Mapping[str, NDArray[np.float64]]) -> float:
     """Corrected p-value of the largest number of differences, if all had the same sign."""
     if not differences:
         return 1.0
-    most = max(len(each) for each in differences.values())
-    return float(min(1.0, len(differences) * 2.0 * 0.5**most))
+    n_data_sets = max(map(len, differences.values()))
+    return float(min(1.0, len(differences) * 2.0 * 0.5**n_data_sets))

@@ -11,7 +11,7 @@ import pandas as pd
 from anchorview.experiments.plan.experiment_plan import MODES
 from anchorview.report.charts import iteration_numbers
 
-STATUS_WORDS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
+STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """Descriptions of the status of jobs that are not done."""
 
 Record = dict[str, Any]
@@ -20,18 +20,12 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contender:
-    """A column of the tables, and a curve of the figures, of a suite.
-
-    Attributes
-    ----------
-    name : str
-        Name in tables and legends.
-    mode : str
-        One of :data:`anchorview.experiments.plan.experiment_plan.MODES`.
-    """
+    """A column of the tables, and a curve of the figures, of a suite."""
 
     name: str
+    """Name in tables and legends."""
     mode: str
+    """One of :data:`anchorview.experiments.plan.experiment_plan.MODES`."""
 
     @property
     def header(self) -> str:
@@ -51,20 +45,9 @@ class Contender:
 
 
 class SuiteResults:
-    """Results of one suite.
+    """Results of one suite, from the table of all.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Value of :func:`anchorview.experiments.results.evaluation.evaluated`.
-    suite : str
-
-    Attributes
-    ----------
-    data : list of str
-        Names of the data sets.
-    contenders : list of Contender
-        Columns, ordered by mode.
+    The attribute `data` lists the names of the data sets, `contenders` the columns by mode.
     """
 
     def __init__(self, frame: pd.DataFrame, suite: str) -> None:
@@ -101,12 +84,9 @@ class SuiteResults:
         return [record for record in found if record]
 
     def notes(self, only: str | None = None) -> tuple[str, ...]:
-        """Explanations of cells without a number, or selected from fewer settings than planned.
+        """Explain cells without a number, or selected from fewer settings than planned.
 
-        Parameters
-        ----------
-        only : str, optional
-            A data set; by default all.
+        By default of all data sets, otherwise of one only.
         """
         sets = self.data if only is None else [only]
         records = [(one, r) for one, r in self.records() if r["data"] in sets]
@@ -120,7 +100,7 @@ class SuiteResults:
 
 def _reason(contender: Contender, record: Record) -> str:
     point = "" if np.isnan(record["point"]) else f" at {record['point']:g}"
-    status = STATUS_WORDS.get(record["status"])
+    status = STATUS_TEXTS.get(record["status"])
     reason = f"{status}: {record['reason']}" if status else record["reason"]
     return f"{contender.header} on {record['data']}{point}: {reason}"
 

@@ -16,19 +16,11 @@ from anchorview._utils.threads import n_cores
 
 
 def environment() -> dict[str, Any]:
-    """Describe the software and the machine on which results may depend.
-
-    Returns
-    -------
-    dict
-        "python", "numpy", "scipy", "scikit-learn" and "anchorview" are versions; "blas" lists the
-        loaded BLAS libraries; "cpu" is the model of the processor; "cores" is the number of
-        available cores; "memory" is in bytes; "system" is the operating system.
-    """
-    libraries = (info for info in threadpool_info() if info["user_api"] == "blas")
+    """Versions, BLAS libraries and machine on which results may depend; memory in bytes."""
     blas = {
         " ".join(filter(None, map(info.get, ("internal_api", "version", "architecture"))))
-        for info in libraries
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
     }
     return {
         "python": platform.python_version(),

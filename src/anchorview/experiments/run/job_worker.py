@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import one_line
 from anchorview._utils.threads import without_nested_threads
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import find_method, method_class
 from anchorview.experiments.plan.data_sets import DataSet
@@ -81,13 +81,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
 
 
 def run_job(job: Job, data: DataSet, measure: Measure = fit_and_score) -> Result:
-    """Run a job in this process.
-
-    Returns
-    -------
-    Result
-        With status "memory" or "failed" if the job runs out of memory or raises another error.
-    """
+    """Run a job in this process; the result has the status of an error that it raises."""
     start = perf_counter()
     try:
         with warnings.catch_warnings():
@@ -159,17 +153,12 @@ def impute_means(data: MultiViewData) -> MultiViewData:
     """Replace missing views of samples by the feature means over the other samples."""
     if data.available is None:
         return data
-    columns = zip(data.names, data.views, data.available.T, strict=True)
-    return MultiViewData(
-        {name: _imputed(view, available, data.dtype) for name, view, available in columns}
-    )
-
-
-def _imputed(view: Matrix, available: Array, dtype: "np.dtype[Any]") -> Array:
-    dense: Array = view.toarray() if sparse.issparse(view) else np.array(view)
-    dense = dense.astype(dtype, copy=False)
-    dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
-    return dense
+    imputed: dict[str, Array] = {}
+    for name, view, available in zip(data.names, data.views, data.available.T, strict=True):
+        dense = (view.toarray() if sparse.issparse(view) else view).astype(data.dtype)
+        dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
+        imputed[name] = dense
+    return MultiViewData(imputed)
 
 
 def work(
@@ -179,10 +168,7 @@ def work(
     memory_limit: float,
     measure: Measure,
 ) -> None:
-    """Run a job as the only task of this process.
-
-    Sends the memory of the process before the job, in bytes, and then the result.
-    """
+    """Run a job; send the memory of this process before the job, in bytes, and then the result."""
     # The parent process handles Ctrl-C and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()

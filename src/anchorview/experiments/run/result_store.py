@@ -7,8 +7,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from anchorview._utils.errors import DataFileError
@@ -33,15 +33,7 @@ SCHEMA = """
 class Store:
     """Results of jobs in an SQLite file.
 
-    Parameters
-    ----------
-    path : Path
-        The file; created if it does not exist.
-
-    Raises
-    ------
-    DataFileError
-        If the file is not a result store, is damaged, or has another version.
+    The file is created if it does not exist.
 
     Examples
     --------
@@ -49,8 +41,8 @@ class Store:
     >>> job, result = Job("digits", "dalmc"), Result("time", "longer than 60 s")
     >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite") as store:
     ...     store.add(job.key("abc"), job, result, {"python": "3.11.2"})
-    ...     store.get(job.key("abc")).status
-    'time'
+    ...     [result.status for result in store.results().values()]
+    ['time']
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,27 +59,12 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
 
     def add(self, key: str, job: Job, result: Result, environment: Mapping[str, Any]) -> None:
-        """Add the result of a job, durably; an existing result is kept.
-
-        Parameters
-        ----------
-        key : str
-            Value of :meth:`Job.key`.
-        job : Job
-        result : Result
-        environment : mapping
-            Value of :func:`anchorview.experiments.run.environment.environment`.
-        """
-        row = (key, *map(canonical_json, (job.to_json(), result.to_json(), environment)))
+        """Add the result of the job with a key, durably; an existing result is kept."""
+        row = (key, *map(canonical_json, (job.to_json(), asdict(result), environment)))
         with _sqlite_errors_explained(self.path):
             self._database.execute("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", row)
 
@@ -98,40 +75,24 @@ class Store:
         with _sqlite_errors_explained(self.path):
             self._database.executemany("DELETE FROM results WHERE key = ?", unfinished)
 
-    def get(self, key: str) -> Result | None:
-        """Result of a job; None if there is none."""
-        rows = self._rows("SELECT result FROM results WHERE key = ?", key)
-        return Result.from_json(json.loads(rows[0][0])) if rows else None
-
     def results(self) -> dict[str, Result]:
         """All results by key, in the order in which they were added."""
         rows = self._rows("SELECT key, result FROM results ORDER BY rowid")
         return {key: Result.from_json(json.loads(text)) for key, text in rows}
 
-    def environments(self, keys: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Distinct environments of the results, in the order in which they were added.
-
-        Parameters
-        ----------
-        keys : iterable of str, optional
-            Keys of the results to consider, by default all. Keys without a result are ignored.
-        """
+    def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        """Distinct environments of the results with these keys, in the order of their addition."""
+        wanted = set(keys)
         rows = self._rows("SELECT key, environment FROM results ORDER BY rowid")
-        wanted = {key for key, _ in rows} if keys is None else set(keys)
-        found = dict.fromkeys(text for key, text in rows if key in wanted)
-        return [json.loads(text) for text in found]
+        return [json.loads(text) for text in dict.fromkeys(e for key, e in rows if key in wanted)]
 
-    def versions(self, keys: Iterable[str] | None = None) -> set[str]:
+    def versions(self, keys: Iterable[str]) -> set[str]:
         """Versions of anchorview in :meth:`environments`."""
         return {e["anchorview"] for e in self.environments(keys) if "anchorview" in e}
 
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
-
-    def _rows(self, query: str, *values: str) -> list[Any]:
+    def _rows(self, query: str) -> list[Any]:
         with _sqlite_errors_explained(self.path):
-            return self._database.execute(query, values).fetchall()
+            return self._database.execute(query).fetchall()
 
     def _create_or_check(self) -> None:
         if self._header() == (0, 0) and self._is_empty():

@@ -6,6 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import wait
 from statistics import fmean
 from time import perf_counter
@@ -61,12 +62,11 @@ def run_jobs(
     continue. Each result is stored immediately; after an interruption, another call continues where
     this one stopped. Scores depend neither on the order of jobs nor on how many run at once.
 
+    Equal jobs run once. Those with `alone` run last, one at a time and on all cores; the others run
+    on one core each.
+
     Parameters
     ----------
-    jobs : sequence of (Job, DataSet)
-        Equal jobs run once. Those with `alone` run last, one at a time and on all cores; the others
-        run on one core each.
-    store : Store
     time_limit : float
         Maximum time of a job in seconds.
     memory_limit : float
@@ -74,26 +74,17 @@ def run_jobs(
     at_once : int, optional
         Maximum number of jobs that run at the same time; by default the number of cores.
     listen : callable, optional
-        Called with a :class:`Progress` about twice a second and whenever a job ends.
+        Called about twice a second and whenever a job ends.
     measure : callable, optional
-        Computes the result of a job from the job and its data set. Must be importable by the
-        processes. By default :func:`~anchorview.experiments.run.job_worker.fit_and_score`.
+        Computes the result of a job; the processes must be able to import it.
     """
     at_once = n_cores() if at_once is None else at_once
     limits = {"time_limit": time_limit, "memory_limit": memory_limit, "at_once": at_once}
     for name, value in limits.items():
         if value <= 0:
             raise ValueError(f"{name} must be above 0; got {value!r}.")
-    _Run(jobs, store, _JobOptions(time_limit, memory_limit, measure), at_once, listen).run()
-
-
-@dataclass(frozen=True)
-class _JobOptions:
-    """What all jobs of a run have in common."""
-
-    max_seconds: float
-    max_bytes: float
-    measure: Measure
+    start = partial(_JobProcess, max_seconds=time_limit, max_bytes=memory_limit, measure=measure)
+    _Run(jobs, store, start, at_once, listen).run()
 
 
 class _Run:
@@ -103,11 +94,11 @@ class _Run:
         self,
         jobs: Sequence[tuple[Job, DataSet]],
         store: Store,
-        options: _JobOptions,
+        start: "Callable[[str, Job, DataSet], _JobProcess]",
         at_once: int,
         listen: Callable[[Progress], None] | None,
     ) -> None:
-        self.store, self.options, self.at_once, self.listen = store, options, at_once, listen
+        self.store, self.start, self.at_once, self.listen = store, start, at_once, listen
         by_key = {job.key(data.digest): (job, data) for job, data in jobs}
         known = store.results()
         todo = [(key, *pair) for key, pair in by_key.items() if key not in known]
@@ -123,7 +114,7 @@ class _Run:
         try:
             while self.waiting or self.running:
                 while self.may_start():
-                    self.running.append(_JobProcess(*self.waiting.popleft(), self.options))
+                    self.running.append(self.start(*self.waiting.popleft()))
                 wait([process.sentinel for process in self.running], POLL_SECONDS)
                 for process in list(self.running):
                     result = process.result()
@@ -159,25 +150,29 @@ class _Run:
             by_method.setdefault(job.method, []).append(seconds)
         means = {method: fmean(seconds) for method, seconds in by_method.items()}
         mean = fmean(seconds for _, seconds in self.times)
-        concurrent = sequential = 0.0
-        for job, seconds in [*running, *((job, 0.0) for _, job, _ in self.waiting)]:
-            remaining = max(0.0, means.get(job.method, mean) - seconds)
-            if job.alone:
-                sequential += remaining
-            else:
-                concurrent += remaining
-        return concurrent / self.at_once + sequential
+        return sum(
+            max(0.0, means.get(job.method, mean) - seconds) / (1 if job.alone else self.at_once)
+            for job, seconds in [*running, *((job, 0.0) for _, job, _ in self.waiting)]
+        )
 
 
 class _JobProcess:
     """A running job."""
 
-    def __init__(self, key: str, job: Job, data: DataSet, options: _JobOptions) -> None:
-        self.key, self.job, self.options = key, job, options
+    def __init__(
+        self,
+        key: str,
+        job: Job,
+        data: DataSet,
+        max_seconds: float,
+        max_bytes: float,
+        measure: Measure,
+    ) -> None:
+        self.key, self.job, self.max_seconds, self.max_bytes = key, job, max_seconds, max_bytes
         context = _start_context()
         self.messages, sender = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=work, args=(job, data, sender, options.max_bytes, options.measure), daemon=True
+            target=work, args=(job, data, sender, max_bytes, measure), daemon=True
         )
         self.process.start()
         sender.close()
@@ -224,12 +219,11 @@ class _JobProcess:
         except psutil.Error:
             return None
         self.peak_bytes = max(self.peak_bytes or 0, memory.rss)
-        max_seconds, max_bytes = self.options.max_seconds, self.options.max_bytes
-        if self.seconds > max_seconds:
-            return "time", f"exceeded the time limit of {max_seconds:g} s"
+        if self.seconds > self.max_seconds:
+            return "time", f"exceeded the time limit of {self.max_seconds:g} s"
         initial = self.initial_bytes
-        if initial is not None and unshared_bytes(memory) - initial > max_bytes:
-            return "memory", f"exceeded the memory limit of {format_bytes(max_bytes)}"
+        if initial is not None and unshared_bytes(memory) - initial > self.max_bytes:
+            return "memory", f"exceeded the memory limit of {format_bytes(self.max_bytes)}"
         return None
 
     def unfinished(self, status: Status, reason: str) -> Result:
@@ -237,8 +231,7 @@ class _JobProcess:
 
     def end(self, wait_seconds: float = 0) -> None:
         """Kill the process unless it exits by itself within some seconds."""
-        if wait_seconds:
-            self.process.join(wait_seconds)
+        self.process.join(wait_seconds)
         self.process.kill()
         self.process.join()
         self.messages.close()
