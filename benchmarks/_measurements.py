@@ -1,5 +1,7 @@
-"""Shared by the benchmarks: resumable measurements, peak memory, rows of tables."""
+"""Shared by the benchmarks: options, resumable measurements, peak memory, Markdown tables."""
 
+import argparse
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +15,31 @@ from anchorview._utils.progress import listen_to_progress
 from anchorview.experiments.plan.jobs import Job, Result
 from anchorview.experiments.run.result_store import Store
 from anchorview.experiments.run.runner import Progress, run_jobs
+
+
+def option_parser(suffix: str = ".md") -> argparse.ArgumentParser:
+    """Parser with the option --out, by default a file beside the script with its name."""
+    script = sys.modules["__main__"]
+    parser = argparse.ArgumentParser(description=script.__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path(script.__file__).with_suffix(suffix))
+    return parser
+
+
+def parse_resumable(seeds: int) -> argparse.Namespace:
+    """Options of scripts that keep finished jobs in a results file."""
+    parser = option_parser()
+    name = f"{Path(sys.modules['__main__'].__file__).stem}_results.sqlite"
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
+    parser.add_argument("--results", type=Path, default=Path(name))
+    return parser.parse_args()
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Print lines and write them to a file."""
+    text = "\n".join(lines)
+    print(text)
+    path.write_text(text + "\n")
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,20 @@ results file: when started again, the script continues where it stopped. The cla
 scores and to select the oracle's candidate; AutoDALMC never sees them.
 """
 
-import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
-from _measurements import Measurement, header, measured, row, stage_seconds
+from _measurements import (
+    Measurement,
+    Pair,
+    header,
+    measured,
+    parse_resumable,
+    row,
+    stage_seconds,
+    write_lines,
+)
 from anchorview import DALMC, AutoDALMC, make_multiview
 from anchorview.estimators.methods import METHODS, method_class
 from anchorview.experiments.plan.jobs import Job, Result
@@ -35,7 +42,6 @@ OTHERS = [method for method in METHODS if method != "auto"]
 LARGE = {"n_samples": 60_000, "n_features": (784, 324, 236, 128), "n_clusters": 10}
 
 Scores = dict[str, tuple[float, ...]]
-Pair = tuple[Job, Measurement]
 
 
 def quality(job: Job) -> Scores:
@@ -177,20 +183,14 @@ def report(results: dict[Pair, Result], names: list[str], seeds: int) -> list[st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
-    parser.add_argument("--results", type=Path, default=Path("auto_results.sqlite"))
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
-    options = parser.parse_args()
+    options = parse_resumable(seeds=5)
     complete = sorted(path.stem for path in FOLDER.glob("*.npz") if path.stem not in INCOMPLETE)
     pairs = list(all_pairs(options.only or complete, options.seeds))
     if options.only:
         measured([each for each in pairs if each[0].data in options.only], options.results, measure)
         return
-    lines = report(measured(pairs, options.results, measure), complete, options.seeds)
-    print("\n".join(lines))
-    options.out.write_text("\n".join(lines) + "\n")
+    results = measured(pairs, options.results, measure)
+    write_lines(options.out, report(results, complete, options.seeds))
 
 
 if __name__ == "__main__":

@@ -7,14 +7,21 @@ views of 100 features. Finished jobs are kept in the results file: when started 
 continues where it stopped.
 """
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from _measurements import Measurement, PeakMemory, header, measured, row
+from _measurements import (
+    Measurement,
+    Pair,
+    PeakMemory,
+    header,
+    measured,
+    parse_resumable,
+    row,
+    write_lines,
+)
 from anchorview import make_multiview
 from anchorview.estimators.methods import METHODS, method_class
 from anchorview.experiments.plan.jobs import METRICS, Job, Result
@@ -34,15 +41,9 @@ COLUMNS = {
 """Method and settings of each column."""
 
 LARGE = "100,000 samples"
-LARGE_METHODS = [
-    # The other two need the neighbors of every sample among all others.
-    name
-    for name in METHODS_AT_DEFAULTS
-    if name not in ("amgl", "uomvsc")
-]
+# AMGL and UOMVSC need the neighbors of every sample among all others.
+LARGE_METHODS = [name for name in METHODS_AT_DEFAULTS if name not in ("amgl", "uomvsc")]
 FITS = Measurement("compared")
-
-Pair = tuple[Job, Measurement]
 
 
 def measure(job: Job, _: Measurement) -> Result:
@@ -116,21 +117,14 @@ def report(results: dict[Pair, Result], names: list[str], seeds: int) -> list[st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
-    parser.add_argument("--results", type=Path, default=Path("compared_results.sqlite"))
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
-    options = parser.parse_args()
+    options = parse_resumable(seeds=3)
     names = options.only or sorted(path.stem for path in FOLDER.glob("*.npz"))
     pairs = [pair(name, column, options.seeds) for name in names for column in COLUMNS]
     if not options.only:
         pairs = [pair(LARGE, method, 1) for method in LARGE_METHODS] + pairs
     results = measured(pairs, options.results, measure)
     if not options.only:
-        lines = report(results, names, options.seeds)
-        print("\n".join(lines))
-        options.out.write_text("\n".join(lines) + "\n")
+        write_lines(options.out, report(results, names, options.seeds))
 
 
 if __name__ == "__main__":

@@ -9,16 +9,14 @@
 - memory: maximum resident memory during the fit above that before it, as a fraction of the input.
 """
 
-import argparse
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 from scipy.linalg import svd
 from sklearn.cluster import KMeans
 
-from _measurements import PeakMemory
+from _measurements import PeakMemory, option_parser
 from anchorview import DALMC, MultiViewData
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.alternating import AlternatingSolver
@@ -103,12 +101,8 @@ def against_paper(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, flo
 def against_kmeans(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, float]:
     views, y = make_data(n, widths, k)
     with PeakMemory() as memory:
-        start_time = time.perf_counter()
-        model = DALMC(k, random_state=0).fit(views)
-        fit = time.perf_counter() - start_time
-    accuracy = clustering_accuracy(y, model.labels_)
+        fit, model = timed_fit(views, k)
     concatenated = np.hstack(views)
-    size = concatenated.nbytes
     start_time = time.perf_counter()
     kmeans = KMeans(k, n_init=1, random_state=0).fit(concatenated)
     one_kmeans = time.perf_counter() - start_time
@@ -117,8 +111,8 @@ def against_kmeans(n: int, widths: tuple[int, ...], k: int = 10) -> dict[str, fl
         "kmeans_s": one_kmeans,
         "kmeans_iterations": kmeans.n_iter_,
         "ratio": fit / one_kmeans,
-        "memory_share": memory.bytes / size,
-        "accuracy": accuracy,
+        "memory_share": memory.bytes / concatenated.nbytes,
+        "accuracy": clustering_accuracy(y, model.labels_),
         "kmeans_accuracy": clustering_accuracy(y, kmeans.labels_),
     }
 
@@ -147,9 +141,8 @@ def linear_in_samples(sizes: tuple[int, int], widths: tuple[int, ...], k: int = 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(".json")
     parser.add_argument("--quick", action="store_true", help="use a tenth of the samples")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     part = 10 if options.quick else 1
     wide = (784, 324, 236, 128)

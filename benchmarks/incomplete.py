@@ -1,6 +1,6 @@
 """Missing views: DALMC compared with imputation and with other methods.
 
-    python benchmarks/incomplete.py [--masks 5] [--peer-masks 2] [--out benchmarks/incomplete.md]
+    python benchmarks/incomplete.py [--masks 5] [--peer-masks 5] [--out benchmarks/incomplete.md]
 
 - digits with 10, 30 and 50 % of the (sample, view) entries removed at random: DALMC, mean
   imputation and K-means, and NEMO and OPIMC of the package iMML if it is installed (slow, so on
@@ -11,10 +11,9 @@
 - time of a fit of 500,000 samples with 15 patterns of missing views, compared with a complete one.
 """
 
-import argparse
 import time
 import warnings
-from pathlib import Path
+from itertools import islice
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -22,6 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
+from _measurements import header, option_parser, row
 from anchorview import DALMC, MultiViewData, load_digits
 from anchorview.metrics import clustering_accuracy
 from core import make_data
@@ -38,26 +38,18 @@ def random_mask(n: int, n_views: int, fraction: float, seed: int) -> np.ndarray:
     return ~removed.reshape(n, n_views)
 
 
+def standardized(views, available, fill):
+    """Views with standardized features, and a value for all features of missing rows."""
+    filled = []
+    for view, has in zip(views, available.T, strict=True):
+        filled.append(np.full(view.shape, fill))
+        filled[-1][has] = StandardScaler().fit_transform(view[has].astype(float))
+    return filled
+
+
 def mean_imputed_kmeans(views, available, k):
-    parts = []
-    for p, view in enumerate(views):
-        has = available[:, p]
-        scaled = np.zeros(view.shape)  # The mean of standardized features.
-        scaled[has] = StandardScaler().fit_transform(view[has].astype(float))
-        parts.append(scaled)
-    return KMeans(k, n_init=10, random_state=0).fit_predict(np.hstack(parts))
-
-
-def peers():
-    """Methods of iMML by name: functions of views with rows of NaN that return labels."""
-    try:
-        from imml.cluster import NEMO, OPIMC
-    except ImportError:
-        return {}
-    return {
-        "iMML NEMO": lambda views, k: NEMO(n_clusters=k, random_state=0).fit_predict(views),
-        "iMML OPIMC": lambda views, k: OPIMC(n_clusters=k, random_state=0).fit_predict(views),
-    }
+    imputed = np.hstack(standardized(views, available, 0.0))  # The mean of standardized features.
+    return KMeans(k, n_init=10, random_state=0).fit_predict(imputed)
 
 
 def methods(n_masks, n_peer_masks):
@@ -71,29 +63,27 @@ def methods(n_masks, n_peer_masks):
 
         return labels
 
-    def peer(function):
+    def peer(cls):
         def labels(views, available, k):
-            standardized = []
-            for p, view in enumerate(views):
-                has = available[:, p]
-                full = np.full(view.shape, np.nan)
-                full[has] = StandardScaler().fit_transform(view[has].astype(float))
-                standardized.append(full)
-            return function(standardized, k)
+            model = cls(n_clusters=k, random_state=0)
+            return model.fit_predict(standardized(views, available, np.nan))
 
         return labels
 
     yield "DALMC, l = d' = 2k", n_masks, dalmc(n_anchors=2, n_components=2)
     yield "DALMC, defaults", n_masks, dalmc()
     yield "mean imputation, K-means", n_masks, mean_imputed_kmeans
-    for name, function in peers().items():
-        yield name, n_peer_masks, peer(function)
+    try:
+        from imml.cluster import NEMO, OPIMC
+    except ImportError:
+        return
+    yield "iMML NEMO", n_peer_masks, peer(NEMO)
+    yield "iMML OPIMC", n_peer_masks, peer(OPIMC)
 
 
 def digits_table(options):
     yield "## Digits, ACC (masks, seconds per fit)"
-    yield "| method | 10 % | 30 % | 50 % |"
-    yield "|---|---|---|---|"
+    yield from header("method", "10 %", "30 %", "50 %")
     views, y = load_digits(return_X_y=True)
     views = list(views.values())
     for name, n_masks, labels in methods(options.masks, options.peer_masks):
@@ -106,32 +96,30 @@ def digits_table(options):
             ]
             seconds = (time.perf_counter() - start) / n_masks
             cells.append(f"{np.mean(scores):.3f} ({n_masks}, {seconds:.1f} s)")
-        yield f"| {name} | {' | '.join(cells)} |"
+        yield row(name, *cells)
 
 
 def data_table(options):
     yield f"## 30 % removed, ACC over {options.masks} masks"
-    yield "| data | DALMC, l = d' = 2k | DALMC, defaults | mean imputation, K-means | complete |"
-    yield "|---|---|---|---|---|"
-    columns = [function for _, _, function in methods(1, 1)][:3]
+    names, _, columns = zip(*islice(methods(1, 1), 3), strict=True)
+    yield from header("data", *names, "complete")
     means = []
     for name in TABLE:
         views, y = load(name)
         views = list(views.values())
         k = len(np.unique(y))
         masks = [random_mask(len(y), len(views), 0.3, seed) for seed in range(options.masks)]
-        row = []
+        values = []
         for labels in columns:
             try:
                 scores = [clustering_accuracy(y, labels(views, mask, k)) for mask in masks]
-                row.append(np.mean(scores))
+                values.append(np.mean(scores))
             except ValueError:  # The views allow fewer than 2k anchors.
-                row.append(np.nan)
-        row.append(clustering_accuracy(y, DALMC(k, random_state=0).fit(views).labels_))
-        means.append(row)
-        cells = ["-" if np.isnan(value) else f"{value:.3f}" for value in row]
-        yield f"| {name} | {' | '.join(cells)} |"
-    yield f"| mean | {' | '.join(f'{value:.3f}' for value in np.nanmean(means, axis=0))} |"
+                values.append(np.nan)
+        values.append(clustering_accuracy(y, DALMC(k, random_state=0).fit(views).labels_))
+        means.append(values)
+        yield row(name, *("-" if np.isnan(value) else value for value in values))
+    yield row("mean", *np.nanmean(means, axis=0))
 
 
 def held_out_table(options):
@@ -157,11 +145,11 @@ def held_out_table(options):
         f"({min(agreement):.3f} to {max(agreement):.3f})."
     )
     yield ""
-    yield "| only this view given | DALMC on all views, ACC | K-means on this view, ACC |"
-    yield "|---|---|---|"
+    yield from header(
+        "only this view given", "DALMC on all views, ACC", "K-means on this view, ACC"
+    )
     for name in views:
-        pair = np.mean(model_scores[name]), np.mean(kmeans_scores[name])
-        yield f"| {name} | {pair[0]:.3f} | {pair[1]:.3f} |"
+        yield row(name, np.mean(model_scores[name]), np.mean(kmeans_scores[name]))
 
 
 def speed_table(options):
@@ -183,10 +171,9 @@ def speed_table(options):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser()
     parser.add_argument("--masks", type=int, default=5)
     parser.add_argument("--peer-masks", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     lines = [

@@ -10,7 +10,6 @@ identical and lists the others with their adjusted Rand index.
 """
 
 import argparse
-import os
 import tempfile
 import time
 import warnings
@@ -21,15 +20,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import anchorview
 from anchorview import compared
+from data import FOLDER, load
 
-FOLDER = Path(os.environ.get("ANCHORVIEW_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SEED = 0
-
-
-def load(path: Path) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    with np.load(path) as archive:
-        views = {name: archive[name] for name in archive.files if name != "y"}
-        return views, archive["y"]
 
 
 def with_missing_rows(views: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -45,8 +38,11 @@ def with_missing_rows(views: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return result
 
 
-def fit_dalmc(views, k):
-    return anchorview.DALMC(k, random_state=SEED).fit(views).labels_
+def fit_class(cls):
+    return lambda views, k: cls(k, random_state=SEED).fit(views).labels_
+
+
+fit_dalmc = fit_class(anchorview.DALMC)
 
 
 def fit_incomplete(views, k):
@@ -68,31 +64,20 @@ def fit_batches(views, k):
     return model.predict(views)
 
 
-def fit_auto(views, k):
-    return anchorview.AutoDALMC(k, random_state=SEED).fit(views).labels_
-
-
-def fit_compared(name):
-    def fit(views, k):
-        return getattr(compared, name)(k, random_state=SEED).fit(views).labels_
-
-    return fit
-
-
 FITS = {
     "DALMC": fit_dalmc,
     "DALMC, missing rows": fit_incomplete,
     "DALMC, files": fit_files,
     "DALMC, partial_fit": fit_batches,
-    "AutoDALMC": fit_auto,
-    **{name: fit_compared(name) for name in compared.__all__},
+    "AutoDALMC": fit_class(anchorview.AutoDALMC),
+    **{name: fit_class(getattr(compared, name)) for name in compared.__all__},
 }
 
 
 def write(file: Path, only: list[str]) -> None:
     results = dict(np.load(file)) if file.exists() else {}
     for path in sorted(FOLDER.glob("*.npz"), key=lambda path: path.stat().st_size):
-        views, y = load(path)
+        views, y = load(path.stem)
         for name, fit in FITS.items():
             key = f"{path.stem}: {name}"
             if key in results or (only and name not in only):

@@ -5,13 +5,11 @@
 Prints and writes a table of mean scores over seeds on the 13 real data sets of `data.py`.
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
 
-from _measurements import header, row
+from _measurements import header, option_parser, row
 from anchorview import DALMC
 from anchorview.experiments.plan.jobs import METRICS
 from anchorview.metrics import clustering_scores
@@ -19,9 +17,8 @@ from data import TABLE, load
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser()
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
     lines = [
         f"`python benchmarks/quality.py --seeds {options.seeds}`: `DALMC(n_clusters=k)`, means "

@@ -8,17 +8,16 @@ The model has one term for each of these resources and takes the maximum, plus t
 tree. Rates are those of one core, disk and network port; change `Rates` for other machines.
 """
 
-import argparse
 import heapq
 from dataclasses import dataclass
 from math import ceil, log
-from pathlib import Path
+
+from _measurements import header, option_parser, row, write_lines
 
 FAN_IN = 4
 """Number of results that a merge adds, as in anchorview.distributed."""
 
-
-MOST_BLOCKS = 1000
+MAX_BLOCKS = 1000
 """Maximum number of blocks of the embedding, as in anchorview.distributed."""
 
 ASSIGNING = 1e-8
@@ -65,13 +64,17 @@ class Pass:
         return 8.0 * self.width**2
 
     @property
+    def level_sizes(self) -> list[int]:
+        """Number of nodes at each level of the tree, from the leaves to the root."""
+        sizes = [self.leaves]
+        while sizes[-1] > 1:
+            sizes.append(ceil(sizes[-1] / FAN_IN))
+        return sizes
+
+    @property
     def merges(self) -> int:
         """Number of inner nodes of the tree."""
-        count, level = 0, self.leaves
-        while level > 1:
-            level = ceil(level / FAN_IN)
-            count += level
-        return count
+        return sum(self.level_sizes[1:])
 
 
 def model(job: Pass, rates: Rates) -> dict[str, float]:
@@ -99,11 +102,8 @@ def whole_fit(job: Pass, rates: Rates, columns: int, lloyd_steps: int) -> dict[s
     """Seconds of all stages, with two more passes bound by the disks and the Lloyd steps."""
     gram = model(job, rates)["total"]
     reading = max(4 * job.n * job.width / (job.workers * rates.disk), job.leaves / rates.tasks)
-    blocks = min(MOST_BLOCKS, job.leaves)
-    step = max(
-        blocks / rates.tasks,
-        job.n * columns * ASSIGNING / (job.workers * rates.cores),
-    )
+    blocks = min(MAX_BLOCKS, job.leaves)
+    step = max(blocks / rates.tasks, job.n * columns * ASSIGNING / (job.workers * rates.cores))
     return {
         "moments": reading,
         "Gram": gram,
@@ -126,9 +126,7 @@ class Simulation:
         self.events: list[tuple[float, int, str, tuple[int, ...]]] = []
         self.counter = 0
         self.arrived: dict[tuple[int, int], list[tuple[float, int]]] = {}
-        self.level_sizes = [job.leaves]
-        while self.level_sizes[-1] > 1:
-            self.level_sizes.append(ceil(self.level_sizes[-1] / FAN_IN))
+        self.level_sizes = job.level_sizes
 
     def run(self) -> float:
         """Seconds until the sum of all leaves is complete."""
@@ -204,32 +202,25 @@ CASES = [
 
 def table() -> list[str]:
     names = ("disks", "cores", "network", "scheduler", "tree", "total")
-    lines = [
-        f"| Gram pass | leaves | {' | '.join(names)} | simulated | GB moved |",
-        "|---" * (len(names) + 4) + "|",
-    ]
+    lines = header("Gram pass", "leaves", *names, "simulated", "GB moved")
     for name, job, rates in CASES:
         parts = model(job, rates)
         simulation = Simulation(job, rates)
         seconds = simulation.run()
-        cells = " | ".join(f"{parts[part]:.1f}" for part in names)
         moved = f"{simulation.moved / 1e9:,.0f}"
-        lines.append(f"| {name} | {job.leaves:,} | {cells} | {seconds:.1f} | {moved} |")
+        cells = [parts[part] for part in names]
+        lines.append(row(name, f"{job.leaves:,}", *cells, seconds, moved, digits=1))
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
-    options = parser.parse_args()
+    options = option_parser().parse_args()
     lines = ["Seconds, by the model and by the simulation (`python benchmarks/reduction.py`).", ""]
     name, job, rates = CASES[2]
     stages = whole_fit(job, rates, columns=20, lloyd_steps=30)
     whole = ", ".join(f"{stage} {seconds:.0f}" for stage, seconds in stages.items())
     end = f"A whole fit of {name}: {whole}; {sum(stages.values()):.0f} in all."
-    text = "\n".join([*lines, *table(), "", end]) + "\n"
-    options.out.write_text(text)
-    print(text)
+    write_lines(options.out, [*lines, *table(), "", end])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ read before each measurement, so that all measurements find them in the system's
 - workers: seconds of each pass on a Dask cluster with 1 and with 2 worker processes.
 """
 
-import argparse
 import json
 import multiprocessing
 import re
@@ -22,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from _measurements import stage_seconds
+from _measurements import option_parser, stage_seconds, write_lines
 from anchorview import DALMC, open_views
 from anchorview.core.assign import assigned
 from anchorview.metrics import clustering_accuracy
@@ -129,10 +128,9 @@ def median(runs: list[dict]) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(".json")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=2_000_000)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     folder, n = options.folder, options.samples
     if not (folder / "labels.npy").exists() or len(np.load(folder / "labels.npy")) != n:
@@ -162,8 +160,7 @@ def main() -> None:
             for count in (1, 2)
         },
     }
-    options.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+    write_lines(options.out, [json.dumps(result, indent=1)])
 
 
 if __name__ == "__main__":
