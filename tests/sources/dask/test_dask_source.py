@@ -371,7 +371,7 @@ def test_views_outside_dask_raise(views, tmp_path):
     [
         (da.ones((N + 1, 3), chunks=100), r"'a'\) has 1500 samples, but view 1 \('b'\) has 1501"),
         (da.ones(N, chunks=100), r"'b'\) has 1 dimension\(s\)"),
-        (da.ones((N, 0), chunks=100), r"'b'\) is empty: 0 feature"),
+        (da.ones((N, 0), chunks=100), r"'b'\) is empty: Found array with 0 feature"),
         (da.ones((0, 4)), r"'b'\) is empty: Found array with 0 sample"),
         (da.ones((N, 3), chunks=100, dtype=complex), r"'b'\) is complex"),
         (da.full((N, 3), "x", chunks=100), r"'b'\) is not numeric"),
