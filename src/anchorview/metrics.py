@@ -1,13 +1,13 @@
 """Scores of a clustering: five against known classes, as papers report, and two without classes."""
 
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, silhouette_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 from sklearn.utils import check_array, check_consistent_length, check_random_state
@@ -15,7 +15,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, ViewsLike
 
 __all__ = [
     "adjusted_rand",
@@ -232,8 +232,8 @@ def embedding_silhouette(
 
 
 def stability(
-    model: Any,
-    X: Any,
+    model: BaseEstimator,
+    X: ViewsLike,
     *,
     n_seeds: int = 5,
     sample_size: int = 20_000,

@@ -11,12 +11,18 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview.views.mudata_views import is_mudata, require_mudata, views_from_mudata
+from anchorview.estimators.base import EmbeddingClusterer
+from anchorview.views.mudata_views import (
+    AnnotatedData,
+    is_mudata,
+    require_mudata,
+    views_from_mudata,
+)
 
 __all__ = ["is_mudata", "views_from_mudata", "write_results"]
 
 
-def write_results(mdata: Any, model: Any, key: str = "anchorview") -> None:
+def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "anchorview") -> None:
     """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
     Earlier results under the same key are replaced. The object can still be saved afterwards.

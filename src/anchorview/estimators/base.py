@@ -59,8 +59,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """Learn or check the number of features and, for a single view, their names."""
         # A single matrix gets scikit-learn's own checks of names and numbers of features.
         if len(data.names) == 1 and hasattr(X, "shape"):
-            # ``_meta`` is the empty frame with the columns of a dask dataframe.
-            validate_data(self, getattr(X, "_meta", X), reset=reset, skip_check_array=True)
+            # ``_meta`` of a dask dataframe is the empty frame with its columns.
+            meta = getattr(X, "_meta", None)
+            matrix = meta if isinstance(meta, pd.DataFrame) else X
+            validate_data(self, matrix, reset=reset, skip_check_array=True)
         elif reset:
             # scikit-learn's feature names are those of a single matrix.
             self.n_features_in_ = data.shape[1]

@@ -3,23 +3,26 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
 from anchorview.report.page import Facts, Part, Section, Text, write_page
+from anchorview.views.container import ViewsLike
 
 
 def write_fit_report(
     path: str | os.PathLike[str],
-    model: Any,
-    X: Any,
+    model: MultiViewClusterer,
+    X: ViewsLike,
     *,
-    target: Any = None,
-    sample_ids: Any = None,
+    target: ArrayLike | None = None,
+    sample_ids: ArrayLike | None = None,
     call: str | None = None,
     scores: Mapping[str, float] | None = None,
     seconds: float | None = None,

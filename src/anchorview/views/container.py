@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.input_grammar import AnnotatedData, NamedViews, ViewLike, named_views
+from anchorview.views.input_grammar import NamedViews, ViewLike, named_views
 from anchorview.views.matrix_checks import (
     availability,
     common_length,
@@ -20,6 +20,7 @@ from anchorview.views.matrix_checks import (
     read_whole,
     require_a_view,
 )
+from anchorview.views.mudata_views import AnnotatedData
 from anchorview.views.parts import Parts, Result
 from anchorview.views.schema import LARGEST_BLOCK, require_width, working_precision
 from anchorview.views.stored_view import StoredView

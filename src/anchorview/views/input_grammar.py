@@ -30,14 +30,6 @@ class DaskCollection(Protocol):
         """Tasks of the collection."""
 
 
-class AnnotatedData(Protocol):
-    """A MuData or AnnData object."""
-
-    @property
-    def obs_names(self) -> "pd.Index[Any]":
-        """Ids of the samples."""
-
-
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"
 ViewLike: TypeAlias = "ArrayLike | pd.DataFrame | Sparse | StoredView | DaskCollection | None"

@@ -3,8 +3,8 @@
 Neither package is imported: a caller who has such an object has the package.
 """
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,26 @@ from anchorview.views.view_file import View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
 """A name for all modalities, or one per modality."""
+
+
+class AnnotatedData(Protocol):
+    """What MuData and AnnData objects have in common."""
+
+    obs: pd.DataFrame
+    obsm: MutableMapping[str, Any]
+    uns: MutableMapping[str, Any]
+
+    @property
+    def obs_names(self) -> "pd.Index[Any]":
+        """Ids of the samples."""
+
+    @property
+    def n_obs(self) -> int:
+        """Number of samples."""
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a view of another object."""
 
 
 def is_mudata(obj: object) -> bool:
@@ -56,7 +76,7 @@ def require_mudata(obj: object) -> None:
 
 
 def views_from_mudata(
-    mdata: Any, *, layer: Choice = None, use_rep: Choice = None, use_var: Choice = None
+    mdata: AnnotatedData, *, layer: Choice = None, use_rep: Choice = None, use_var: Choice = None
 ) -> tuple[dict[str, View], NDArray[np.bool_]]:
     """Return the modalities of a MuData object as views of the same samples.
 

@@ -445,7 +445,7 @@ def test_dask_views_of_tables_with_different_samples(tmp_path):
 def test_dask_views_of_other_input_raise(views, tmp_path):
     with pytest.raises(TypeError, match="view 0 is not on disk"):
         dask_views([views["a"]])
-    with pytest.raises(TypeError, match="must be a ViewFile"):
+    with pytest.raises(TypeError, match="view 0 is not on disk"):
         dask_views(views["a"])
     with pytest.raises(ValueError, match="part_rows=0"):
         dask_views(stored(tmp_path, views), part_rows=0)
@@ -501,3 +501,9 @@ def test_other_estimators_read_views_into_memory(views, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
         AutoDALMC(K, **settings).fit(arrays)
+
+
+def test_a_model_of_one_dask_array_predicts_numpy_arrays(views):
+    model = DALMC(K, random_state=0).fit(da.from_array(views["a"], chunks=(400, -1)))
+    assert model.n_features_in_ == views["a"].shape[1]
+    np.testing.assert_array_equal(model.predict(views["a"]), model.labels_.compute())

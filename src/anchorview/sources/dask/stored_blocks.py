@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask.array as da
 import numpy as np
@@ -12,16 +12,22 @@ from anchorview._utils.typing import Array
 from anchorview.datasets.conversion import with_nan
 from anchorview.sources.dask.chunks import useful_bytes
 from anchorview.sources.disk_source import require_same_ids, view_on_disk
+from anchorview.views.input_grammar import named_views
 from anchorview.views.matrix_checks import availability, common_length
-from anchorview.views.schema import describe_view, rows_per_block, working_precision
+from anchorview.views.schema import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
+
+ViewOnDisk: TypeAlias = "StoredView | np.memmap[Any, Any]"
 
 PART = 64 * 2**20
 """Bytes of a block of all views together, unless the Gram matrix is large in comparison."""
 
 
-def dask_views(views: Any, part_rows: int | None = None) -> Any:
+def dask_views(
+    views: ViewFile | Mapping[str, ViewOnDisk] | Sequence[ViewOnDisk],
+    part_rows: int | None = None,
+) -> Any:
     """Views on disk as dask arrays whose blocks the workers read themselves.
 
     All workers must find the files under the same paths. ``dask.array.from_array`` of a memory map
@@ -52,29 +58,21 @@ def dask_views(views: Any, part_rows: int | None = None) -> Any:
     ...     views["text"].chunks, views["text"][3].compute()
     (((2, 2), (3,)), array([ 9., 10., 11.]))
     """
-    available = None
-    if isinstance(views, ViewFile):
-        views, available = views.views, views.available
-    if not isinstance(views, Mapping | list | tuple) or not len(views):
-        raise TypeError(
-            "Views on disk must be a ViewFile, or a dict, list or tuple of StoredView or "
-            f"numpy.memmap, at least one; got {views!r}."
-        )
-    by_key = views if isinstance(views, Mapping) else {f"view_{p}": v for p, v in enumerate(views)}
-    names = [str(key) for key in by_key]
+    given = named_views(views)
+    names = given.names
     stored = [
-        _required_on_disk(view, describe_view(p, name))
-        for p, (view, name) in enumerate(zip(by_key.values(), names, strict=True))
+        _required_on_disk(view, description)
+        for view, description in zip(given.views, given.descriptions, strict=True)
     ]
     n = common_length(stored, names)
     rows = _part_rows(stored, part_rows)
-    has = None if available is None else availability(available, n, names)
+    has = None if given.available is None else availability(given.available, n, names)
     by_name = [view for view in stored if view.ids(slice(0, 1)) is not None]
     arrays = [
         _array(_Loader(view, by_name[:1], rows), n, None if has is None else has[:, p])
         for p, view in enumerate(stored)
     ]
-    return dict(zip(views, arrays, strict=True)) if isinstance(views, Mapping) else arrays
+    return dict(zip(names, arrays, strict=True)) if given.named else arrays
 
 
 def _required_on_disk(view: Any, description: str) -> StoredView:
