@@ -14,7 +14,7 @@ from dask._task_spec import DataNode
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import AutoDALMC
+from anchorview import DALMC, AutoDALMC
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview._utils.progress import listen_to_progress
