@@ -7,6 +7,9 @@ from hypothesis import settings
 
 from helpers.browsing import chromium, open_page  # noqa: F401
 
+# They have no doctests, and share a module name.
+collect_ignore_glob = ["*conftest.py"]
+
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.load_profile("default")
 
