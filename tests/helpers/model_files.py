@@ -147,12 +147,16 @@ def random_bytes(content, rng, low=0, high=None):
     return bytes(forged)
 
 
-def require_errors_or_models(path, members, factor):
-    """Check that loading a file with random changes gives a model or the documented error."""
+def require_errors_or_models(path, members, factor, min_refused):
+    """Check that loading a file with random changes gives a model or the documented error.
+
+    More than a share `min_refused` of the files with wrong values must be refused.
+    """
     rng = np.random.default_rng(0)
     names = [*members, *["anchorview.json"] * 100] * factor
     in_members = ({**members, name: random_bytes(members[name], rng)} for name in names)
-    for forgeries, share in ((in_members, 0.02), (wrong_values(members, rng, 200 * factor), 0.6)):
+    in_document = wrong_values(members, rng, 300 * factor)
+    for forgeries, share in ((in_members, 0.02), (in_document, min_refused)):
         refused = []
         for forgery in forgeries:
             forge(path, forgery)
