@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview.estimators.base import EmbeddingClusterer
@@ -25,7 +26,8 @@ __all__ = ["is_mudata", "views_from_mudata", "write_results"]
 def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "anchorview") -> None:
     """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
-    Earlier results under the same key are replaced. The object can still be saved afterwards.
+    Samples are matched by id: the cells may be in another order than in the fit. Earlier results
+    under the same key are replaced. The object can still be saved afterwards.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "a
         embedding) and ``uns[key]`` (a dict with "params", "view_names" and "view_weights";
         a parameter that is None is written as "None").
     model : DALMC
-        Fitted on all samples of `mdata`, in the same order.
+        Fitted on all samples of `mdata`. If it was fitted on arrays or sparse matrices, which have
+        no sample ids, the samples must be in the order of `mdata`.
     key : str, default="anchorview"
         Name of the entries.
 
@@ -43,8 +46,8 @@ def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "a
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     ValueError
-        If the numbers of samples differ, `mdata` is a view of another object, or the key is empty
-        or contains a slash.
+        If the samples of the fit are not those of `mdata`, `mdata` is a view of another object, or
+        the key is empty or contains a slash.
 
     Examples
     --------
@@ -64,21 +67,50 @@ def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "a
         raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
     if mdata.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: mdata.copy().")
-    if len(model.labels_) != mdata.n_obs:
-        raise ValueError(
-            f"The model was fitted on {len(model.labels_)} samples, but the object has "
-            f"{mdata.n_obs}. Fit the model on this object."
-        )
-    clusters, codes = np.unique(model.labels_, return_inverse=True)
+    rows = _rows_of_cells(mdata, model)
+    clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
     # Of type object: not all versions of anndata can save pandas' own strings.
     names = pd.Index([str(cluster) for cluster in clusters], dtype=object)
     mdata.obs[key] = pd.Categorical.from_codes(codes, names)
-    mdata.obsm[f"X_{key}"] = np.asarray(model.embedding_)
+    mdata.obsm[f"X_{key}"] = np.asarray(model.embedding_)[rows]
     mdata.uns[key] = {
         "params": {name: _storable(value) for name, value in model.get_params(deep=False).items()},
         "view_names": [str(name) for name in model.view_names_in_],
         "view_weights": np.asarray(model.view_weights_),
     }
+
+
+def _rows_of_cells(mdata: AnnotatedData, model: EmbeddingClusterer) -> NDArray[np.intp]:
+    """Row of each cell in the results of the model: by id, or by position if it has no ids."""
+    n = len(model.labels_)
+    if model.sample_ids_ is None:
+        if n != mdata.n_obs:
+            raise ValueError(
+                f"The model was fitted on {n} samples, but the object has {mdata.n_obs}. Fit the "
+                "model on this object."
+            )
+        return np.arange(n)
+    # The names of cells are strings, whatever the type of the ids they were made from.
+    ids, cells = (pd.Index(np.asarray(i)).astype(str) for i in (model.sample_ids_, mdata.obs_names))
+    for index, owner in ((ids, "model"), (cells, "object")):
+        if not index.is_unique:
+            raise ValueError(
+                f"The sample id {index[index.duplicated()][0]!r} occurs more than once in the "
+                f"{owner}, so samples cannot be matched by id. Make the ids unique, for example "
+                "with obs_names_make_unique(), and fit the model again."
+            )
+    for unmatched, size, subject, other in (
+        (cells.difference(ids, sort=False), len(cells), "cells of the object", "model"),
+        (ids.difference(cells, sort=False), n, "samples of the model", "object"),
+    ):
+        if len(unmatched):
+            raise ValueError(
+                f"{len(unmatched)} of {size} {subject}, for example {unmatched[0]!r}, are not in "
+                f"the {other}: the model has ids like {ids[0]!r}, the object like {cells[0]!r}. "
+                "Fit the model on exactly these cells, with their obs_names as the index of "
+                "DataFrames."
+            )
+    return ids.get_indexer(cells)
 
 
 def _storable(value: Any) -> Any:

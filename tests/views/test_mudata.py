@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview import DALMC, MultiViewData, load, make_multiview
 from anchorview.datasets import read_views
 from anchorview.mudata import write_results
 from anchorview.views.mudata_views import is_mudata, views_from_mudata
@@ -304,6 +304,7 @@ class Model(BaseEstimator):
         self.labels_, self.params = labels, params
         self.embedding_ = np.ones((len(labels), 2), dtype=np.float32)
         self.view_names_in_, self.view_weights_ = ("a", "é/b"), (0.25, 0.75)
+        self.sample_ids_ = None
 
     def fit(self):
         return self
@@ -353,6 +354,70 @@ def test_results_of_models_that_do_not_fit_the_object():
         write_results(example(), DALMC(n_clusters=2))
     with pytest.raises(ValueError, match="fitted on 40 samples, but the object has 4"):
         write_results(example(), Model(np.arange(40)))
+
+
+def frames_of(data):
+    return {name: cells.to_df() for name, cells in data.mod.items()}
+
+
+def saved_and_loaded(model, path):
+    model.save(path)
+    return load(path)
+
+
+@pytest.mark.parametrize("form", ["frames", "MuData", "loaded", "Dask"])
+def test_results_are_matched_by_sample_id(fitted, tmp_path, form):
+    data, model = fitted
+    shuffled = data[np.random.default_rng(0).permutation(40)].copy()
+    views = data if form == "MuData" else frames_of(data)
+    if form == "Dask":
+        dataframe = pytest.importorskip("dask.dataframe")
+        views = {
+            name: dataframe.from_pandas(view.sort_index(), npartitions=3)
+            for name, view in views.items()
+        }
+    model = DALMC(n_clusters=3, random_state=0).fit(views)
+    if form == "loaded":
+        model = saved_and_loaded(model, tmp_path / "model.anchorview")
+    write_results(shuffled, model)
+    ids = pd.Index(np.asarray(model.sample_ids_))
+    labels = pd.Series(np.asarray(model.labels_), ids)[shuffled.obs_names]
+    np.testing.assert_array_equal(shuffled.obs["anchorview"].astype(int), labels)
+    rows = ids.get_indexer(shuffled.obs_names)
+    np.testing.assert_array_equal(shuffled.obsm["X_anchorview"], np.asarray(model.embedding_)[rows])
+
+
+def test_results_of_frames_with_integer_ids_are_matched_by_the_cells_names():
+    views, _ = make_multiview(40, n_clusters=3, random_state=0)
+    ids = np.random.default_rng(0).permutation(40)
+    model = DALMC(n_clusters=3, random_state=0).fit(
+        {name: pd.DataFrame(view, ids) for name, view in views.items()}
+    )
+    data = modality(views["view_0"], [str(i) for i in range(40)])
+    write_results(data, model)
+    np.testing.assert_array_equal(
+        data.obs["anchorview"].astype(int), model.labels_series.sort_index()
+    )
+
+
+def test_results_that_cannot_be_matched_are_refused(fitted):
+    data, _ = fitted
+    frames = frames_of(data)
+    model = DALMC(n_clusters=3, random_state=0)
+    model.fit({name: frame[:38] for name, frame in frames.items()})
+    with pytest.raises(ValueError, match=r"2 of 40 cells of the object, for example 's38', are no"):
+        write_results(data, model)
+    model.fit(frames)
+    part = data[2:].copy()
+    with pytest.raises(ValueError, match=r"2 of 40 samples of the model, for example 's0', are no"):
+        write_results(part, model)
+    model.fit({name: frame.reset_index(drop=True) for name, frame in frames.items()})
+    with pytest.raises(ValueError, match=r"ids like '0', the object like 's0'\. Fit the model"):
+        write_results(data, model)
+    repeated = modality(np.ones((40, 2)), [f"s{min(i, 38)}" for i in range(40)])
+    with pytest.raises(ValueError, match="'s38' occurs more than once in the object"):
+        write_results(repeated, model)
+    assert data.obs.empty
 
 
 @pytest.mark.parametrize("part", [lambda data: data[:4], lambda data: data["view_0"][:4]])
