@@ -1,0 +1,247 @@
+"""Files with random damage, read in child processes with limits of memory and time.
+
+A reader must answer every file with a result of the right shape or one of its documented errors:
+no other exception, no warning of another library, no crash and no hang.
+"""
+
+import multiprocessing
+import os
+import resource
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from time import monotonic
+from zlib import crc32
+
+import numpy as np
+import psutil
+
+MEMORY = 2**30
+"""Bytes of address space that a child process may take beyond what its modules need."""
+SECONDS = 20
+"""Time limit of a case. Most take milliseconds, so that only a hang reaches it."""
+
+SIZES = [0, 1, 7, 255, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**48, 2**63 - 1, -1]
+"""Values written over what may be a length, a dimension or an offset."""
+
+
+def mutated(content: bytes, rng: np.random.Generator) -> bytes:
+    """Content with one to three random changes."""
+    for _ in range(rng.integers(1, 4)):
+        change = MUTATIONS[rng.integers(len(MUTATIONS))]
+        content = change(content, rng) if content else b"\0"
+    return content
+
+
+def _flip_bits(content: bytes, rng: np.random.Generator) -> bytes:
+    changed = bytearray(content)
+    for place in rng.integers(len(content), size=rng.integers(1, 4)):
+        changed[place] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def _replace_bytes(content: bytes, rng: np.random.Generator) -> bytes:
+    changed = bytearray(content)
+    for place in rng.integers(len(content), size=rng.integers(1, 9)):
+        changed[place] = rng.integers(256)
+    return bytes(changed)
+
+
+def _truncate(content: bytes, rng: np.random.Generator) -> bytes:
+    return content[: rng.integers(len(content))]
+
+
+def _zero_run(content: bytes, rng: np.random.Generator) -> bytes:
+    start, stop = _run(content, rng)
+    return content[:start] + bytes(stop - start) + content[stop:]
+
+
+def _splice(content: bytes, rng: np.random.Generator) -> bytes:
+    """Put a run of bytes in place of another run, which may be empty or longer."""
+    (start, stop), (begin, end) = _run(content, rng), _run(content, rng)
+    return content[:start] + content[begin:end] + content[stop:]
+
+
+def _write_size(content: bytes, rng: np.random.Generator) -> bytes:
+    width = int(rng.choice([1, 2, 4, 8]))
+    size = int(rng.choice(SIZES)) % 256**width
+    # Fields of most formats are aligned.
+    place = int(rng.integers(len(content))) // width * width
+    field = size.to_bytes(width, "big" if rng.random() < 0.2 else "little")
+    return (content[:place] + field + content[place + width :])[: len(content)]
+
+
+def _run(content: bytes, rng: np.random.Generator) -> tuple[int, int]:
+    start = int(rng.integers(len(content)))
+    return start, min(len(content), start + int(2 ** rng.uniform(0, 9)))
+
+
+MUTATIONS = [_flip_bits, _replace_bytes, _truncate, _zero_run, _splice, _write_size]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A function that reads a file or a folder; all members are functions of a module.
+
+    They are sent to other processes by name.
+    """
+
+    name: str
+    write: Callable[[Path], Path]
+    """Writes the undamaged file or folder into a folder, and returns its path."""
+    read: Callable[[Path], object]
+    """Reads it, and raises an AssertionError if the result has the wrong shape."""
+    errors: tuple[type[Exception], ...]
+    """Documented errors."""
+    mutate: Callable[[bytes, np.random.Generator], bytes] = mutated
+
+
+@dataclass
+class Outcomes:
+    """What became of the cases."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Number of cases by the name of the reader and the outcome, "read" or the error's type."""
+    failures: list[str] = field(default_factory=list)
+    """Undocumented errors, crashes and hangs, with the number of the case."""
+
+
+def run_cases(
+    readers: Iterable[Reader],
+    cases: Callable[[Reader], Iterable[int]],
+    *,
+    n_processes: int = 2,
+    seconds: float = SECONDS,
+) -> Outcomes:
+    """Let readers read damaged files; a case is a seed, so that it can be run again alone."""
+    outcomes = Outcomes()
+    todo = ((reader, case) for reader in readers for case in cases(reader))
+    children = [_Child() for _ in range(n_processes)]
+    try:
+        busy = {child for child in children if child.start(todo)}
+        while busy:
+            wait([child.pipe for child in busy], timeout=1)
+            for child in list(busy):
+                if (outcome := child.outcome(seconds)) is None:
+                    continue
+                reader, case = child.task
+                kind, details = outcome
+                outcomes.counts[reader.name, kind] += 1
+                if details:
+                    outcomes.failures.append(f"{reader.name}, case {case}: {kind}\n{details}")
+                if not child.start(todo):
+                    busy.remove(child)
+    finally:
+        for child in children:
+            child.end()
+    return outcomes
+
+
+class _Child:
+    """A process that reads one file after the other; it is replaced when it hangs or dies."""
+
+    def __init__(self) -> None:
+        # Not by fork, which would copy locks that threads of the parent hold.
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_work, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+        self.started: float | None = None
+
+    def start(self, todo: Iterator[tuple[Reader, int]]) -> bool:
+        """Start the next case, if there is one."""
+        self.task = next(todo, (None, 0))
+        if self.task[0] is None:
+            return False
+        self.pipe.send(self.task)
+        self.started = None
+        return True
+
+    def outcome(self, seconds: float) -> tuple[str, str] | None:
+        """Outcome and details of a failure; None while the case runs."""
+        try:
+            while self.pipe.poll():
+                answer = self.pipe.recv()
+                if answer != "started":
+                    return answer
+                # Time to import modules does not count.
+                self.started = monotonic()
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            failure = "crash", f"exit code {self.process.exitcode}"
+        else:
+            if self.started is None or monotonic() - self.started < seconds:
+                return None
+            failure = "hang", f"more than {seconds} s"
+        self.end()
+        self.__init__()
+        return failure
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _work(pipe: Connection) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        originals: dict[str, tuple[Path, dict[Path, bytes]]] = {}
+        while True:
+            try:
+                reader, case = pipe.recv()
+            except EOFError:
+                return
+            if reader.name not in originals:
+                place = Path(folder, str(len(originals)))
+                place.mkdir()
+                path = reader.write(place)
+                files = sorted(path.rglob("*")) if path.is_dir() else [path]
+                contents = {file: file.read_bytes() for file in files if file.is_file()}
+                originals[reader.name] = path, contents
+                # Imports what the reader needs, before memory is limited.
+                reader.read(path)
+                _limit_memory()
+            pipe.send("started")
+            pipe.send(_read_mutated(reader, case, *originals[reader.name]))
+
+
+def _limit_memory() -> None:
+    size = psutil.Process().memory_info().vms + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
+
+def _read_mutated(
+    reader: Reader, case: int, path: Path, contents: dict[Path, bytes]
+) -> tuple[str, str]:
+    rng = np.random.default_rng([crc32(reader.name.encode()), case])
+    file = list(contents)[rng.integers(len(contents))]
+    file.write_bytes(reader.mutate(contents[file], rng))
+    kind, details = "read", ""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            reader.read(path)
+    except reader.errors as error:
+        kind = type(error).__name__
+        if "\n" in str(error):
+            kind, details = "message of several lines", str(error)
+    # A MemoryError is documented only if the reader says so.
+    except BaseException as error:
+        kind, details = f"undocumented {type(error).__name__}", traceback.format_exc()
+    # Those of the package are UserWarnings themselves, not of a subclass.
+    foreign = [w for w in caught if w.category is not UserWarning]
+    if foreign and not details:
+        warning = foreign[0]
+        kind = f"{warning.category.__name__} of another library"
+        details = f"{warning.filename}:{warning.lineno}: {warning.message}"
+    file.write_bytes(contents[file])
+    for extra in set(path.rglob("*") if path.is_dir() else []) - contents.keys():
+        if extra.is_file():
+            os.remove(extra)
+    return kind, details
