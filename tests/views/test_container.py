@@ -175,6 +175,42 @@ def test_invalid_input_is_refused_before_the_fit(case, monkeypatch):
             function(views)
 
 
+class Unreadable:
+    """An object of another library, of which reading an element may take a second."""
+
+    shape = (6, 3)
+
+    def refuse(self, *_):
+        raise AssertionError("read element by element")
+
+    __iter__ = __getitem__ = __len__ = __float__ = refuse
+
+
+@pytest.mark.parametrize(
+    ("wrap", "message"),
+    [
+        (
+            lambda thing: {"a": pair()[0], "b": thing},
+            r"view 1 \('b'\) is of type Unreadable, which",
+        ),
+        (lambda thing: [thing, pair()[0]], "view 0 is of type Unreadable, which cannot be read"),
+        (lambda thing: [thing], "view 0 is of type Unreadable"),
+        (lambda thing: thing, "DataFrames or scipy.sparse matrices, .* got Unreadable"),
+        (
+            lambda thing: [pair()[0], [thing] * 6],
+            "view 1 is of type list with elements of type Unr",
+        ),
+        (lambda thing: [pair()[0], [[1.0, thing]] * 6], "view 1 is of type list with elements of"),
+        (lambda thing: [[1.0, thing]] * 6, "view 0 is of type list with elements of type Unreadab"),
+        (lambda thing: {"a": {"x": 1}}, r"view 0 \('a'\) is of type dict, which cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("use", [MultiViewData, DALMC(2).fit])
+def test_unknown_objects_are_refused_at_once(wrap, message, use):
+    with pytest.raises(TypeError, match=message):
+        use(wrap(Unreadable()))
+
+
 def test_finite_values_whose_sum_overflows_are_accepted():
     assert MultiViewData(np.full((4, 3), 1e308)).shape == (4, 3)
 

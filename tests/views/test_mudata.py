@@ -278,6 +278,62 @@ def test_changed_modality(change):
     assert available.sum() == data["rna"].n_obs + 2
 
 
+# AnnData objects as views among others.
+
+RAGGED = {"rna": (RNA, ["x", "y", "z"]), "protein": (RNA[:2] + 1, ["z", "x"])}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("backed", [False, True])
+@pytest.mark.parametrize("other", ["AnnData", "frame"])
+@pytest.mark.usefixtures("object_strings")
+def test_anndata_is_aligned_by_its_names(tmp_path, form, backed, other):
+    views = {name: modality(form(X), ids, name) for name, (X, ids) in RAGGED.items()}
+    if other == "frame":
+        views["protein"] = views["protein"].to_df()
+    if backed:
+        views["rna"].write(tmp_path / "rna.h5ad")
+        views["rna"] = anndata.read_h5ad(tmp_path / "rna.h5ad", backed="r")
+    data = MultiViewData(views)
+    assert data.names == ("rna", "protein")
+    assert list(data.sample_ids) == ["x", "y", "z"]
+    np.testing.assert_array_equal(data.available, [[1, 1], [1, 0], [1, 1]])
+    stays_sparse = form is not np.asarray
+    for p, expected in enumerate((RNA, RNA[[1, 0, 0]] + 1)):
+        view = data.views[p]
+        assert sparse.issparse(view) == (stays_sparse and (p == 0 or other == "AnnData"))
+        view = view.toarray() if sparse.issparse(view) else view
+        np.testing.assert_array_equal(view[data.available[:, p]], expected[data.available[:, p]])
+    unnamed = MultiViewData(list(views.values()))
+    assert unnamed.names == ("view_0", "view_1")
+    assert list(unnamed.sample_ids) == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_anndata_beside_arrays_needs_equal_ids(form):
+    cells = modality(form(RNA), IDS[:3])
+    data = MultiViewData([RNA + 1, cells])
+    assert list(data.sample_ids) == IDS[:3]
+    assert data.available is None
+    with pytest.raises(ValueError, match="view 2 and view 1 have different ids in their index"):
+        MultiViewData([RNA, cells, cells[::-1]])
+    with pytest.raises(ValueError, match="shares no sample with another view"):
+        MultiViewData([cells, modality(form(RNA), ["a", "b", "e"])])
+    with pytest.raises(ValueError, match="has the sample id 'a' more than once"):
+        MultiViewData([cells, modality(form(RNA), ["a", "a", "e"])])
+
+
+def test_containers_that_are_no_views_are_refused_with_advice():
+    with pytest.raises(
+        TypeError, match=r"view 1 \('b'\) is of type MuData.* pass it alone, or its"
+    ):
+        MultiViewData({"a": RNA, "b": example()})
+    with pytest.raises(ValueError, match=r"view 0 is an AnnData object without X\. Give a matrix"):
+        MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])
+    with pytest.raises(TypeError, match="view 0 is of type MultiViewData.* a dict of its views"):
+        MultiViewData([MultiViewData(RNA), RNA])
+
+
 # Results.
 
 

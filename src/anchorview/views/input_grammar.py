@@ -5,7 +5,7 @@ views afterwards depends on where their rows are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Protocol, TypeAlias
 
@@ -15,9 +15,15 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.views.alignment import align_frames
+from anchorview.views.alignment import align_frames, reindex_rows
 from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.mudata_views import is_mudata, views_from_mudata
+from anchorview.views.mudata_views import (
+    AnnotatedData,
+    anndata_values,
+    is_anndata,
+    is_mudata,
+    views_from_mudata,
+)
 from anchorview.views.schema import describe_view
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
@@ -32,9 +38,11 @@ class DaskCollection(Protocol):
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"
-ViewLike: TypeAlias = "ArrayLike | pd.DataFrame | Sparse | StoredView | DaskCollection | None"
-"""One view: an array, DataFrame, sparse matrix, view on disk, dask collection, or None if no sample
-has the view."""
+ViewLike: TypeAlias = (
+    "ArrayLike | pd.DataFrame | Sparse | StoredView | DaskCollection | AnnotatedData | None"
+)
+"""One view: an array, DataFrame, sparse matrix, view on disk, dask collection, AnnData object, or
+None if no sample has the view."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +92,43 @@ def named_views(X: Any) -> NamedViews:
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return NamedViews(names, True, list(X.values()))
+        return _with_anndata(NamedViews(names, True, list(X.values())))
     if isinstance(X, list | tuple):
-        return _numbered([X] if all(map(_is_row, X)) else X)
+        return _with_anndata(_numbered([X] if all(map(_is_row, X)) else X))
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
         return _numbered([X])
     raise TypeError(
         "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
         f"matrices, or one of these; got {type(X).__name__}."
     )
+
+
+def _with_anndata(given: NamedViews) -> NamedViews:
+    """Views with ``X`` in place of AnnData objects: frames, or sparse matrices with equal rows.
+
+    Sparse ones are aligned here, as a sparse matrix has no ids by which this could be done later.
+    """
+    views = list(given.views)
+    matrices = {}
+    for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
+        if is_anndata(view):
+            values = anndata_values(view, description)
+            if isinstance(values, np.ndarray):
+                views[p] = pd.DataFrame(values, view.obs_names, view.var_names, copy=False)
+            else:
+                matrices[p] = values
+                views[p] = pd.DataFrame(index=view.obs_names)
+    if not matrices:
+        return replace(given, views=views)
+    own_ids = {p: views[p].index for p in matrices}
+    ids, views = align_frames(views, given.descriptions)
+    assert ids is not None
+    available = np.ones((len(ids), len(views)), bool)
+    for p, matrix in matrices.items():
+        rows = own_ids[p].get_indexer(ids)
+        views[p] = reindex_rows(matrix, rows)
+        available[:, p] = rows >= 0
+    return replace(given, views=views, available=available, sample_ids=ids)
 
 
 def _numbered(views: Sequence[Any]) -> NamedViews:

@@ -45,8 +45,11 @@ def as_matrix(view: Any, description: str) -> Matrix:
             f"{description} is a masked array, whose mask would be lost. Fill the rows of samples "
             "without this view with NaN: view.astype(float).filled(np.nan)."
         )
+    elif is_dask_array(view):
+        matrix = read_whole(view)
     else:
-        matrix = read_whole(view) if is_dask_array(view) else np.asarray(view)
+        _require_array_like(view, description)
+        matrix = np.asarray(view)
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
@@ -70,6 +73,46 @@ def as_matrix(view: Any, description: str) -> Matrix:
                 f"while a minimum of {minimum} is required."
             )
     return matrix
+
+
+ACCEPTED_INSTEAD = {
+    "MuData": " A MuData object holds several views: pass it alone, or its modalities.",
+    "MultiViewData": " MultiViewData holds several views: pass it alone, or a dict of its views.",
+    "ViewFile": " A ViewFile holds several views: pass it alone, or its views.",
+}
+"""Advice by name of a type that is no view, but known."""
+
+
+def _require_array_like(view: Any, description: str) -> None:
+    """Raise if NumPy would have to read an unknown object element by element."""
+    if hasattr(view, "__array__"):
+        return
+    found = type(view).__name__
+    if isinstance(view, list | tuple):
+        unknown = [own.__name__ for own in _element_types(view) if not _is_known(own)]
+        if not unknown:
+            return
+        found = f"{found} with elements of type {min(unknown)}"
+    raise TypeError(
+        f"{description} is of type {found}, which cannot be read as a matrix. A view is a 2-D "
+        "NumPy array, pandas DataFrame, scipy.sparse matrix or AnnData object with one row per "
+        f"sample, or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(found, '')}"
+    )
+
+
+def _element_types(items: Any) -> set[type]:
+    """Types of the elements of nested lists and tuples."""
+    types = set(map(type, items))
+    if any(issubclass(own, list | tuple) for own in types):
+        nested = (item for item in items if isinstance(item, list | tuple))
+        types = types.union(*map(_element_types, nested))
+    return types
+
+
+def _is_known(cls: type) -> bool:
+    """Whether NumPy takes an element of this type for a scalar, or knows how to read it."""
+    known = issubclass(cls, list | tuple | str | bytes) or hasattr(cls, "__array__")
+    return known or not (hasattr(cls, "__getitem__") or hasattr(cls, "__iter__"))
 
 
 def frame_values(frame: pd.DataFrame, description: str) -> Array:

@@ -59,7 +59,12 @@ def is_mudata(obj: object) -> bool:
     >>> is_mudata(pd.DataFrame(np.eye(3)))
     False
     """
-    return _is_a(obj, "mudata", "MuData") or _is_a(obj, "anndata", "AnnData")
+    return _is_a(obj, "mudata", "MuData") or is_anndata(obj)
+
+
+def is_anndata(obj: object) -> bool:
+    """Whether an object is an AnnData object, judged by its class alone."""
+    return _is_a(obj, "anndata", "AnnData")
 
 
 def _is_a(obj: object, package: str, name: str) -> bool:
@@ -152,8 +157,18 @@ def views_from_mudata(
     return views, available
 
 
+def anndata_values(cells: Any, description: str) -> DenseOrCsr:
+    """``X`` of an AnnData object that is one view among others."""
+    if cells.X is None:
+        raise ValueError(
+            f"{description} is an AnnData object without X. Give a matrix of it, such as "
+            "cells.layers[...] or cells.obsm[...]."
+        )
+    return _in_memory(cells.X, description, "X")
+
+
 def _modalities(mdata: Any) -> dict[str, Any]:
-    if _is_a(mdata, "anndata", "AnnData"):
+    if is_anndata(mdata):
         return {"view_0": mdata}
     if getattr(mdata, "axis", 0) == 1:
         raise ValueError(
@@ -163,7 +178,7 @@ def _modalities(mdata: Any) -> dict[str, Any]:
     if not modalities:
         raise ValueError("The MuData object has no modalities.")
     for name, modality in modalities.items():
-        if not _is_a(modality, "anndata", "AnnData"):
+        if not is_anndata(modality):
             raise ValueError(f"Modality {name!r} is itself a MuData object. Pass that one.")
     return modalities
 
@@ -185,7 +200,7 @@ def _selected_features(
                 "of X or a layer only. Give one."
             )
         found = _get(modality.obsm, rep_name, f"Modality {name!r} has no {rep_name!r} in obsm")
-        matrix = _in_memory(found, name, rep_name)
+        matrix = _in_memory(found, f"Modality {name!r}", rep_name)
         if isinstance(found, pd.DataFrame):
             return matrix, found.columns
         return matrix, pd.Index([f"{rep_name}_{i}" for i in range(matrix.shape[1])])
@@ -193,7 +208,8 @@ def _selected_features(
         found = _get(modality.layers, layer_name, f"Modality {name!r} has no layer {layer_name!r}")
     else:
         found = modality.X
-    matrix, features = _in_memory(found, name, layer_name or "X"), modality.var_names
+    matrix = _in_memory(found, f"Modality {name!r}", layer_name or "X")
+    features = modality.var_names
     if var_name is None or (var_name not in modality.var and not isinstance(use_var, Mapping)):
         return matrix, features
     kept = _get(modality.var, var_name, f"Modality {name!r} has no column {var_name!r} in var")
@@ -213,17 +229,17 @@ def _get(store: Any, name: str, complaint: str) -> Any:
     return store[name]
 
 
-def _in_memory(found: Any, name: str, what: str) -> DenseOrCsr:
+def _in_memory(found: Any, subject: str, what: str) -> DenseOrCsr:
     """Values of any type that anndata stores, also on disk, as an array or CSR matrix."""
     if found is None:
-        raise ValueError(f"Modality {name!r} has no X. Give a layer or a use_rep.")
+        raise ValueError(f"{subject} has no X. Give a layer or a use_rep.")
     # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
     if not sparse.issparse(found) and hasattr(found, "to_memory"):
         found = found.to_memory()
     matrix = sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
     if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
         raise ValueError(
-            f"Modality {name!r}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
+            f"{subject}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
             "needs one row per sample and at least one numeric column."
         )
     return matrix
