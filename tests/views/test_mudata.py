@@ -330,7 +330,7 @@ def test_containers_that_are_no_views_are_refused_with_advice():
         MultiViewData({"a": RNA, "b": example()})
     with pytest.raises(ValueError, match=r"view 0 is an AnnData object without X\. Give a matrix"):
         MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])
-    with pytest.raises(TypeError, match="view 0 is of type MultiViewData.* a dict of its views"):
+    with pytest.raises(TypeError, match=r"view 0 is of type MultiViewData.* a dict of its views"):
         MultiViewData([MultiViewData(RNA), RNA])
 
 

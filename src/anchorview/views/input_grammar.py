@@ -16,6 +16,7 @@ from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
+from anchorview.views.column_warnings import warn_about_frame
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.mudata_views import (
     AnnotatedData,
@@ -70,6 +71,9 @@ class NamedViews:
         """
         # The size of a dask dataframe is known only once it is computed.
         views = [view.compute() if _is_dask_frame(view) else view for view in self.views]
+        for view, description in zip(views, self.descriptions, strict=True):
+            if isinstance(view, pd.DataFrame):
+                warn_about_frame(view, description)
         ids, views = align_frames(views, self.descriptions)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
         return matrices, self.sample_ids if ids is None else ids

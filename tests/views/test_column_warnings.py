@@ -1,0 +1,94 @@
+"""Columns that are probably not features: sample ids and class labels left in a view."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, MultiViewData
+from anchorview.datasets import read_views
+from helpers.data import clustered_views
+
+N = 60
+IDS = {
+    "row numbers": np.arange(N),
+    "row numbers from 1 as floats": np.arange(1.0, N + 1),
+    "shuffled row numbers": np.random.default_rng(0).permutation(N),
+    "sorted with gaps": np.cumsum(np.random.default_rng(0).integers(1, 9999, N)),
+    "descending": 10**6 - 17 * np.arange(N),
+}
+
+
+def frames(**columns):
+    """Two views, the second with additional columns in front."""
+    views, _ = clustered_views(N, widths=(6, 5))
+    names = [f"f{j}" for j in range(5)]
+    return {
+        "a": pd.DataFrame(views["view_0"]),
+        "b": pd.concat(
+            [pd.DataFrame(columns), pd.DataFrame(views["view_1"], columns=names)], axis=1
+        ),
+    }
+
+
+def no_warning(views):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultiViewData(views)
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_ids_in_the_first_column(kind):
+    views = frames(patient_no=IDS[kind])
+    for use in (MultiViewData, DALMC(3, random_state=0).fit):
+        with pytest.warns(
+            UserWarning, match=r"view 1 \('b'\): the first column, 'patient_no', has"
+        ):
+            use(views)
+
+
+@pytest.mark.parametrize("name", ["id", "Sample", "patient_id", "Unnamed: 0"])
+def test_large_random_integers_are_ids_if_they_are_named_so(name):
+    values = np.random.default_rng(0).choice(10**6, N, replace=False)
+    with pytest.warns(UserWarning, match=rf"the first column, '{name}', has a different integer"):
+        MultiViewData(frames(**{name: values}))
+    no_warning(frames(total_counts=values))
+
+
+def test_integer_features_are_not_taken_for_ids():
+    rng = np.random.default_rng(0)
+    no_warning(frames(counts=rng.poisson(3, N)))
+    no_warning(frames(flag=rng.integers(2, size=N).astype(bool)))
+    no_warning(frames(sorted_values=np.sort(rng.standard_normal(N))))
+    no_warning(frames(f=rng.standard_normal(N), row=np.arange(N)))
+    no_warning({name: view[:9] for name, view in frames(row=np.arange(N)).items()})
+    no_warning(pd.DataFrame(rng.integers(256, size=(N, 20)), dtype=np.uint8))
+
+
+@pytest.mark.parametrize("name", ["label", "Labels", "target", "CLASS", "y"])
+def test_columns_named_like_labels(name):
+    values = np.repeat([0, 1, 2], N // 3)
+    with pytest.warns(UserWarning, match=rf"view 1 \('b'\): column '{name}' is named like class l"):
+        MultiViewData(frames(f=np.ones(N), **{name: values}))
+
+
+def test_coordinates_are_not_taken_for_labels():
+    x, y = np.random.default_rng(0).random((2, N))
+    no_warning(frames(x=x, y=y))
+
+
+def test_tables_in_files(tmp_path):
+    views = frames(f=np.ones(N), target=np.repeat([0, 1, 2], N // 3))
+    for name, view in views.items():
+        view.rename(index="s{}".format).to_csv(tmp_path / f"{name}.csv")
+    with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
+        MultiViewData(read_views(tmp_path))
+
+
+def test_frames_in_dask():
+    dataframe = pytest.importorskip("dask.dataframe")
+    views = frames(f=np.ones(N), label=np.repeat([0, 1, 2], N // 3))
+    lazy = {name: dataframe.from_pandas(view, npartitions=2) for name, view in views.items()}
+    with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'label' is named like class"):
+        DALMC(3, random_state=0).fit(lazy)
