@@ -159,6 +159,29 @@ def test_dtypes(dtype):
     assert distance(model.embedding_.compute(), reference.embedding_) < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("kind", "declared"), [("array", "i8"), ("array", "f2"), ("sparse", "u1"), ("frame", "i8")]
+)
+def test_values_are_not_converted_to_a_wrongly_declared_type(views, reference, kind, declared):
+    small = {name: 1e-6 * view for name, view in views.items()}
+    if kind == "frame":
+        wrong = {
+            name: table.map_partitions(_same, meta=table._meta.astype(declared))
+            for name, table in in_dask_frames(frames(small), 3).items()
+        }
+    else:
+        form = sparse.csr_array if kind == "sparse" else np.asarray
+        meta = form(np.empty((0, 0), declared))
+        wrong = {name: X.map_blocks(form, meta=meta) for name, X in in_dask(small, CHUNK).items()}
+    model = fit(wrong)
+    assert distance(model.embedding_.compute(), reference.embedding_) < 1e-4
+    assert adjusted_rand_score(model.labels_.compute(), reference.labels_) > 0.99
+
+
+def _same(block):
+    return block
+
+
 def test_embedding_too_large_to_keep_is_recomputed(reference, views, monkeypatch):
     monkeypatch.setattr(dask_rows, "SHARE_OF_BUDGET", 0)
     model = fit(in_dask(views, CHUNK))

@@ -111,7 +111,7 @@ class DaskSource(RowSource):
 
     @property
     def _reader(self) -> PartReader:
-        return PartReader(self.names, self.named, self._widths, self._dtypes, self.complete)
+        return PartReader(self.names, self.named, self._widths, self.complete)
 
     def map_rows(
         self,

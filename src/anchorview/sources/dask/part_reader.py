@@ -12,7 +12,7 @@ from scipy import sparse
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
-from anchorview.views.matrix_checks import frame_values
+from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.schema import describe_view
 
 
@@ -25,8 +25,6 @@ class PartReader:
     """Whether the names were given by the user."""
     widths: tuple[int, ...]
     """Features of each view; 0 for one that is None."""
-    dtypes: "tuple[np.dtype[Any] | None, ...]"
-    """None for a view that is None."""
     complete: bool
     """Whether all values are known to be available and finite."""
 
@@ -94,15 +92,11 @@ class PartReader:
         return view
 
     def _plain(self, views: dict[str, Any]) -> dict[str, Any]:
-        """Views as matrices of their declared types."""
-        plain = {}
-        for p, (name, dtype) in enumerate(zip(views, self.dtypes, strict=True)):
-            view = self._values(p, views[name])
-            if sparse.issparse(view):
-                plain[name] = view.tocsr().astype(dtype, copy=False)
-            else:
-                plain[name] = np.asarray(view, dtype)
-        return plain
+        """Views as matrices of the types that their blocks have, whatever the collection says."""
+        return {
+            name: as_matrix(view, describe_view(p, name))
+            for p, (name, view) in enumerate(views.items())
+        }
 
 
 def one_task(function: Callable[..., Any], *arguments: Any) -> Any:
