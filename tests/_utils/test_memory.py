@@ -47,6 +47,94 @@ def test_default_budget_is_a_share_of_free_memory():
     assert memory_budget(None) == pytest.approx(SHARE_OF_FREE * free_memory(), rel=0.2)
 
 
+GROUPS = {
+    "version 2": (
+        "0::/user/job\n",
+        {
+            "user/job/memory.max": "3000",
+            "user/job/memory.current": "1000",
+            "user/job/memory.stat": "anon 400\ninactive_file 500\n",
+        },
+        2500,
+    ),
+    "version 2, limit of the group above": (
+        "0::/user/job\n",
+        {
+            "user/job/memory.max": "max",
+            "user/job/memory.current": "1000",
+            "user/job/memory.stat": "inactive_file 500\n",
+            "user/memory.max": "2000",
+            "user/memory.current": "1500",
+            "user/memory.stat": "inactive_file 0\n",
+        },
+        500,
+    ),
+    "version 2, in a container": (
+        "0::/docker/0123\n",
+        {"memory.max": "9000", "memory.current": "2000", "memory.stat": ""},
+        7000,
+    ),
+    "version 1": (
+        "9:name=systemd:/\n4:cpu,memory:/job\n0::/\n",
+        {
+            "memory/job/memory.limit_in_bytes": "5000",
+            "memory/job/memory.usage_in_bytes": "4500",
+            "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
+            "memory/memory.limit_in_bytes": "9223372036854771712",
+            "memory/memory.usage_in_bytes": "10",
+            "memory/memory.stat": "",
+        },
+        1500,
+    ),
+    "used up": (
+        "0::/\n",
+        {"memory.max": "100", "memory.current": "120", "memory.stat": ""},
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_limits_of_control_groups_count(tmp_path, set_constants, kind):
+    line, files, expected = GROUPS[kind]
+    groups = {f"sys/fs/cgroup/{name}": content for name, content in files.items()}
+    for name, content in {"proc/self/cgroup": line, **groups}.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    set_constants(memory, ROOT=tmp_path)
+    assert free_memory() == expected
+
+
+@pytest.mark.parametrize("content", ["", "0::/\n", "1:name=systemd:/\n4:memory:/job\n"])
+def test_without_limits_the_free_memory_is_that_of_the_machine(tmp_path, set_constants, content):
+    set_constants(memory, ROOT=tmp_path)
+    available = memory.psutil.virtual_memory().available
+    assert free_memory() == pytest.approx(available, rel=0.3)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(content)
+    assert free_memory() == pytest.approx(available, rel=0.3)
+
+
+LIMITED = """
+import resource
+import numpy as np
+from anchorview._utils.memory import free_memory, psutil
+
+before = psutil.Process().memory_info().vms
+resource.setrlimit(resource.RLIMIT_AS, (before + 300_000_000, resource.RLIM_INFINITY))
+free = free_memory()
+assert 200e6 < free <= 300e6, free
+block = np.ones(12_500_000)
+assert 80e6 < free - free_memory() < 130e6
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of address space")
+def test_limits_of_address_space_count():
+    subprocess.run([sys.executable, "-c", LIMITED], check=True)
+
+
 def test_require_memory_states_both_figures(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 3e6)
     require_memory(3e6, "It", "Do that.")

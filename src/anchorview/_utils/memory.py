@@ -1,10 +1,17 @@
 """Memory budgets, and errors that state the memory needed before work starts."""
 
 import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 from anchorview._utils.text import format_bytes
+
+if sys.platform != "win32":
+    import resource
 
 SHARE_OF_FREE = 0.5
 """Share of the free memory that may be used if no limit is given."""
@@ -13,9 +20,72 @@ UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
 
+ROOT = Path("/")
+"""Where ``proc`` and ``sys`` are."""
+
+
+class _ControlGroupFiles(NamedTuple):
+    """Files of a control group in which the kernel states memory."""
+
+    limit: str
+    usage: str
+    reclaimable: str
+    """Key in ``memory.stat`` of file caches, which are part of the usage but can be dropped."""
+
+
+_VERSION_1 = _ControlGroupFiles(
+    "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+)
+_VERSION_2 = _ControlGroupFiles("memory.max", "memory.current", "inactive_file")
+
+
 def free_memory() -> float:
-    """Bytes that can be used without swapping."""
-    return float(psutil.virtual_memory().available)
+    """Bytes that this process can use without swapping.
+
+    This is what the machine has, within the limits of containers and batch systems (control
+    groups, versions 1 and 2) and of ``ulimit -v``.
+    """
+    free = [float(psutil.virtual_memory().available), *_free_in_control_groups()]
+    if sys.platform != "win32":
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            free.append(float(limit - psutil.Process().memory_info().vms))
+    return max(0.0, min(free))
+
+
+def _free_in_control_groups() -> Iterator[float]:
+    """Bytes left in each control group with a limit that this process is in."""
+    try:
+        lines = (ROOT / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    mount = ROOT / "sys/fs/cgroup"
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            base, files = mount / "memory", _VERSION_1
+        elif number == "0":
+            base, files = mount, _VERSION_2
+        else:
+            continue
+        # Limits of all groups above hold as well. In a container, the path may be that on the
+        # host, of which only the last group is mounted, at the base.
+        folder = base / path.lstrip("/")
+        for group in (folder, *folder.parents):
+            if (left := _left_in_group(group, files)) is not None:
+                yield left
+            if group == base:
+                break
+
+
+def _left_in_group(group: Path, files: _ControlGroupFiles) -> float | None:
+    try:
+        limit, usage = (int((group / name).read_text()) for name in files[:2])
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    # There are no such files, or no limit ("max").
+    except (OSError, ValueError):
+        return None
+    return float(limit - usage + int(stat.get(files.reclaimable, 0)))
 
 
 def memory_budget(limit: float | str | None) -> float:
