@@ -14,6 +14,7 @@ from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview._utils.progress import listen_to_progress
+from anchorview.core.cost_model import PlanRequest
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from anchorview.sources import disk_source
@@ -249,7 +250,7 @@ def test_memory_limit_changes_part_size_but_not_results(store):
     stored = store(make_views())
     sizes = {limit: disk_source.DiskSource(stored, True, None, None, limit) for limit in (1e6, 9e6)}
     assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
-    assert sizes[1e6].plan(4).memory["compressed"] <= 1e6
+    assert sizes[1e6].plan(PlanRequest([4], 4, 20)).memory["compressed"] <= 1e6
     models = [quick(memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 

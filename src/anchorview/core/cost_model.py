@@ -44,6 +44,26 @@ class Plan:
         return f"solver '{self.route}' of {costs}"
 
 
+@dataclass(frozen=True)
+class PlanRequest:
+    """What a plan depends on besides the data."""
+
+    n_components: Sequence[int]
+    n_anchors: int
+    max_iter: int
+    routes: Sequence[Route] = ("compressed", "left", "direct")
+    """Routes to choose from."""
+    memory_limit: float | str | None = None
+    keeps_embedding: bool = True
+    """Whether the embedding stays in memory; otherwise it is written to files."""
+
+
+def plan_in_passes(shape: tuple[int, int], memory: float) -> Plan:
+    """Plan of a fit whose rows are read in parts, and which needs this many bytes."""
+    n, D = shape
+    return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": memory})
+
+
 def plan(
     data: MultiViewData,
     n_components: Sequence[int],

@@ -27,7 +27,7 @@ from anchorview.core.alternating import Solution
 from anchorview.core.assign import Assignment, fit_assignment, require_columns
 from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
 from anchorview.core.compress import Problem, compress
-from anchorview.core.cost_model import Plan, Route, plan
+from anchorview.core.cost_model import Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.scale import SCALINGS, fit_scalings
@@ -428,8 +428,6 @@ class DALMC(EmbeddingClusterer):
 
     def _plan(self, source: RowSource, folder: Path | None) -> Plan:
         n_anchors = self.n_anchors or self.n_clusters
-        if source.data is None:
-            return source.plan(None if folder is not None else n_anchors)
         routes: tuple[Route, ...]
         if self.variant != "dalmc":
             routes = ("direct",)
@@ -438,7 +436,16 @@ class DALMC(EmbeddingClusterer):
         else:
             routes = (self.solver,)  # type: ignore[assignment]
         wanted = self._sizes.wanted(source)
-        return plan(source.data, wanted, n_anchors, self.max_iter, routes, self.memory_limit)
+        return source.plan(
+            PlanRequest(
+                wanted,
+                n_anchors,
+                self.max_iter,
+                routes,
+                self.memory_limit,
+                keeps_embedding=folder is None,
+            )
+        )
 
     def _solve(self, problem: Problem, schema: ViewsSchema, seed: int) -> Solution:
         """Solve, and set the attributes that the solution determines."""

@@ -23,6 +23,7 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
@@ -145,12 +146,13 @@ class DiskSource(RowSource):
         sizes = [max(view.dtype.itemsize, self.dtype.itemsize) for view in views]
         return sum(view.shape[1] * size for view, size in zip(views, sizes, strict=True))
 
-    def _memory_needed(self, n_columns: int | None) -> float:
-        if n_columns is not None:
-            self._reserve((self.n, n_columns), self.dtype)
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan of a fit in passes; raises if it needs more memory than it may use."""
+        if request.keeps_embedding:
+            self._reserve((self.n, request.n_anchors), self.dtype)
         rows = min(self.part_rows, self.n)
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
-        return self._reserved + passing
+        return plan_in_passes(self.shape, self._reserved + passing)
 
     def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Reserve memory for a result and its labels, in place of what was reserved before."""

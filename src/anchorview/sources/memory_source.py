@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anchorview._utils.typing import Array
+from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData
@@ -45,8 +46,16 @@ class MemorySource(RowSource):
         """Raise unless the views are those that an estimator was fitted on, or some of them."""
         self.data.matched_to(names, widths, estimator)
 
-    def _memory_needed(self, n_columns: int | None) -> float:
-        raise NotImplementedError("Fits in memory are planned by the cost model.")
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan of a fit by the cost model."""
+        return plan(
+            self.data,
+            request.n_components,
+            request.n_anchors,
+            request.max_iter,
+            request.routes,
+            request.memory_limit,
+        )
 
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         return function(self.data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
-from anchorview.core.cost_model import Plan
+from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.core.embedded_rows import EmbeddedRows
 from anchorview.sources.view_scan import ViewScan, merge_with_scan, with_scan
 from anchorview.views.container import MultiViewData
@@ -88,19 +88,9 @@ class RowSource(Parts):
             if own is not None and (width := self.n_features_per_view[own]):
                 require_width(p, names, width, widths[p], estimator)
 
-    def plan(self, n_columns: int | None) -> Plan:
-        """Plan of a fit in passes; raises if it needs more memory than it may use.
-
-        `n_columns` is the width of the embedding if it is kept in memory, None if it is written
-        to files.
-        """
-        n, D = self.shape
-        memory = self._memory_needed(n_columns)
-        return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": memory})
-
     @abstractmethod
-    def _memory_needed(self, n_columns: int | None) -> float:
-        """Bytes that a fit in passes needs in this process; raises if it may not use them."""
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan of a fit; raises if it needs more memory than it may use."""
 
     @abstractmethod
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:

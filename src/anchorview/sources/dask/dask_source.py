@@ -14,6 +14,7 @@ import pandas as pd
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.threads import n_cores
 from anchorview._utils.typing import Array
+from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
 from anchorview.sources.dask.dask_input import read_dask_input
 from anchorview.sources.dask.dask_rows import DaskRows
@@ -96,11 +97,12 @@ class DaskSource(RowSource):
         """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
         return working_precision(dtype for dtype in self._dtypes if dtype is not None)
 
-    def _memory_needed(self, n_columns: int | None) -> float:
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan of a fit in passes; raises if this process needs more memory than is free."""
         # Without workers, parts are processed in this process.
         needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
-        return needed
+        return plan_in_passes(self.shape, needed)
 
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         name = new_name(stage)
