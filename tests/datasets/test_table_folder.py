@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from anchorview import MultiViewData
-from anchorview.datasets import convert, read_views
-from helpers.view_files import error_of
+from anchorview.datasets import convert, open_views, read_views
+from helpers.view_files import error_of, frame
 from helpers.view_files import write_tables as write
 
 RNA = "id,g1,g2\n0012,1,2.5\nNA,3,4\nc,5,6\n"
@@ -235,8 +235,8 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
         ),
         ({"a_csv": "id,x\n7,1\n07,2\n7,3\n"}, "a.csv: the sample id '7' occurs more than once"),
         (
-            {"a_parquet": pd.DataFrame({"id": [1.5, 1.5], "x": [1.0, 2.0]})},
-            "a.parquet: the sample id '1.5' occurs more than once",
+            {"a_parquet": pd.DataFrame({"id": [2.0, 2.0], "x": [1.0, 2.0]})},
+            "a.parquet: the sample id '2.0' occurs more than once",
         ),
         ({"a_csv": "id,x\na,1\n,2\n"}, "a.csv: row 2 has no sample id"),
         (
@@ -254,9 +254,9 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
         ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is all numbers"),
         ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is all numbers"),
-        ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "a.csv: cannot be read as .csv"),
-        ({"a_csv": "id,x\na,1\nb,2,3\n"}, "a.csv: cannot be read as .csv"),
-        *[({"a_csv": text}, "a.csv: ") for text in ("", "\n", "id;x\na;1\n")],
+        ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "has more fields than the header"),
+        *[({"a_csv": text}, "a.csv: the file is empty") for text in ("", "\n")],
+        ({"a_csv": "id;x\na;1\n"}, "a.csv: 1 samples and 0 columns after the id"),
         ({"a_csv": "id,x\n"}, "a.csv: 0 samples and 1 columns"),
         ({"a_csv": "id\na\nb\n"}, "a.csv: 2 samples and 0 columns"),
         ({"a_parquet": pd.DataFrame(index=["a", "b"])}, "a.parquet: 2 samples and 0 columns"),
@@ -269,10 +269,15 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
 def test_refused_tables(tmp_path, files, message):
     source = write(tmp_path / "source", **files)
     assert message in error_of(source)
-    if "cannot be read" not in message:
-        # Conversion reads in blocks, but refuses the same tables.
-        assert message in error_of(source, lambda path: convert(path, tmp_path / "new"))
-        assert list(tmp_path.iterdir()) == [source]
+    # Conversion reads in blocks, but refuses the same tables.
+    assert message in error_of(source, lambda path: convert(path, tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_rows_of_different_lengths(tmp_path):
+    message = error_of(write(tmp_path, a_csv="id,x\na,1\nb,2,3\n"))
+    assert "a.csv: not a table in CSV" in message
+    assert "Expected 2 fields in line 3, saw 3" in message
 
 
 @pytest.mark.parametrize(
@@ -304,3 +309,177 @@ def test_truncated_parquet(tmp_path):
     for length in np.linspace(0, len(whole) - 1, 20).astype(int):
         (tmp_path / "a.parquet").write_bytes(whole[:length])
         assert "a.parquet: cannot be read as .parquet" in error_of(tmp_path)
+
+
+# Sample ids and headers that are not what they seem to be.
+
+X = np.arange(10.0).reshape(5, 2) / 4 + 1
+
+
+def write_frame(folder, name, frame, suffix, **options):
+    folder.mkdir(exist_ok=True)
+    if suffix == "csv":
+        frame.to_csv(folder / f"{name}.csv", **options)
+    else:
+        frame.to_parquet(folder / f"{name}.parquet", **options)
+
+
+def both_readers(path, tmp_path, **options):
+    """Message with which reading and conversion refuse a folder."""
+    message = error_of(path, lambda path: read_views(path, **options))
+    assert message == error_of(path, lambda path: convert(path, tmp_path / "refused", **options))
+    return message
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("ids", "other_ids", "message"),
+    [
+        (list("abcde"), list("vwxyz"), "a.{0} shares no sample with another view: its ids are"),
+        (range(5), range(10, 15), "its ids are like '0', those of b.{0} like '10'"),
+        ([1, 2], [1.0, 2.0], "id '1' in a.{0} is '1.0' in b.{0}: the ids differ only by '.0'"),
+        (["s1", "s2"], ["s1 ", "s2"], "'s1' in a.{0} is 's1 ' in b.{0}: the ids differ only by b"),
+    ],
+    ids=["letters", "integers", "fractions", "blanks"],
+)
+def test_views_without_common_ids_are_refused(tmp_path, suffix, ids, other_ids, message):
+    path = tmp_path / "tables"
+    for name, own in (("a", ids), ("b", other_ids)):
+        write_frame(path, name, frame(X[: len(own)], pd.Index(own, name="id")), suffix)
+    assert message.format(suffix) in both_readers(path, tmp_path)
+
+
+def test_view_without_common_ids_among_others(tmp_path):
+    write(tmp_path / "t", a_csv="id,x\na,1\n", b_csv="id,x\na,1\n", c_csv="id,x\nz,1\n")
+    message = both_readers(tmp_path / "t", tmp_path)
+    assert "c.csv shares no sample" in message
+    assert "id_column=False" in message
+
+
+def test_chain_of_views_that_share_samples(tmp_path):
+    write(tmp_path, a_csv="id,x\na,1\nb,1\n", b_csv="id,x\nb,1\nc,2\n", c_csv="id,x\nc,1\nd,1\n")
+    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        ([0.5, 1, 2, 3, 4], "the first column holds numbers such as 0.5, which are not sample ids"),
+        ([1, 2, 2, 3, 4], "the sample id '2' occurs more than once"),
+    ],
+    ids=["fractions", "repeated"],
+)
+def test_first_column_that_cannot_be_ids(tmp_path, suffix, first, message):
+    table = frame(X, None).assign(f0=first)
+    write_frame(tmp_path / "t", "a", table, suffix, index=False)
+    found = both_readers(tmp_path / "t", tmp_path)
+    assert message in found
+    assert "id_column=False" in found
+    if suffix == "parquet":
+        assert message in error_of(tmp_path / "t", open_views)
+    np.testing.assert_array_equal(read_views(tmp_path / "t", id_column=False).views["a"], table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A,1,2\nB,3,4\nC,5,6\n",
+        "s0,0.3,0.1\ns1,3,4\n",
+        "TCGA-02-0001,5,5\nTCGA-02-0002,3,4\n",
+        "a,1,,7\nb,3,4,5\n",
+        "first,0.7,0.1,0.4\n17,3,4,5\n",
+        "a1,3,3\nb,4,4\n",
+    ],
+)
+def test_header_that_is_a_sample(tmp_path, text):
+    path = write(tmp_path / "t", v_csv=text)
+    message = both_readers(path, tmp_path)
+    assert "v.csv: the first row is" in message
+    assert "header=False" in message
+    data = read_views(path, header=False)
+    assert len(data.sample_ids) == text.count("\n")
+    assert data.sample_ids[0] == text.partition(",")[0]
+
+
+@pytest.mark.parametrize(
+    "header", ["sample,400,402,404", "gene,7157,672,348", ",0,1,2", "id,1.5,2.5,3.5", "ID,1,2,3"]
+)
+def test_numbers_as_names_of_features(tmp_path, header):
+    data = read_views(write(tmp_path, v_csv=f"{header}\ns1,1,2,3\ns2,1,2,4\n"))
+    assert list(data.views["v"].columns) == header.split(",")[1:]
+    assert list(data.sample_ids) == ["s1", "s2"]
+
+
+def test_header_of_a_frame_without_ids(tmp_path):
+    write_frame(tmp_path / "t", "a", pd.DataFrame(X), "csv", index=False)
+    assert "as pandas writes it for columns without names" in both_readers(tmp_path / "t", tmp_path)
+    data = read_views(tmp_path / "t", id_column=False)
+    np.testing.assert_array_equal(data.views["a"], X)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("labels", [False, True])
+def test_rows_without_ids_are_matched_by_position(tmp_path, suffix, labels):
+    path = tmp_path / "tables"
+    views = {"a": frame(X, None), "b": frame(-X, None)}
+    classes = pd.DataFrame({"class": [0, 0, 1, 1, 1]})
+    for name, view in (views | ({"y": classes} if labels else {})).items():
+        write_frame(path, name, view, suffix, index=False)
+    data = read_views(path, id_column=False)
+    converted = read_views(convert(path, tmp_path / "new", id_column=False))
+    opened = open_views(path, id_column=False) if suffix == "parquet" else data
+    for found in (data, converted, opened):
+        assert found.sample_ids is None
+        assert found.available is None
+        for name, view in views.items():
+            np.testing.assert_array_equal(np.asarray(found.views[name]), view)
+        if labels:
+            np.testing.assert_array_equal(found.target, classes["class"])
+    assert list(data.views["a"].columns) == ["f0", "f1"]
+    write_frame(path, "b", views["b"][:4], suffix, index=False)
+    message = both_readers(path, tmp_path, id_column=False)
+    assert f"differ in their number of rows: a.{suffix} 5, b.{suffix} 4" in message
+
+
+def test_fewer_labels_than_rows_without_ids(tmp_path):
+    write(tmp_path / "t", a_csv="x,y\n1,2\n3,4\n", labels_csv="class\n1\n")
+    message = both_readers(tmp_path / "t", tmp_path, id_column=False)
+    assert "labels.csv: 1 class labels, but the views have 2 rows" in message
+
+
+def test_neither_ids_nor_header(tmp_path):
+    path = write(tmp_path / "t", a_csv="1,2\n3,4\n", b_csv="5\n6\n")
+    data = read_views(path, id_column=False, header=False)
+    np.testing.assert_array_equal(data.views["a"], [[1, 2], [3, 4]])
+    converted = read_views(convert(path, tmp_path / "new", id_column=False, header=False))
+    np.testing.assert_array_equal(converted.views["b"], [[5], [6]])
+    assert "the first row is all numbers" in both_readers(path, tmp_path, id_column=False)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_named_column_of_ids(tmp_path, suffix):
+    for name in "ab":
+        table = frame(X, None).assign(replicate=[1.1, 1.2, 2.1, 2.2, 3.1])
+        write_frame(tmp_path / "t", name, table, suffix, index=False)
+    data = read_views(tmp_path / "t", id_column="replicate")
+    assert list(data.sample_ids) == ["1.1", "1.2", "2.1", "2.2", "3.1"]
+    np.testing.assert_array_equal(data.views["b"], X)
+    message = both_readers(tmp_path / "t", tmp_path, id_column="other")
+    assert "no column 'other' for the sample ids; the first ones are 'f0', 'f1'" in message
+
+
+def test_index_of_a_frame_is_not_a_feature(tmp_path):
+    write_frame(tmp_path, "a", frame(X, [3, 5, 6, 8, 9]), "parquet")
+    for read in (read_views, open_views):
+        assert read(tmp_path, id_column=False).views["a"].shape == (5, 2)
+
+
+def test_options_of_tables_for_other_formats(tmp_path):
+    np.savez(tmp_path / "data.npz", a=X)
+    for option in ({"id_column": False}, {"header": False}, {"id_column": "a"}):
+        for read in (read_views, open_views):
+            message = error_of(tmp_path / "data.npz", lambda path, r=read, o=option: r(path, **o))
+            assert "is for folders of .csv and .parquet files, not for a .npz file" in message
+    write_frame(tmp_path / "t", "a", frame(X, list("abcde")), "parquet")
+    assert "header=False is for CSV files" in both_readers(tmp_path / "t", tmp_path, header=False)

@@ -52,25 +52,30 @@ class OutputPaths:
     results: Path | None = None
 
 
-def is_large(path: Path, memory_limit: str | None) -> bool:
-    """Whether data can be read in parts, and are too large to be read as a whole."""
+def is_large(path: Path, memory_limit: str | None, **layout: bool) -> bool:
+    """Whether data can be read in parts, and are too large to be read as a whole.
+
+    `layout` are the options `id_column` and `header` of tables.
+    """
     from anchorview._utils.memory import memory_budget
     from anchorview.datasets import open_views, stays_on_disk
 
     budget = memory_budget(memory_limit)
     if not stays_on_disk(path):
         return False
-    views: Any = open_views(path).views.values()
+    views: Any = open_views(path, **layout).views.values()
     return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
 
-def read_samples(path: Path, zero_rows_missing: bool, *, on_disk: bool = False) -> Samples:
-    """Read samples into memory, or open them on disk."""
+def read_samples(
+    path: Path, zero_rows_missing: bool, *, on_disk: bool = False, **layout: bool
+) -> Samples:
+    """Read samples into memory, or open them on disk; for `layout` see :func:`is_large`."""
     from anchorview.datasets import open_views, read_views
     from anchorview.views.container import MultiViewData
 
     if not on_disk:
-        file = read_views(path, zero_rows_missing=zero_rows_missing)
+        file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
         data = MultiViewData(file.views, available=file.available)
         return Samples(data, file.target, file.sample_ids, path.name)
     if zero_rows_missing:
@@ -78,7 +83,7 @@ def read_samples(path: Path, zero_rows_missing: bool, *, on_disk: bool = False) 
             "--zero-rows-missing needs the data in memory. Convert them with 'anchorview convert "
             "--zero-rows-missing' first, and pass the new folder."
         )
-    file = open_views(path.resolve())
+    file = open_views(path.resolve(), **layout)
     ids = file.sample_ids
     views: Any = file.views.values()
     for view in views:

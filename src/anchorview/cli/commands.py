@@ -83,6 +83,8 @@ def fit(
     memory_limit: options.MemoryLimit = None,
     scheduler: options.Scheduler = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    no_id_column: options.NoIdColumn = False,
+    no_header: options.NoHeader = False,
     method: options.Method = None,
     max_candidates: options.MaxCandidates = None,
     n_anchors: options.NAnchors = None,
@@ -120,7 +122,8 @@ def fit(
         files = {"--out": out, "--save": save, "--report": report}
         folders = {"--results": results, "DATA": data}
         _require_separate(files, folders)
-        on_disk = is_large(data, memory_limit) or scheduler is not None
+        layout = {"id_column": not no_id_column, "header": not no_header}
+        on_disk = is_large(data, memory_limit, **layout) or scheduler is not None
         chosen = method or ("dalmc" if settings or on_disk or results else "auto")
         dalmc_only = {"--scheduler": scheduler, "--results": results}
         if chosen != "auto":
@@ -148,7 +151,7 @@ def fit(
                 "--method auto, the default without settings, chooses among several."
             )
         cluster_samples(
-            partial(read_samples, data, zero_rows_missing, on_disk=on_disk),
+            partial(read_samples, data, zero_rows_missing, on_disk=on_disk, **layout),
             OutputPaths(out, save, report, results),
             chosen,
             scheduler,
@@ -186,14 +189,23 @@ def convert(
     folder: options.NewFolder,
     dtype: options.NumberType = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    no_id_column: options.NoIdColumn = False,
+    no_header: options.NoHeader = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
-    with explained_errors():
+    with explained_errors(options=terminal.TABLE_OPTIONS):
         with progress_bar(shown=watched()):
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
-            datasets.convert(data, folder, zero_rows_missing=zero_rows_missing, dtype=dtype)
+            datasets.convert(
+                data,
+                folder,
+                zero_rows_missing=zero_rows_missing,
+                dtype=dtype,
+                id_column=not no_id_column,
+                header=not no_header,
+            )
         views = datasets.open_views(folder).views
     summaries.print_views(views)
     print_lines(f"Folder {printable(folder)} written")
@@ -205,9 +217,11 @@ def predict(
     data: options.Data,
     out: options.Out = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    no_id_column: options.NoIdColumn = False,
+    no_header: options.NoHeader = False,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
-    with explained_errors():
+    with explained_errors(options=terminal.TABLE_OPTIONS):
         _require_separate({"--out": out, "MODEL": model, "DATA": data})
         if out is not None:
             require_writable(out)
@@ -220,8 +234,9 @@ def predict(
             if not hasattr(fitted, "predict"):
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
             with_confidence = hasattr(fitted, "predict_with_confidence")
-            on_disk = not with_confidence and is_large(data, None)
-            samples = read_samples(data, zero_rows_missing, on_disk=on_disk)
+            layout = {"id_column": not no_id_column, "header": not no_header}
+            on_disk = not with_confidence and is_large(data, None, **layout)
+            samples = read_samples(data, zero_rows_missing, on_disk=on_disk, **layout)
             if with_confidence:
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:
@@ -236,16 +251,22 @@ def predict(
 
 
 @app.command()
-def info(path: options.ModelOrData, zero_rows_missing: options.ZeroRowsMissing = False) -> None:
+def info(
+    path: options.ModelOrData,
+    zero_rows_missing: options.ZeroRowsMissing = False,
+    no_id_column: options.NoIdColumn = False,
+    no_header: options.NoHeader = False,
+) -> None:
     """Describe multi-view data or a saved model."""
-    with explained_errors():
+    with explained_errors(options=terminal.TABLE_OPTIONS):
         from anchorview import load, open_views
         from anchorview.datasets.formats.format_table import FILE_SUFFIXES
 
-        if is_large(path, None):
-            summaries.print_views(open_views(path).views)
+        layout = {"id_column": not no_id_column, "header": not no_header}
+        if is_large(path, None, **layout):
+            summaries.print_views(open_views(path, **layout).views)
         elif path.is_dir() or path.suffix.lower() in FILE_SUFFIXES:
-            samples: Any = read_samples(path, zero_rows_missing)
+            samples: Any = read_samples(path, zero_rows_missing, **layout)
             data = samples.data
             views = dict(zip(data.names, data.views, strict=True))
             summaries.print_views(views, data.available)

@@ -58,6 +58,16 @@ ZeroRowsMissing = Annotated[
     bool,
     option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing"),
 ]
+NoIdColumn = Annotated[
+    bool,
+    option(
+        "CSV and Parquet files have no sample ids in the first column; match rows by position.",
+        "--no-id-column",
+    ),
+]
+NoHeader = Annotated[
+    bool, option("CSV files have no header with the names of the columns.", "--no-header")
+]
 
 Out = Annotated[Path | None, option("CSV file for the cluster labels.")]
 Report = Annotated[Path | None, option("HTML file for a report on the fit.")]

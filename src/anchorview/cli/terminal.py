@@ -30,7 +30,10 @@ from anchorview._utils.progress import listen_to_progress
 BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
 """Exit codes."""
 
-FIT_OPTIONS = {
+TABLE_OPTIONS = {"id_column=False": "--no-id-column", "header=False": "--no-header"}
+"""Options of all commands that read tables, for the parameters that errors of the library name."""
+
+FIT_OPTIONS = TABLE_OPTIONS | {
     "n_clusters": "-k",
     "random_state": "--seed",
     "memory_limit": "--memory-limit",

@@ -20,17 +20,23 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import Matrix
 from anchorview.datasets.file_contents import data_file_errors
-from anchorview.datasets.formats.format_table import find_format
 from anchorview.datasets.formats.npy_folder import LABELS, SAMPLE_IDS, Rows, npy_writer, save_npy
+from anchorview.datasets.formats.table_checks import TableLayout
 from anchorview.datasets.formats.table_folder import (
     integers_if_all,
     read_labels,
     table_blocks,
     table_files,
     table_outline,
+    union_of_samples,
 )
-from anchorview.datasets.reading import open_views, read_views, stays_on_disk
-from anchorview.views.alignment import union_of_ids
+from anchorview.datasets.reading import (
+    existing_format,
+    open_views,
+    read_views,
+    stays_on_disk,
+    table_layout,
+)
 from anchorview.views.schema import working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import Target
@@ -45,6 +51,8 @@ def convert(
     *,
     zero_rows_missing: bool = False,
     dtype: str | None = None,
+    id_column: str | bool = True,
+    header: bool = True,
 ) -> Path:
     r"""Write views, with class labels and sample ids if any, to a new folder of ``.npy`` files.
 
@@ -65,6 +73,10 @@ def convert(
     dtype : {"float32", "float64"}, optional
         Type of the numbers. By default views keep their type, except that those from CSV are
         float64, and that integers become floats if samples are missing, whose rows are NaN.
+    id_column : str or bool, default=True
+        Column with the sample ids of tables, as in :func:`read_views`.
+    header : bool, default=True
+        Whether CSV files have a header, as in :func:`read_views`.
 
     Returns
     -------
@@ -100,9 +112,9 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            found = find_format(path)
-            read = _tables if found is not None and found.by_id else _arrays
-            views, target, sample_ids = read(path)
+            found = existing_format(path)
+            layout = table_layout(found, id_column, header)
+            views, target, sample_ids = _arrays(path) if layout is None else _tables(path, layout)
             names = _file_names([view.name for view in views])
             for view in views if zero_rows_missing else ():
                 for rows, block in view.blocks():
@@ -163,15 +175,15 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 """Views, class labels and sample ids."""
 
 
-def _tables(folder: Path) -> _Data:
+def _tables(folder: Path, layout: TableLayout) -> _Data:
     """Prepare a folder of tables, whose samples are matched by their ids."""
-    files, label_file = table_files(folder)
-    outlines = {name: table_outline(file) for name, file in files.items()}
-    ids = union_of_ids([own for own, _, _ in outlines.values()])
-    target = None if label_file is None else read_labels(label_file, ids)
+    files, label_file = table_files(folder, layout)
+    outlines = {name: table_outline(file, layout) for name, file in files.items()}
+    ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, layout)
+    target = None if label_file is None else read_labels(label_file, ids, layout)
     views = []
     for name, (own, width, dtype) in outlines.items():
-        read = partial(table_blocks, files[name], max(1, BLOCK_BYTES // (8 * width)))
+        read = partial(table_blocks, files[name], layout, max(1, BLOCK_BYTES // (8 * width)))
         rows, missing = ids.get_indexer(own), ~ids.isin(own)
         views.append(_ViewSource(name, width, dtype, rows, missing, read))
     return views, target, integers_if_all(ids)

@@ -18,10 +18,17 @@ from anchorview.datasets.formats.format_table import (
     Format,
     find_format,
 )
+from anchorview.datasets.formats.table_checks import TableLayout
 from anchorview.views.view_file import ViewFile
 
 
-def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False) -> ViewFile:
+def read_views(
+    path: str | os.PathLike[str],
+    *,
+    zero_rows_missing: bool = False,
+    id_column: str | bool = True,
+    header: bool = True,
+) -> ViewFile:
     r"""Read views, and class labels if there are any, from a file or a folder.
 
     Class labels are a vector named y, gt, truth, truelabel, label, labels, target or gnd, in any
@@ -48,7 +55,10 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
     the union is read, in order of first appearance. In CSV, there is a header, the id is the first
     column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame, or the
     first column if the index is only row numbers. Ids are strings, unless all are integers without
-    leading zeros. If there are class labels, every sample needs one.
+    leading zeros. If there are class labels, every sample needs one. Tables are refused if one
+    shares no id with any other, if their ids differ only in blanks or as 1 and 1.0 do, if the first
+    column cannot be ids (repeated values, or numbers with fractions), or if the header looks like a
+    sample.
 
     Parameters
     ----------
@@ -59,6 +69,12 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
         ``"anchorview[zarr]"``, and ``.h5mu`` ``"anchorview[mudata]"``.
     zero_rows_missing : bool, default=False
         Whether a row of zeros means that the sample lacks the view. A row of NaN always does.
+    id_column : str or bool, default=True
+        For folders of tables, the name of the column with the sample ids. If True, the first
+        column. If False, there are no ids: rows are matched by position, and all tables need the
+        same number of rows.
+    header : bool, default=True
+        For folders of tables, whether the first row of CSV files has the names of the columns.
 
     Returns
     -------
@@ -100,12 +116,16 @@ def read_views(path: str | os.PathLike[str], *, zero_rows_missing: bool = False)
     """
     path = Path(path)
     with data_file_errors(path):
-        file = _existing_format(path).read(path)
+        found = existing_format(path)
+        layout = table_layout(found, id_column, header)
+        file = found.read(path) if layout is None else found.read(path, layout)
         available = _availability(file, zero_rows_missing)
         return replace(file, path=path, available=available)
 
 
-def open_views(path: str | os.PathLike[str]) -> ViewFile:
+def open_views(
+    path: str | os.PathLike[str], *, id_column: str | bool = True, header: bool = True
+) -> ViewFile:
     """Open views that stay on disk: their rows are read in blocks when they are needed.
 
     Views are
@@ -127,6 +147,11 @@ def open_views(path: str | os.PathLike[str]) -> ViewFile:
         A file or folder in one of these formats. HDF5 needs ``pip install "anchorview[hdf5]"``,
         Zarr ``"anchorview[zarr]"``, Parquet ``"anchorview[parquet]"``. :func:`convert` writes
         anything else that :func:`read_views` reads to a folder of ``.npy`` files.
+    id_column : str or bool, default=True
+        Column with the sample ids of tables, as in :func:`read_views`.
+    header : bool, default=True
+        Whether CSV files have a header, as in :func:`read_views`. Only True can be opened, as CSV
+        files cannot stay on disk.
 
     Returns
     -------
@@ -156,14 +181,15 @@ def open_views(path: str | os.PathLike[str]) -> ViewFile:
     """
     path = Path(path).absolute()
     with data_file_errors(path):
-        found = _existing_format(path)
+        found = existing_format(path)
+        layout = table_layout(found, id_column, header)
         if found.open is None:
             names = ", ".join(f"a {entry.name}" for entry in FORMATS if entry.open is not None)
             raise DataFileError(
                 f"a {found.name} cannot stay on disk, but these can: {names}. "
                 "anchorview.datasets.convert writes a folder of .npy files."
             )
-        return found.open(path)
+        return found.open(path) if layout is None else found.open(path, layout)
 
 
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
@@ -172,7 +198,21 @@ def stays_on_disk(path: str | os.PathLike[str]) -> bool:
     return found is not None and found.open is not None
 
 
-def _existing_format(path: Path) -> Format:
+def table_layout(found: Format, id_column: str | bool, header: bool) -> TableLayout | None:
+    """Layout of tables; None for formats that are not tables, which have no such options."""
+    if found.by_id:
+        return TableLayout(id_column, header)
+    for name, value in (("id_column", id_column), ("header", header)):
+        if value is not True:
+            raise DataFileError(
+                f"{name}={value!r} is for folders of .csv and .parquet files, not for a "
+                f"{found.name}. Leave it out."
+            )
+    return None
+
+
+def existing_format(path: Path) -> Format:
+    """Return the format of a path; raise if there is nothing, or nothing with a known format."""
     if not path.exists():
         raise DataFileError("no such file. Check the path.")
     found = find_format(path)

@@ -1,7 +1,10 @@
-"""CSV tables: a header, sample ids in the first column, features in the others."""
+"""CSV tables: sample ids in one column, features in the others, names of columns in the header."""
 
+import csv
+import re
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,65 +13,161 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.formats.table_checks import numeric_values
+from anchorview._utils.text import one_line
+from anchorview.datasets.formats.table_checks import Outline, TableLayout, numeric_values
 
-AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
+AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
 """Options with which pandas returns all fields as they are."""
 
+ROWS_COMPARED = 20
+"""Number of rows with which the header is compared."""
 
-def read_csv(path: Path, *, text: bool = False) -> pd.DataFrame:
+ID_NAMES = ("", "id", "ids", "index", "name", "names", "sample", "samples", "cell", "key", "object")
+"""Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
+
+
+def read_csv(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; if `text`, its values as strings."""
-    _header(path)
-    table: pd.DataFrame = _read(path, dtype=str if text else None)
-    return table.iloc[:, 1:].set_axis(_ids(path))
+    header = _header(path, layout)
+    table: pd.DataFrame = _read(path, layout, dtype=str if text else None)
+    position = layout.id_position(header)
+    if position is None:
+        return table
+    return table.drop(columns=table.columns[position]).set_axis(_ids(path, layout, position))
 
 
-def csv_outline(path: Path) -> "tuple[pd.Index[Any], int, np.dtype[Any]]":
+def csv_outline(path: Path, layout: TableLayout) -> Outline:
     """Read only the sample ids, the number of features and their type."""
-    return _ids(path), len(_header(path)) - 1, np.dtype(np.float64)
+    header = _header(path, layout)
+    position = layout.id_position(header)
+    ids = _ids(path, layout, position or 0)
+    if position is None:
+        return pd.RangeIndex(len(ids)), len(header), np.dtype(np.float64)
+    return ids, len(header) - 1, np.dtype(np.float64)
 
 
-def csv_blocks(path: Path, n_rows: int) -> Iterator[NDArray[Any]]:
+def csv_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray[Any]]:
     """Read the values in order, `n_rows` rows at a time."""
-    header = _header(path)
+    header = _header(path, layout)
+    position = layout.id_position(header)
     # Some versions of pandas drop the excess fields of the first row of a block. With a column of
     # their own they are noticed.
-    how = {"names": [*range(len(header)), "excess"], "header": None, "skiprows": 1}
+    how = {"names": [*range(len(header)), "excess"], "skiprows": int(layout.header)}
     done = 0
-    with _read(path, chunksize=n_rows, **how) as reader:
+    with _read(path, TableLayout(header=False), chunksize=n_rows, **how) as reader:
         while (table := _strict(next, reader, None)) is not None:
             longer = np.flatnonzero(table.pop("excess").notna())
             if len(longer):
                 raise DataFileError(
-                    f"row {done + longer[0] + 1} has more fields than the header. Correct it."
+                    f"row {done + longer[0] + 1} has more fields than the "
+                    f"{'header' if layout.header else 'first row'}. Correct it."
                 )
             done += len(table)
-            yield numeric_values(table.set_axis(header, axis=1).iloc[:, 1:])
+            features = table if position is None else table.drop(columns=position)
+            names = [name for j, name in enumerate(header) if j != position]
+            yield numeric_values(features.set_axis(names, axis=1))
 
 
-def _header(path: Path) -> list[str]:
-    header = pd.read_csv(path, header=None, nrows=1, **AS_TEXT).iloc[0].tolist()
-    try:
-        list(map(float, header))
-    except ValueError:
-        return header
-    raise DataFileError(
-        "the first row is all numbers, but must be a header with the names of the columns. Add one."
+def _header(path: Path, layout: TableLayout) -> list[Any]:
+    """Names of the columns, or their numbers if there is no header."""
+    first, *rows = _strict(_first_rows, path) or [[]]
+    if not first:
+        raise DataFileError("the file is empty. Export the table again.")
+    if not layout.header:
+        return list(range(len(first)))
+    if layout.has_ids:
+        _require_header(first, rows)
+    elif _are_numbers(first) and first != _default_names(first):
+        raise _header_error("all numbers")
+    return first
+
+
+def _first_rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = (row for row in csv.reader(stream) if row)
+        return list(islice(rows, 1 + ROWS_COMPARED))
+
+
+def _require_header(first: list[str], rows: list[list[str]]) -> None:
+    """Raise if the first row is a sample, or if there is no column of sample ids."""
+    if first == _default_names(first):
+        raise DataFileError(
+            f"the header is {', '.join(first[:3])}, ..., as pandas writes it for columns without "
+            "names, so that there are no sample ids. Write them as the first column, or pass "
+            "id_column=False to match rows by position."
+        )
+    # The header of an exported frame is empty above its index.
+    if first[0].strip() and _are_numbers(first):
+        raise _header_error("all numbers")
+    if not _are_numbers(first[1:]):
+        return
+    # Numbers may be the names of features, such as wavelengths or gene ids. They are in order, or
+    # at least integers, and differ.
+    names = [float(field) for field in first[1:] if field.strip()]
+    fractions = any(name % 1 for name in names) and names not in (
+        sorted(names),
+        sorted(names, reverse=True),
+    )
+    ids = {_pattern(row[0]) for row in rows}
+    like_ids = first[0].strip().lower() not in ID_NAMES and _pattern(first[0]) in ids
+    if like_ids or fractions or len(set(names)) < len(names):
+        raise _header_error(f"{first[0]!r} and numbers, like the rows below it")
+
+
+def _header_error(found: str) -> DataFileError:
+    return DataFileError(
+        f"the first row is {found}, but must be a header with the names of the columns. Add one, "
+        "or pass header=False if the first row is a sample."
     )
 
 
-def _ids(path: Path) -> "pd.Index[Any]":
+def _default_names(fields: list[str]) -> list[str]:
+    """Header that pandas writes for columns without names."""
+    return list(map(str, range(len(fields))))
+
+
+def _are_numbers(fields: list[str]) -> bool:
+    """Whether all fields are numbers or empty, but not all are empty."""
+    given = [field for field in fields if field.strip()]
+    try:
+        return bool(list(map(float, given)))
+    except ValueError:
+        return False
+
+
+def _pattern(field: str) -> str:
+    """Kinds of characters in their order: 's12' and 't3' have the same pattern."""
+    field = re.sub(r"[0-9]+", "0", field.strip())
+    return re.sub(r"[A-Z]+", "A", re.sub(r"[^\W\dA-Z_]+", "a", field))
+
+
+def _ids(path: Path, layout: TableLayout, position: int) -> "pd.Index[Any]":
     # Read apart from the values, as pandas takes ids such as NA for missing and 0012 for a number.
-    return pd.Index(pd.read_csv(path, usecols=[0], index_col=False, **AS_TEXT).iloc[:, 0])
+    return pd.Index(_read(path, layout, usecols=[position], **AS_TEXT).iloc[:, 0])
 
 
-def _read(path: Path, **how: Any) -> Any:
+def _read(path: Path, layout: TableLayout, **how: Any) -> Any:
     fixed = {"index_col": False, "low_memory": False, "encoding": "utf-8-sig"}
-    return _strict(pd.read_csv, path, **fixed, **how)
+    return _strict(pd.read_csv, path, header=0 if layout.header else None, **fixed, **how)
 
 
 def _strict(read: Callable[..., Any], *args: Any, **how: Any) -> Any:
-    with warnings.catch_warnings():
-        # pandas only warns when it drops fields beyond the header.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        return read(*args, **how)
+    try:
+        with warnings.catch_warnings():
+            # pandas only warns when it drops fields beyond the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return read(*args, **how)
+    except pd.errors.EmptyDataError:
+        raise DataFileError("the file is empty. Export the table again.") from None
+    except pd.errors.ParserWarning:
+        raise DataFileError(
+            "a row has more fields than the header. Give every column a name, and quote fields "
+            "that contain commas."
+        ) from None
+    except (pd.errors.ParserError, csv.Error) as error:
+        raise DataFileError(
+            f"not a table in CSV ({one_line(error)}). All rows need the same number of fields; "
+            "quote fields that contain commas."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"not text in UTF-8 ({error}). Export the table again.") from None

@@ -27,9 +27,9 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     """In lower case; of the files in the folder if the kind is "folder"."""
-    read: Callable[[Path], ViewFile]
-    """Reads all views into memory."""
-    open: Callable[[Path], ViewFile] | None = None
+    read: Callable[..., ViewFile]
+    """Reads all views of a path into memory; formats `by_id` need a TableLayout too."""
+    open: Callable[..., ViewFile] | None = None
     """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
     """A file, a folder with a suffix of its own, or a folder with one file per view."""

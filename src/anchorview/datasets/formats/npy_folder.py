@@ -16,7 +16,6 @@ from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.datasets.file_contents import data_file_errors, single_label_name
 from anchorview.datasets.formats.npy import npy_header, open_npy
-from anchorview.datasets.formats.table_checks import unique_ids
 from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
 from anchorview.views.view_file import Target, ViewFile
 
@@ -77,7 +76,13 @@ def _sample_ids(file: Path, array: UnreadArray) -> "pd.Index[Any]":
             raise DataFileError(f"holds {array}. Store one vector of integers or strings.")
         values = array.read()
         strings = array.dtype.kind == "U"
-        return unique_ids(pd.Index(values.tolist() if strings else values.astype(np.int64)))
+        ids = pd.Index(values.tolist() if strings else values.astype(np.int64))
+        repeated = ids[ids.duplicated()].tolist()
+        if repeated:
+            raise DataFileError(
+                f"the sample id {repeated[0]!r} occurs more than once. Keep one row per sample."
+            )
+        return ids
 
 
 class NpyWriter:

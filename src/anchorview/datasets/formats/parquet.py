@@ -14,6 +14,10 @@ from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import data_file_errors
 from anchorview.datasets.formats.table_checks import (
+    DEFAULT_LAYOUT,
+    Outline,
+    TableLayout,
+    checked_ids,
     missing_id_error,
     not_numeric_error,
     require_content,
@@ -28,8 +32,10 @@ BATCH_BYTES = 16 * 2**20
 class ParquetView(StoredView):
     """A table with a column of sample ids; all others are features."""
 
-    id_source: str | range
-    """The column of the ids, or the ids if they are a range."""
+    id_source: str | range | None
+    """The column of the ids, the ids if they are a range, or None without ids."""
+    left_out: tuple[str, ...]
+    """Columns that are not features: ids, and the index of a stored DataFrame."""
     group_starts: tuple[int, ...]
     """Rows at which the row groups start, followed by the number of rows."""
 
@@ -70,13 +76,26 @@ class ParquetView(StoredView):
         rows = max(1, BATCH_BYTES // (8 * self.shape[1]))
         for batch in file.iter_batches(rows, row_groups=groups):
             columns = zip(batch.schema.names, batch.columns, strict=True)
-            features = [column for name, column in columns if name != self.id_source]
+            features = [column for name, column in columns if name not in self.left_out]
             values = np.empty((batch.num_rows, len(features)), self.dtype)
             for j, column in enumerate(features):
                 values[:, j] = _numbers(column)
             yield values
 
-    def _read_ids(self, start: int, stop: int) -> "pd.Index[Any]":
+    def require_ids(self, layout: TableLayout) -> None:
+        """Raise if ids are missing or repeated, or cannot be ids; uses little memory for them."""
+        if not isinstance(self.id_source, str):
+            return
+        compute = optional_import("pyarrow.compute", "Parquet files", "parquet")
+        with data_file_errors(self.path):
+            ids = _open(self.path).read(columns=[self.id_source]).column(0)
+            distinct = compute.count_distinct(ids, mode="only_valid").as_py()
+            if distinct < len(self) or _numpy_type(ids.type).kind == "f":
+                checked_ids(pd.Index(ids.to_pandas()), layout)
+
+    def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
+        if self.id_source is None:
+            return None
         if isinstance(self.id_source, range):
             return pd.Index(np.array(self.id_source[start:stop], dtype=np.int64))
         groups = self._groups(start, stop)
@@ -114,54 +133,63 @@ def _numpy_type(arrow_type: Any) -> "np.dtype[Any]":
         return np.dtype(object)
 
 
-def parquet_view(path: Path) -> ParquetView:
+def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetView:
     """Open a table as a view.
 
-    The sample id is the index of the stored DataFrame, or the first column if that index is only
-    row numbers.
+    By default, the sample id is the index of the stored DataFrame, or the first column if that
+    index is only row numbers. The index is never a feature.
     """
     with data_file_errors(path):
         file = _open(path)
         metadata = file.metadata
-        id_source = _id_source(file.schema_arrow)
-        n_features = sum(name != id_source for name in file.schema_arrow.names)
+        index = _stored_index(file.schema_arrow)
+        id_source = _id_source(file.schema_arrow, index, layout)
+        left_out = tuple(name for name in (index, id_source) if isinstance(name, str))
+        n_features = sum(name not in left_out for name in file.schema_arrow.names)
         require_content(metadata.num_rows, n_features)
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
         return ParquetView(
             path,
             (metadata.num_rows, n_features),
-            _common_type(file, id_source),
+            _common_type(file, left_out),
             id_source,
+            left_out,
             tuple(accumulate(sizes, initial=0)),
             row_step=max(sizes),
         )
 
 
-def parquet_outline(path: Path) -> "tuple[pd.Index[Any], int, np.dtype[Any]]":
+def parquet_outline(path: Path, layout: TableLayout) -> Outline:
     """Read only the sample ids, the number of features and their type."""
-    view = parquet_view(path)
-    ids: Any = view.ids(slice(None))
-    return ids, view.shape[1], view.dtype
+    view = parquet_view(path, layout)
+    ids = view.ids(slice(None))
+    return pd.RangeIndex(len(view)) if ids is None else ids, view.shape[1], view.dtype
 
 
-def parquet_blocks(path: Path, n_rows: int) -> Iterator[Array]:
+def parquet_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[Array]:
     """Read the values in order, by batches whatever `n_rows` is."""
-    return parquet_view(path).batches()
+    return parquet_view(path, layout).batches()
 
 
-def read_parquet(path: Path, *, text: bool = False) -> pd.DataFrame:
+def read_parquet(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; the types are those of the file."""
     optional_import("pyarrow", "Parquet files", "parquet")
     table = pd.read_parquet(path, engine="pyarrow")
     if isinstance(table.index, pd.MultiIndex):
         raise several_levels_error()
-    if isinstance(table.index, pd.RangeIndex) and table.index.name is None and table.shape[1]:
-        return table.set_index(table.columns[0])
-    return table
+    if layout.id_column is True:
+        only_numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
+        return table.set_index(table.columns[0]) if only_numbered and table.shape[1] else table
+    if not layout.has_ids:
+        return table.reset_index(drop=True)
+    if layout.id_column == table.index.name:
+        return table
+    layout.id_position(list(table.columns))
+    return table.set_index(str(layout.id_column))
 
 
-def _id_source(schema: Any) -> str | range:
-    """Return the column of the ids, or the range of ids."""
+def _stored_index(schema: Any) -> str | range | None:
+    """Return the column of the index of a stored DataFrame, or its range if that has a name."""
     indices = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     if len(indices) > 1:
         raise several_levels_error()
@@ -170,14 +198,23 @@ def _id_source(schema: Any) -> str | range:
             return index
         if index["name"] is not None:
             return range(index["start"], index["stop"], index["step"])
-    return schema.names[0] if schema.names else range(0)
+    return None
 
 
-def _common_type(file: Any, id_source: str | range) -> "np.dtype[Any]":
+def _id_source(schema: Any, index: str | range | None, layout: TableLayout) -> str | range | None:
+    """Return the column of the ids, or the range of ids; None without ids."""
+    if not layout.has_ids:
+        return None
+    if layout.id_column is True:
+        return index if index is not None else (*schema.names, range(0))[0]
+    return schema.names[layout.id_position(schema.names)]
+
+
+def _common_type(file: Any, left_out: tuple[str, ...]) -> "np.dtype[Any]":
     """Type that holds the values of all features, and NaN if some may be missing."""
     types: list[np.dtype[Any]] = []
     for position, column in enumerate(file.schema_arrow):
-        if column.name == id_source:
+        if column.name in left_out:
             continue
         dtype = _numpy_type(column.type)
         if dtype.kind not in "biuf":

@@ -1,12 +1,50 @@
-"""Checks that tables in all formats share: sample ids and numeric columns."""
+"""What tables in all formats share: the place of sample ids, and checks of ids and columns."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
+from anchorview.views.alignment import nothing_shared_message
+
+Outline: TypeAlias = "tuple[pd.Index[Any], int, np.dtype[Any]]"
+"""Sample ids of a table, or a RangeIndex without them, its number of features, and their type."""
+
+NO_IDS = "pass id_column=False to match rows by position"
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Where tables have their sample ids and the names of their columns."""
+
+    id_column: str | bool = True
+    """Name of the column; True for the first one, False if there is none."""
+    header: bool = True
+    """Whether the first row of a CSV file has the names of the columns."""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether there are sample ids."""
+        return self.id_column is not False
+
+    def id_position(self, columns: Sequence[Any]) -> int | None:
+        """Position of the sample ids among the columns; None without ids."""
+        if isinstance(self.id_column, bool):
+            return 0 if self.id_column else None
+        if self.id_column not in columns:
+            raise DataFileError(
+                f"no column {self.id_column!r} for the sample ids; the first ones are "
+                f"{', '.join(map(repr, columns[:5]))}. Correct id_column."
+            )
+        return list(columns).index(self.id_column)
+
+
+DEFAULT_LAYOUT = TableLayout()
 
 
 def require_content(n_samples: int, n_features: int) -> None:
@@ -29,22 +67,90 @@ def several_levels_error() -> DataFileError:
     return DataFileError("the index has several levels. Keep one, the sample id.")
 
 
-def ids_as_strings(ids: "pd.Index[Any]") -> "pd.Index[Any]":
-    """Convert sample ids to strings, which must be unique."""
+def checked_ids(ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Index[Any]":
+    """Convert sample ids to strings, which must be unique; without ids, return row numbers."""
+    if not layout.has_ids:
+        return pd.RangeIndex(len(ids))
     missing = np.flatnonzero(ids.isna() | (ids == ""))
     if len(missing):
         raise missing_id_error(int(missing[0]))
-    return unique_ids(pd.Index([str(sample) for sample in ids]))
-
-
-def unique_ids(ids: "pd.Index[Any]") -> "pd.Index[Any]":
-    """Return sample ids as they are; raise if one occurs more than once."""
-    repeated = ids[ids.duplicated()].tolist()
+    if layout.id_column is True:
+        require_no_fractions(ids)
+    texts = pd.Index([str(sample) for sample in ids])
+    repeated = texts[texts.duplicated()].tolist()
     if repeated:
+        raise repeated_id_error(repeated[0])
+    return texts
+
+
+def require_no_fractions(ids: "pd.Index[Any]") -> None:
+    """Raise if the ids are measurements: numbers, and not all of them integers."""
+    numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
+    fractions = np.flatnonzero(numbers % 1 != 0)
+    if numbers.notna().all() and len(fractions):
         raise DataFileError(
-            f"the sample id {repeated[0]!r} occurs more than once. Keep one row per sample."
+            f"the first column holds numbers such as {ids[fractions[0]]}, which are not sample "
+            f"ids. Write the ids as the first column, or {NO_IDS}."
         )
-    return ids
+
+
+def repeated_id_error(sample: object) -> DataFileError:
+    """Error about an id of several rows."""
+    return DataFileError(
+        f"the sample id {sample!r} occurs more than once. Keep one row per sample; if the first "
+        f"column is not the sample id, {NO_IDS}."
+    )
+
+
+def require_common_samples(ids: "dict[str, pd.Index[Any]]", layout: TableLayout) -> None:
+    """Raise if a table, given by its file name, shares no sample with another one.
+
+    Ids that differ only in blanks, or as 1 and 1.0 do, are refused too: they mean one sample.
+    """
+    if not layout.has_ids:
+        _require_same_length(ids)
+        return
+    alone = set(ids) if len(ids) > 1 else set()
+    for (file, own), (other, others) in combinations(ids.items(), 2):
+        if own.equals(others):
+            alone -= {file, other}
+            continue
+        shared = own.isin(others)
+        _require_same_spelling(file, own[~shared], other, others[~others.isin(own)])
+        if shared.any():
+            alone -= {file, other}
+    for file in ids:
+        if file in alone:
+            other = next(name for name in ids if name != file)
+            message = nothing_shared_message(file, ids[file][0], other, ids[other][0])
+            raise DataFileError(f"{message} If the tables have no ids, {NO_IDS}.")
+
+
+def _require_same_spelling(
+    file: str, own: "pd.Index[Any]", other: str, others: "pd.Index[Any]"
+) -> None:
+    for spelled, difference in ((str.strip, "blanks"), (_without_fraction, "'.0'")):
+        originals = {spelled(sample): sample for sample in others}
+        for sample in own:
+            if (alike := originals.get(spelled(sample))) is not None:
+                raise DataFileError(
+                    f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ "
+                    f"only by {difference}. Write them the same in all tables."
+                )
+
+
+def _without_fraction(sample: str) -> str:
+    whole, point, fraction = sample.strip().partition(".")
+    return whole if point and not fraction.strip("0") else sample.strip()
+
+
+def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
+    if len({len(own) for own in ids.values()}) > 1:
+        raise DataFileError(
+            "without sample ids rows are matched by position, but the tables differ in their "
+            f"number of rows: {', '.join(f'{file} {len(own)}' for file, own in ids.items())}. Add "
+            "ids, or the missing rows."
+        )
 
 
 def numeric_values(table: pd.DataFrame) -> NDArray[Any]:

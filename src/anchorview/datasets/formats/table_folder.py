@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,16 +23,20 @@ from anchorview.datasets.formats.parquet import (
     parquet_view,
     read_parquet,
 )
-from anchorview.datasets.formats.table_checks import ids_as_strings, numeric_values, require_content
+from anchorview.datasets.formats.table_checks import (
+    Outline,
+    TableLayout,
+    checked_ids,
+    numeric_values,
+    require_common_samples,
+    require_content,
+)
 from anchorview.views.alignment import reindex_rows, union_of_ids
-from anchorview.views.view_file import View, ViewFile
+from anchorview.views.view_file import Target, View, ViewFile
 
 # Without leading zeros, and short enough for 64 bits.
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
 INTEGER_LABEL = re.compile(rf"({INTEGER_ID.pattern})(\.0*)?")
-
-Outline: TypeAlias = "tuple[pd.Index[Any], int, np.dtype[Any]]"
-"""Sample ids of a table, its number of features, and their type."""
 
 
 class TableFormat(NamedTuple):
@@ -40,8 +44,8 @@ class TableFormat(NamedTuple):
 
     read: Callable[..., pd.DataFrame]
     """Reads a table indexed by sample id; with the option `text`, its values as strings."""
-    outline: Callable[[Path], Outline]
-    blocks: Callable[[Path, int], Iterator[NDArray[Any]]]
+    outline: Callable[[Path, TableLayout], Outline]
+    blocks: Callable[[Path, TableLayout, int], Iterator[NDArray[Any]]]
     """Reads the values in order, about as many rows at a time as asked for."""
 
 
@@ -51,26 +55,30 @@ TABLE_FORMATS = {
 }
 
 
-def read_table_folder(folder: Path) -> ViewFile:
+def read_table_folder(folder: Path, layout: TableLayout) -> ViewFile:
     """Read the tables and align them to the union of their samples."""
-    files, label_file = table_files(folder)
-    tables = {name: _read_view(path) for name, path in files.items()}
-    ids = union_of_ids([table.index for table in tables.values()])
-    target = None if label_file is None else read_labels(label_file, ids)
+    files, label_file = table_files(folder, layout)
+    tables = {name: _read_view(path, layout) for name, path in files.items()}
+    ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, layout)
+    target = None if label_file is None else read_labels(label_file, ids, layout)
     rows = {name: table.index.get_indexer(ids) for name, table in tables.items()}
     available = np.column_stack([of_view >= 0 for of_view in rows.values()])
-    ids = integers_if_all(ids)
+    sample_ids = integers_if_all(ids)
     views: dict[str, View] = {}
     for name, table in tables.items():
         values = reindex_rows(table.to_numpy(), rows[name])
-        views[name] = pd.DataFrame(values, index=ids, columns=table.columns, copy=False)
-    return ViewFile(views, None if target is None else target.set_axis(ids), folder, ids, available)
+        index = ids if sample_ids is None else sample_ids
+        views[name] = pd.DataFrame(values, index=index, columns=table.columns, copy=False)
+    labels: Target = None
+    if target is not None:
+        labels = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
+    return ViewFile(views, labels, folder, sample_ids, available)
 
 
-def open_parquet_folder(folder: Path) -> ViewFile:
+def open_parquet_folder(folder: Path, layout: TableLayout) -> ViewFile:
     """Open tables that have the same samples in the same order."""
-    files, label_file = table_files(folder)
-    views = {name: parquet_view(file) for name, file in files.items()}
+    files, label_file = table_files(folder, layout)
+    views = {name: parquet_view(file, layout) for name, file in files.items()}
     first, n_samples = next((name, len(view)) for name, view in views.items())
     for name, view in views.items():
         if len(view) != n_samples:
@@ -79,16 +87,28 @@ def open_parquet_folder(folder: Path) -> ViewFile:
                 f"{len(view)}. Tables that stay on disk need the same samples in the same order; "
                 "anchorview.datasets.convert matches them by their ids."
             )
+    # Ids of the other tables are compared with these when the rows are read.
+    views[first].require_ids(layout)
     target = None
     if label_file is not None:
         # Without ids: they are read with the rows of the views.
-        target = read_labels(label_file, table_outline(files[first])[0]).to_numpy()
+        target = read_labels(label_file, table_outline(files[first], layout)[0], layout).to_numpy()
     return ViewFile(dict(views), target, folder)
 
 
-def table_files(folder: Path) -> tuple[dict[str, Path], Path | None]:
+def union_of_samples(ids: "dict[str, pd.Index[Any]]", layout: TableLayout) -> "pd.Index[Any]":
+    """Ids of the samples of all tables, which are given by their file names."""
+    require_common_samples(ids, layout)
+    return union_of_ids(list(ids.values()))
+
+
+def table_files(folder: Path, layout: TableLayout) -> tuple[dict[str, Path], Path | None]:
     """Files of the views by name, and the file of the class labels if there is one."""
     files = files_by_name(folder, tuple(TABLE_FORMATS))
+    if not layout.header and not any(file.suffix.lower() == ".csv" for file in files.values()):
+        raise DataFileError(
+            "header=False is for CSV files; Parquet files always have names of columns."
+        )
     label_name = single_label_name(files)
     label_file = None if label_name is None else files.pop(label_name)
     if not files:
@@ -112,28 +132,33 @@ def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
     return files
 
 
-def table_outline(path: Path) -> Outline:
+def table_outline(path: Path, layout: TableLayout) -> Outline:
     """Read only the sample ids of a table, its number of features and their type."""
     with data_file_errors(path):
-        ids, n_features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path)
+        ids, n_features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, layout)
         require_content(len(ids), n_features)
-        return ids_as_strings(ids), n_features, dtype
+        return checked_ids(ids, layout), n_features, dtype
 
 
-def table_blocks(path: Path, n_rows: int) -> Iterator[NDArray[Any]]:
+def table_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray[Any]]:
     """Read the values of a table in order, about `n_rows` rows at a time."""
     with data_file_errors(path):
-        yield from TABLE_FORMATS[path.suffix.lower()].blocks(path, n_rows)
+        yield from TABLE_FORMATS[path.suffix.lower()].blocks(path, layout, n_rows)
 
 
-def read_labels(path: Path, ids: "pd.Index[Any]") -> "pd.Series[Any]":
-    """Read the class labels of exactly these samples, whose ids are strings."""
+def read_labels(path: Path, ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Series[Any]":
+    """Read the class labels of exactly these samples, whose ids are strings or row numbers."""
     with data_file_errors(path):
-        table = _read_table(path, text=True)
+        table = _read_table(path, layout, text=True)
         if table.shape[1] != 1:
             raise DataFileError(
-                f"class labels need an id and one other column, but there are {table.shape[1]}. "
-                "Drop the others."
+                f"class labels need {'an id and one other' if layout.has_ids else 'one'} column, "
+                f"but there are {table.shape[1]}. Drop the others."
+            )
+        if not layout.has_ids and len(table) != len(ids):
+            raise DataFileError(
+                f"{len(table)} class labels, but the views have {len(ids)} rows. Store one label "
+                "per row."
             )
     labels: pd.Series[Any] = table.iloc[:, 0]
     texts = [value for value in labels.dropna() if isinstance(value, str)]
@@ -142,21 +167,23 @@ def read_labels(path: Path, ids: "pd.Index[Any]") -> "pd.Series[Any]":
     return labels_by_id(labels, ids, path.name)
 
 
-def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any]":
-    """Convert ids to integers if those of all views are integers."""
+def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
+    """Convert ids to integers if those of all views are integers; None for row numbers."""
+    if isinstance(ids, pd.RangeIndex):
+        return None
     # For all views at once, or the same sample would be 7 in one and "7" in another.
     return ids.astype(np.int64) if all(INTEGER_ID.fullmatch(sample) for sample in ids) else ids
 
 
-def _read_view(path: Path) -> pd.DataFrame:
+def _read_view(path: Path, layout: TableLayout) -> pd.DataFrame:
     """Read a table as numbers of one type, indexed by sample ids that are strings."""
     with data_file_errors(path):
-        table = _read_table(path)
+        table = _read_table(path, layout)
         values = numeric_values(table)
     return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
 
 
-def _read_table(path: Path, *, text: bool = False) -> pd.DataFrame:
-    table = TABLE_FORMATS[path.suffix.lower()].read(path, text=text)
+def _read_table(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
+    table = TABLE_FORMATS[path.suffix.lower()].read(path, layout, text=text)
     require_content(*table.shape)
-    return table.set_axis(ids_as_strings(table.index))
+    return table.set_axis(checked_ids(table.index, layout))
