@@ -85,5 +85,8 @@ def test_feature_names_of_one_frame_are_checked(cls):
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
     model = cls(2, random_state=0).fit(frame)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[["b", "a", "c"]])
+    np.testing.assert_array_equal(model.predict(frame[["b", "a", "c"]]), model.labels_)
+    with pytest.raises(ValueError, match=r"lacks 1 feature \('b'\)"):
+        model.predict(frame[["a", "c"]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(frame.to_numpy())

@@ -218,8 +218,11 @@ def test_feature_names_are_checked_in_parts(tmp_path):
     frame.columns = list("abcdef")
     model = DALMC(3, random_state=0).fit(frame, out=tmp_path / "out")
     assert list(model.feature_names_in_) == list("abcdef")
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[frame.columns[::-1]], out=tmp_path / "labels.npy")
+    reversed_columns = frame[frame.columns[::-1]]
+    labels = model.predict(reversed_columns, out=tmp_path / "labels.npy")
+    np.testing.assert_array_equal(labels, model.labels_)
+    with pytest.raises(ValueError, match=r"lacks 1 feature \('f'\)"):
+        model.predict(frame[list("abcde")], out=tmp_path / "labels.npy")
 
 
 @pytest.mark.parametrize("noise", [4.0, 6.0])

@@ -1,9 +1,17 @@
 """Values as a person reads them in messages."""
 
+from collections.abc import Sequence
+
 
 def one_line(error: BaseException) -> str:
     """Text of an error without line breaks."""
     return " ".join(str(error).split())
+
+
+def listed(items: Sequence[object], most: int = 5) -> str:
+    """Return the first items in quotes, and how many more there are."""
+    shown = ", ".join(repr(str(item)) for item in items[:most])
+    return f"{shown} and {len(items) - most} more" if len(items) > most else shown
 
 
 def format_bytes(count: float) -> str:

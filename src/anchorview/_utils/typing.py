@@ -2,10 +2,14 @@
 
 from typing import Annotated, Any
 
+import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 """A dense array."""
+
+FeatureNames = npt.NDArray[np.object_]
+"""Names of features, strings."""
 
 ExtendedArray = Annotated[Array, "may be infinite"]
 """A dense array whose entries may be infinite; model files refuse infinity in others."""

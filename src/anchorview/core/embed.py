@@ -13,6 +13,7 @@ from anchorview.core.compress import Problem
 from anchorview.core.scale import ViewScaling, embedded_block, scaled_block, sparse_block
 from anchorview.core.trace import Trace
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import CACHED_BLOCK, LARGEST_BLOCK
 
 ROWS_FOR_A_MAP = 64
@@ -90,15 +91,13 @@ class SampleMap:
     It has what workers need to know about the model, and no more.
     """
 
-    names: tuple[str, ...]
-    widths: tuple[int, ...]
-    estimator: str
+    fitted: FittedViews
     embedder: Embedder
     assignment: Callable[[Array], Array] | None = None
 
     def __call__(self, part: MultiViewData) -> Array:
         """Embeddings or labels of some samples."""
-        embedding = self.embedder(part.matched_to(self.names, self.widths, self.estimator))
+        embedding = self.embedder(part.matched_to(self.fitted))
         return embedding if self.assignment is None else self.assignment(embedding)
 
 

@@ -1,6 +1,7 @@
 """Base classes of the estimators: validation of views, learned attributes, messages."""
 
 import os
+import warnings
 from time import perf_counter
 from typing import Any
 
@@ -12,15 +13,21 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.typing import FeatureNames
 from anchorview.estimators.persistence import save_model
 from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import ViewsSchema
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
     """Base of all estimators; subclasses override `_require_possible`."""
+
+    view_names_in_: tuple[str, ...]
+    n_features_per_view_: tuple[int, ...]
+    feature_names_per_view_: tuple[FeatureNames | None, ...]
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -47,32 +54,57 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             data.require_fittable()
             self._learn_views(data)
         else:
-            data = data.matched_to(
-                self.view_names_in_, self.n_features_per_view_, type(self).__name__
-            )
+            self._warn_unnamed(data)
+            data = data.matched_to(self.fitted_views)
         if fitting:
             self.sample_ids_ = data.sample_ids
-        self._check_features(X, data, reset=reset)
         return data
 
-    def _check_features(self, X: Any, data: ViewsSchema, *, reset: bool) -> None:
-        """Learn or check the number of features and, for a single view, their names."""
-        # A single matrix gets scikit-learn's own checks of names and numbers of features.
-        if len(data.names) == 1 and hasattr(X, "shape"):
-            # ``_meta`` of a dask dataframe is the empty frame with its columns.
-            meta = getattr(X, "_meta", None)
-            matrix = meta if isinstance(meta, pd.DataFrame) else X
-            validate_data(self, matrix, reset=reset, skip_check_array=True)
-        elif reset:
-            # scikit-learn's feature names are those of a single matrix.
-            self.n_features_in_ = data.shape[1]
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+    def _learn_views(self, schema: ViewsSchema) -> None:
+        """Learn names and widths of the views, and names of their features."""
+        self.view_names_in_ = schema.names
+        self.n_features_per_view_ = schema.n_features_per_view
+        self.feature_names_per_view_ = schema.feature_names
 
-    def _learn_views(self, data: ViewsSchema) -> None:
-        self.view_names_in_ = data.names
-        self.n_views_in_ = len(data.names)
-        self.n_features_per_view_ = data.n_features_per_view
+    @property
+    def n_views_in_(self) -> int:
+        """Number of views."""
+        return len(self.view_names_in_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features over all views."""
+        return sum(self.n_features_per_view_)
+
+    @property
+    def feature_names_in_(self) -> FeatureNames:
+        """Names of the features of a single matrix, if it has any; as in scikit-learn."""
+        names = self.feature_names_per_view_
+        if self.view_names_in_ != ("view_0",) or names[0] is None:
+            raise AttributeError("feature_names_per_view_ has the feature names of each view.")
+        return names[0]
+
+    @property
+    def fitted_views(self) -> FittedViews:
+        """The views that it was fitted on, to which those of new samples are matched."""
+        return FittedViews(
+            type(self).__name__,
+            self.view_names_in_,
+            self.n_features_per_view_,
+            self.feature_names_per_view_,
+        )
+
+    def _warn_unnamed(self, schema: ViewsSchema) -> None:
+        """Warn, as scikit-learn does, if features with names are matched by position."""
+        unnamed = self.fitted_views.unnamed(schema)
+        if unnamed:
+            subject = unnamed[0] if self.n_views_in_ > 1 else "X"
+            warnings.warn(
+                f"{subject} does not have valid feature names, but {type(self).__name__} was "
+                "fitted with feature names; its features are matched by position.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _seeds(self) -> tuple[int, int]:
         """Seeds of the start and of the assignment."""

@@ -293,7 +293,6 @@ class DALMC(EmbeddingClusterer):
         scalings = fit_scalings(source, self.scaling)
         problem = compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
         self._learn_views(source)
-        self._check_features(X, source, reset=True)
         self.sample_ids_ = source.sample_ids
         self._batch_sums: BatchSums | None = None
         self._say(f"scaled and compressed {source!r}", clock)
@@ -488,12 +487,12 @@ class DALMC(EmbeddingClusterer):
         """Embeddings or labels of samples, in the form of their source or in the file `out`."""
         check_is_fitted(self)
         source = open_source(X, self.memory_limit, write_results=out is not None)
-        names, widths = self.view_names_in_, self.n_features_per_view_
-        source.require_like(names, widths, type(self).__name__)
-        self._check_features(X, source, reset=False)
+        fitted = self.fitted_views
+        source.require_like(fitted)
+        self._warn_unnamed(source)
         path = None if out is None else Path(out)
         assignment = self._assignment if labels else None
-        function = SampleMap(names, widths, type(self).__name__, self._embedder, assignment)
+        function = SampleMap(fitted, self._embedder, assignment)
         if labels:
             return source.map_rows(function, None, np.int32, "labeling", path)
         width = self._embedder.trace.n_anchors

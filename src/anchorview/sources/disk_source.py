@@ -22,7 +22,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.scratch import scratch
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
@@ -32,6 +32,7 @@ from anchorview.views.container import (
     container_of_checked_rows,
     container_of_rows,
 )
+from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import availability, common_length
 from anchorview.views.parts import Result
 from anchorview.views.schema import working_precision
@@ -60,7 +61,8 @@ class DiskSource(RowSource):
     """Views that are read in parts, since some are on disk or results are to be written there.
 
     A view is a StoredView, an array, a CSR matrix or None; `named` says whether the user has given
-    the names, and `budget` how many bytes may be used.
+    the names, and `budget` how many bytes may be used. `feature_names` are by default those that
+    the views have themselves.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class DiskSource(RowSource):
         available: Array | None,
         sample_ids: "pd.Index[Any] | None",
         budget: float,
+        feature_names: tuple[FeatureNames | None, ...] | None = None,
     ) -> None:
         self.views = dict(views)
         self.names = tuple(views)
@@ -77,6 +80,7 @@ class DiskSource(RowSource):
         self.n = common_length(list(views.values()), self.names)
         self.available = None if available is None else availability(available, self.n, self.names)
         self.sample_ids = sample_ids
+        self.feature_names = feature_names or tuple(map(feature_names_of, views.values()))
         self.budget = budget
         self._reserved = 0.0
 
@@ -107,10 +111,10 @@ class DiskSource(RowSource):
 
     def _part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         if self.complete:
-            return container_of_checked_rows(views, self.named)
+            return container_of_checked_rows(views, self.named, self.feature_names)
         require_same_ids(self.views.values(), rows)
         available = None if self.available is None else self.available[rows]
-        return container_of_rows(views, self.named, available, rows.start)
+        return container_of_rows(views, self.named, self.feature_names, available, rows.start)
 
     @property
     def slices(self) -> list[slice]:

@@ -12,6 +12,7 @@ from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Result
 
 
@@ -24,7 +25,7 @@ class MemorySource(RowSource):
     def __init__(self, data: MultiViewData) -> None:
         self.data = data
         self.names, self.named = data.names, data.named
-        self.sample_ids = data.sample_ids
+        self.sample_ids, self.feature_names = data.sample_ids, data.feature_names
 
     def __len__(self) -> int:
         return len(self.data)
@@ -42,9 +43,10 @@ class MemorySource(RowSource):
         """Precision in which row blocks are multiplied."""
         return self.data.dtype
 
-    def require_like(self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str) -> None:
+    def require_like(self, fitted: FittedViews) -> None:
         """Raise unless the views are those that an estimator was fitted on, or some of them."""
-        self.data.matched_to(names, widths, estimator)
+        # A view that no sample has may have any width.
+        self.data.matched_to(fitted)
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit by the cost model."""

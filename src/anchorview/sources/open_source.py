@@ -38,7 +38,9 @@ def open_source(
             matrices, ids = replace(views, views=on_disk).aligned()
             by_name = dict(zip(views.names, matrices, strict=True))
             budget = memory_budget(memory_limit)
-            return DiskSource(by_name, views.named, views.available, ids, budget)
+            return DiskSource(
+                by_name, views.named, views.available, ids, budget, views.feature_names
+            )
     data = MultiViewData(X)
     if not write_results:
         return MemorySource(data)
@@ -47,4 +49,6 @@ def open_source(
         absent = np.flatnonzero(~data.available.any(axis=0))
         by_name |= {data.names[p]: None for p in absent}
     budget = memory_budget(memory_limit)
-    return DiskSource(by_name, data.named, data.available, data.sample_ids, budget)
+    return DiskSource(
+        by_name, data.named, data.available, data.sample_ids, budget, data.feature_names
+    )

@@ -13,8 +13,8 @@ from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.core.embedded_rows import EmbeddedRows
 from anchorview.sources.view_scan import ViewScan, merge_with_scan, with_scan
 from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts, Result
-from anchorview.views.schema import require_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,11 +82,11 @@ class RowSource(Parts):
             self.budget,
         )
 
-    def require_like(self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str) -> None:
+    def require_like(self, fitted: FittedViews) -> None:
         """Raise unless the views are those that an estimator was fitted on, or some of them."""
-        for p, own in enumerate(self.positions_of(names, estimator)):
+        for p, own in enumerate(fitted.positions_in(self)):
             if own is not None and (width := self.n_features_per_view[own]):
-                require_width(p, names, width, widths[p], estimator)
+                fitted.column_order(p, width, self.feature_names[own])
 
     @abstractmethod
     def plan(self, request: PlanRequest) -> Plan:

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, named_views
 from anchorview.views.matrix_checks import (
     availability,
@@ -22,7 +23,7 @@ from anchorview.views.matrix_checks import (
 )
 from anchorview.views.mudata_views import AnnotatedData
 from anchorview.views.parts import Parts, Result
-from anchorview.views.schema import LARGEST_BLOCK, require_width, working_precision
+from anchorview.views.schema import LARGEST_BLOCK, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -76,6 +77,8 @@ class MultiViewData(Parts):
     available : array (n, n_views) of bool, or None if every sample has every view
     sample_ids : pandas.Index or None
         Ids of the samples, if they have any.
+    feature_names : tuple of arrays of str or None
+        Names of the features of each view, if it has any.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class MultiViewData(Parts):
     views: tuple[Matrix, ...]
     available: Array | None
     sample_ids: "pd.Index[Any] | None"
+    feature_names: tuple[FeatureNames | None, ...]
 
     def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
         if isinstance(X, MultiViewData):
@@ -102,10 +106,22 @@ class MultiViewData(Parts):
                     "available= cannot be given with MultiViewData, which has its own; give the "
                     "views."
                 )
-            contents = X.views, X.names, X.named, X.available, X.sample_ids
+            self._set(X.views, X.names, X.named, X.available, X.sample_ids, X.feature_names)
         else:
-            contents = _checked(named_views(X), available)
-        self.views, self.names, self.named, self.available, self.sample_ids = contents
+            self._set(*_checked(named_views(X), available))
+
+    def _set(
+        self,
+        views: tuple[Matrix, ...],
+        names: tuple[str, ...],
+        named: bool,
+        available: Array | None,
+        sample_ids: "pd.Index[Any] | None",
+        feature_names: tuple[FeatureNames | None, ...],
+    ) -> None:
+        self.views, self.names, self.named = views, names, named
+        self.available, self.sample_ids = available, sample_ids
+        self.feature_names = feature_names
 
     def __len__(self) -> int:
         return int(self.views[0].shape[0])
@@ -133,6 +149,7 @@ class MultiViewData(Parts):
             self.named,
             None if self.available is None else none_if_complete(self.available[rows]),
             None if self.sample_ids is None else self.sample_ids[rows],
+            self.feature_names,
         )
 
     @property
@@ -178,25 +195,32 @@ class MultiViewData(Parts):
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
                 yield RowBlock(rows, part.stop - start, group.views, position)
 
-    def matched_to(
-        self, names: tuple[str, ...], widths: tuple[int, ...], estimator: str
-    ) -> "MultiViewData":
-        """Views in the order in which an estimator was fitted: by name if named, else by position.
+    def matched_to(self, fitted: FittedViews) -> "MultiViewData":
+        """Views and features in the order in which an estimator was fitted.
 
-        A named view may be left out; no sample then has it.
+        Both are matched by name if they have names, else by position. A named view may be left out;
+        no sample then has it.
         """
         n = len(self)
         views: list[Matrix] = []
-        available = np.zeros((n, len(names)), bool)
-        for p, own in enumerate(self.positions_of(names, estimator)):
+        available = np.zeros((n, len(fitted.names)), bool)
+        for p, own in enumerate(fitted.positions_in(self)):
             if own is not None and (has := self._has(own)).any():
-                require_width(p, names, self.views[own].shape[1], widths[p], estimator)
-                views.append(self.views[own])
+                view = self.views[own]
+                order = fitted.column_order(p, view.shape[1], self.feature_names[own])
+                views.append(view if order is None else view[:, order])
                 available[:, p] = has
             else:
-                views.append(sparse.csr_array((n, widths[p]), dtype=np.float32))
+                views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        return _new(tuple(views), names, self.named, none_if_complete(available), self.sample_ids)
+        return _new(
+            tuple(views),
+            fitted.names,
+            self.named,
+            none_if_complete(available),
+            self.sample_ids,
+            fitted.feature_names,
+        )
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -221,9 +245,14 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 """What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
 
 
-def _checked(
-    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0
-) -> "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None]":
+_Contents: TypeAlias = (
+    "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None, "
+    "tuple[FeatureNames | None, ...]]"
+)
+"""Views, their names and whether these were given, availability, sample ids, feature names."""
+
+
+def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int = 0) -> _Contents:
     """Contents of a container, checked; messages count rows from `first_row`."""
     matrices, ids = views.aligned()
     matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in matrices]
@@ -239,27 +268,36 @@ def _checked(
     require_a_view(available, ids, first_row)
     empty = sparse.csr_array((n, 1), dtype=np.float32)
     checked = tuple(empty if matrix is None else matrix for matrix in matrices)
-    return checked, views.names, views.named, none_if_complete(available), ids
+    has = none_if_complete(available)
+    return checked, views.names, views.named, has, ids, views.feature_names
 
 
 def _new(*contents: Any) -> MultiViewData:
     """Container of views that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
-    data.views, data.names, data.named, data.available, data.sample_ids = contents
+    data._set(*contents)
     return data
 
 
 def container_of_rows(
-    views: Mapping[str, Any], named: bool, available: Array | None, first_row: int
+    views: Mapping[str, Any],
+    named: bool,
+    feature_names: tuple[FeatureNames | None, ...],
+    available: Array | None,
+    first_row: int,
 ) -> MultiViewData:
     """Container of some consecutive samples; messages count rows from `first_row`."""
     parts = NamedViews(tuple(views), named, list(views.values()), available)
-    return _new(*_checked(parts, None, first_row))
+    data = _new(*_checked(parts, None, first_row))
+    data.feature_names = feature_names
+    return data
 
 
-def container_of_checked_rows(views: Mapping[str, Array], named: bool) -> MultiViewData:
+def container_of_checked_rows(
+    views: Mapping[str, Array], named: bool, feature_names: tuple[FeatureNames | None, ...]
+) -> MultiViewData:
     """Container of some samples that are known to have finite values in every view."""
-    return _new(tuple(views.values()), tuple(views), named, None, None)
+    return _new(tuple(views.values()), tuple(views), named, None, None, feature_names)
 
 
 def concatenate_samples(first: MultiViewData, second: MultiViewData) -> MultiViewData:
@@ -271,7 +309,8 @@ def concatenate_samples(first: MultiViewData, second: MultiViewData) -> MultiVie
         for a, b in zip(first.views, second.views, strict=True)
     )
     has = [availability(data.available, len(data), data.names) for data in (first, second)]
-    return _new(views, first.names, first.named, none_if_complete(np.vstack(has)), None)
+    available = none_if_complete(np.vstack(has))
+    return _new(views, first.names, first.named, available, None, first.feature_names)
 
 
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:

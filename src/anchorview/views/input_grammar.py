@@ -5,7 +5,7 @@ views afterwards depends on where their rows are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Number
 from typing import Any, Protocol, TypeAlias
 
@@ -14,15 +14,17 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
 from anchorview.views.column_warnings import warn_about_frame
+from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.mudata_views import (
     AnnotatedData,
     anndata_values,
     is_anndata,
     is_mudata,
+    modality_features,
     views_from_mudata,
 )
 from anchorview.views.schema import describe_view
@@ -58,11 +60,21 @@ class NamedViews:
     """Which samples have which views, as far as the form of the input says it."""
     sample_ids: "pd.Index[Any] | None" = None
     """Ids of the samples, if the form of the input has them apart from the views."""
+    known_features: Mapping[str, FeatureNames] = field(default_factory=dict)
+    """Feature names by view, if the form of the input has them apart from the views."""
 
     @property
     def descriptions(self) -> list[str]:
         """How messages name the views."""
         return [describe_view(p, name) for p, name in enumerate(self.names)]
+
+    @property
+    def feature_names(self) -> tuple[FeatureNames | None, ...]:
+        """Names of the features of each view; None for a view without."""
+        return tuple(
+            self.known_features.get(name, feature_names_of(view))
+            for name, view in zip(self.names, self.views, strict=True)
+        )
 
     def aligned(self) -> "tuple[list[Matrix], pd.Index[Any] | None]":
         """Views as matrices with the same samples in the same order, and the ids of these.
@@ -83,10 +95,14 @@ def named_views(X: Any) -> NamedViews:
     """Separate and name the views of any accepted form of input."""
     if is_mudata(X):
         views, available = views_from_mudata(X)
-        return NamedViews(tuple(views), True, list(views.values()), available, X.obs_names)
+        return NamedViews(
+            tuple(views), True, list(views.values()), available, X.obs_names, modality_features(X)
+        )
     if isinstance(X, ViewFile):
         own = named_views(X.views)
-        return NamedViews(own.names, own.named, own.views, X.available, X.sample_ids)
+        return NamedViews(
+            own.names, own.named, own.views, X.available, X.sample_ids, X.feature_names
+        )
     # Sparse comes first, as a dok_array is a Mapping.
     if sparse.issparse(X):
         return _numbered([X])
@@ -114,8 +130,10 @@ def _with_anndata(given: NamedViews) -> NamedViews:
     """
     views = list(given.views)
     matrices = {}
+    features = {}
     for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
         if is_anndata(view):
+            features[given.names[p]] = np.asarray(view.var_names, dtype=object)
             values = anndata_values(view, description)
             if isinstance(values, np.ndarray):
                 views[p] = pd.DataFrame(values, view.obs_names, view.var_names, copy=False)
@@ -123,7 +141,7 @@ def _with_anndata(given: NamedViews) -> NamedViews:
                 matrices[p] = values
                 views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
-        return replace(given, views=views)
+        return replace(given, views=views, known_features=features)
     own_ids = {p: views[p].index for p in matrices}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
@@ -132,7 +150,7 @@ def _with_anndata(given: NamedViews) -> NamedViews:
         rows = own_ids[p].get_indexer(ids)
         views[p] = reindex_rows(matrix, rows)
         available[:, p] = rows >= 0
-    return replace(given, views=views, available=available, sample_ids=ids)
+    return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
 
 
 def _numbered(views: Sequence[Any]) -> NamedViews:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._utils.typing import FeatureNames
 from anchorview.views.alignment import DenseOrCsr, reindex_rows
 from anchorview.views.view_file import View
 
@@ -165,6 +166,14 @@ def anndata_values(cells: Any, description: str) -> DenseOrCsr:
             "cells.layers[...] or cells.obsm[...]."
         )
     return _in_memory(cells.X, description, "X")
+
+
+def modality_features(mdata: AnnotatedData) -> dict[str, FeatureNames]:
+    """Names of the features in ``X`` of each modality."""
+    return {
+        name: np.asarray(modality.var_names, dtype=object)
+        for name, modality in _modalities(mdata).items()
+    }
 
 
 def _modalities(mdata: Any) -> dict[str, Any]:

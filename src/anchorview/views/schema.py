@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from anchorview._utils.typing import FeatureNames
+
 SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
 """Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
 
@@ -22,6 +24,8 @@ class ViewsSchema(ABC):
     names: tuple[str, ...]
     named: bool
     """Whether the names were given by the user; otherwise they are ``view_0``, ``view_1``..."""
+    feature_names: tuple[FeatureNames | None, ...]
+    """Names of the features of each view; None for a view without."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -51,25 +55,6 @@ class ViewsSchema(ABC):
         """Return how messages name a view."""
         return describe_view(p, self.names[p])
 
-    def positions_of(self, names: tuple[str, ...], estimator: str) -> list[int | None]:
-        """Positions here of the views an estimator was fitted on; None for a view left out.
-
-        Views are matched by name if they have names, else by position.
-        """
-        if self.named:
-            unknown = [name for name in self.names if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"View {unknown[0]!r} is unknown: {estimator} was fitted on {list(names)}."
-                )
-            return [self.names.index(name) if name in self.names else None for name in names]
-        if len(self.names) != len(names):
-            raise ValueError(
-                f"Got {len(self.names)} view(s), but {estimator} is expecting {len(names)} views "
-                f"{list(names)}. Pass None for a view that no sample has, or a dict of the others."
-            )
-        return list(range(len(names)))
-
     def missing_message(self, p: int) -> str:
         """Message for a view that no sample has."""
         return f"{self.describe_view(p)} is missing for all samples. Leave it out."
@@ -96,16 +81,6 @@ class ViewsSchema(ABC):
 def describe_view(p: int, name: str) -> str:
     """Return how messages name a view: by position and, if it has one, name."""
     return f"view {p}" if name == f"view_{p}" else f"view {p} ('{name}')"
-
-
-def require_width(p: int, names: tuple[str, ...], width: int, expected: int, by: str) -> None:
-    """Raise if a view does not have as many features as the estimator `by` was fitted on."""
-    if width != expected:
-        # With one view the message is scikit-learn's own.
-        subject = describe_view(p, names[p]) if len(names) > 1 else "X"
-        raise ValueError(
-            f"{subject} has {width} features, but {by} is expecting {expected} features as input."
-        )
 
 
 def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, FeatureNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +29,15 @@ class StoredView(ABC):
         Type of the values read, in native byte order.
     row_step : int
         Rows are read efficiently in multiples of this number.
+    feature_names : array of str or None
+        Names of the features; None if the file has none.
     """
 
     path: Path
     shape: tuple[int, int]
     dtype: "np.dtype[Any]"
     row_step: int = field(default=1, kw_only=True)
+    feature_names: FeatureNames | None = field(default=None, kw_only=True)
     ndim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

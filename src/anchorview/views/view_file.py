@@ -1,6 +1,7 @@
 """What a file or folder of views holds."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._utils.typing import FeatureNames
 from anchorview.views.stored_view import StoredView
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
@@ -40,6 +42,9 @@ class ViewFile:
         Which views each sample has; None if every sample has every view. What a view holds for a
         sample that does not have it is ignored. Of views that were opened, not read, it is
         only what the file says itself: rows of NaN are not detected.
+    feature_names : mapping of str to array of str
+        Names of the features of sparse views, by view, where the file has them. DataFrames and
+        views that were opened have their own.
     """
 
     views: dict[str, View]
@@ -47,3 +52,4 @@ class ViewFile:
     path: Path
     sample_ids: "pd.Index[Any] | None" = None
     available: "NDArray[np.bool_] | None" = None
+    feature_names: Mapping[str, FeatureNames] = field(default_factory=dict)

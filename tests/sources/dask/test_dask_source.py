@@ -510,8 +510,10 @@ def test_feature_names_are_checked(views):
     X = dd.from_pandas(frame, npartitions=3)
     model = fit(X)
     assert list(model.feature_names_in_) == list(frame.columns)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(X[X.columns[::-1]])
+    labels = model.predict(X[X.columns[::-1]]).compute()
+    np.testing.assert_array_equal(labels, model.labels_.compute())
+    with pytest.raises(ValueError, match=r"has 1 feature \('other'\) that DALMC was not fitted on"):
+        model.predict(X.rename(columns={"f0": "other"}))
 
 
 def test_other_estimators_read_views_into_memory(views, monkeypatch):

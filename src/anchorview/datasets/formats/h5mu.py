@@ -6,7 +6,7 @@ from pathlib import Path
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.optional_imports import optional_import
 from anchorview.datasets.file_contents import by_precedence, labels_by_id
-from anchorview.views.mudata_views import views_from_mudata
+from anchorview.views.mudata_views import modality_features, views_from_mudata
 from anchorview.views.view_file import Target, ViewFile
 
 
@@ -23,4 +23,5 @@ def read_h5mu(path: Path) -> ViewFile:
     target: Target = None
     for name in by_precedence(name for name in mdata.obs.columns if isinstance(name, str))[:1]:
         target = labels_by_id(mdata.obs[name], mdata.obs_names, f"the column {name!r} of obs")
-    return ViewFile(views, target, path, mdata.obs_names, available)
+    features = modality_features(mdata)
+    return ViewFile(views, target, path, mdata.obs_names, available, features)

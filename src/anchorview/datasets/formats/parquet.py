@@ -23,6 +23,7 @@ from anchorview.datasets.formats.table_checks import (
     require_content,
     several_levels_error,
 )
+from anchorview.views.feature_names import column_names
 from anchorview.views.stored_view import StoredView
 
 BATCH_BYTES = 16 * 2**20
@@ -145,17 +146,18 @@ def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetVie
         index = _stored_index(file.schema_arrow)
         id_source = _id_source(file.schema_arrow, index, layout)
         left_out = tuple(name for name in (index, id_source) if isinstance(name, str))
-        n_features = sum(name not in left_out for name in file.schema_arrow.names)
-        require_content(metadata.num_rows, n_features)
+        features = [name for name in file.schema_arrow.names if name not in left_out]
+        require_content(metadata.num_rows, len(features))
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
         return ParquetView(
             path,
-            (metadata.num_rows, n_features),
+            (metadata.num_rows, len(features)),
             _common_type(file, left_out),
             id_source,
             left_out,
             tuple(accumulate(sizes, initial=0)),
             row_step=max(sizes),
+            feature_names=column_names(pd.Index(features)),
         )
 
 

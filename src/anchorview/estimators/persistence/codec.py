@@ -10,7 +10,6 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from anchorview._utils.typing import Array, ExtendedArray
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     FloatSeries = pd.Series[float]
 else:
     AnyIndex, FloatSeries = pd.Index, pd.Series
-
-Names = npt.NDArray[np.object_]
-"""An array of strings."""
 
 PANDAS_PARAMETERS: dict[Any, dict[str, Any]] = {
     pd.Index: {"data": list[int | str], "name": str | None},

@@ -11,18 +11,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.assign import Assignment
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
-from anchorview.estimators.persistence.codec import (
-    AnyIndex,
-    Names,
-    require,
-    validate,
-)
+from anchorview.estimators.persistence.codec import AnyIndex, require, validate
 
 TOLERANCE = 1e-6
 """Deviation from a bound that rounding may cause."""
@@ -32,7 +27,7 @@ class AxisLengths(dict[str, int]):
     """Lengths of named axes; the first array that has an axis determines its length."""
 
     def require(self, owner: object, **axes: str) -> None:
-        """Check the axes of arrays, or of sequences of one array per view; None is skipped.
+        """Check the axes of arrays, or of sequences of one array per view. None is skipped.
 
         The length of an axis with a star depends on the view.
         """
@@ -43,6 +38,8 @@ class AxisLengths(dict[str, int]):
                 self.require_length(name, "v", len(value))
                 arrays = {f"{name}/{p}": array for p, array in enumerate(value)}
             for p, (path, array) in enumerate(arrays.items()):
+                if array is None:
+                    continue
                 own = spec.replace("*", str(p)).split()
                 fits = array.ndim == len(own) and all(map(self._fits, own, array.shape))
                 require(fits, f"{path!r} has shape {array.shape}")
@@ -119,7 +116,7 @@ class FittedState:
 
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
-    feature_names_in_: Names | None = None
+    feature_names_per_view_: tuple[FeatureNames | None, ...]
     sample_ids_: AnyIndex | None
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]
@@ -139,19 +136,17 @@ class FittedState:
             value = getattr(self, own.name)
             if value is not None or own.default is MISSING:
                 setattr(model, own.name, value)
-        model.n_views_in_ = len(self.view_names_in_)
-        model.n_features_in_ = sum(self.n_features_per_view_)
 
     def check(self, n_clusters: int) -> AxisLengths:
         """Check that the attributes fit together; returns the lengths of their axes."""
         names, widths = self.view_names_in_, self.n_features_per_view_
         require(len(names) == len(set(names)), "'view_names_in_' are not unique")
-        lengths = AxisLengths(v=len(names), features=sum(widths))
+        lengths = AxisLengths(v=len(names))
         lengths.require_length("n_features_per_view_", "v", len(widths))
         for p, d in enumerate(widths):
             lengths.require_length(f"n_features_per_view_/{p}", f"d{p}", d)
         lengths.require(self, embedding_="n l", labels_="n", view_weights_="v")
-        lengths.require(self, feature_names_in_="features")
+        lengths.require(self, feature_names_per_view_="d*")
         if self.sample_ids_ is not None:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)

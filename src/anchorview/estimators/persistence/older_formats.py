@@ -1,14 +1,14 @@
-"""Translation of files of format versions 1 and 2 to the present layout.
+"""Translation of files of older format versions to the present layout.
 
-Those versions named fields and arrays independently of the classes that hold them. Only the layout
-is translated; decoding the result detects values that are missing, unknown or wrong.
+Versions 1 and 2 named fields and arrays independently of the classes that hold them. Only the
+layout is translated; decoding the result detects values that are missing, unknown or wrong.
 """
 
 import re
 from typing import Any
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.persistence.codec import Tree, require
+from anchorview.estimators.persistence.codec import Tree, insert_arrays, require
 
 PRIVATE = ("assignment", "embedder", "scores", "consensus", "families", "candidates", "failed")
 RENAMED = {
@@ -27,6 +27,30 @@ MOVED_ARRAYS = (
 
 def translated(version: int, document: dict[str, Any], arrays: dict[str, Array]) -> Tree:
     """Tree in the present layout for the document and the arrays of a file, which are used up."""
+    if version == 3:
+        insert_arrays(document, arrays)
+        tree = document
+    else:
+        tree = _from_version_2(version, document, arrays)
+    _translate_version_3(tree)
+    return tree
+
+
+def _translate_version_3(tree: Tree) -> None:
+    try:
+        state = tree["state"]
+        # Feature names were those of a single matrix.
+        names = state.pop("feature_names_in_")
+        state["feature_names_per_view_"] = [None] * len(state["view_names_in_"])
+        if names is not None:
+            require(len(state["view_names_in_"]) == 1, "'feature_names_in_' is unexpected")
+            state["feature_names_per_view_"] = [names]
+    except (LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"a field is missing: {error}") from error
+
+
+def _from_version_2(version: int, document: dict[str, Any], arrays: dict[str, Array]) -> Tree:
+    """Tree in the layout of version 3."""
     # In version 1, DALMC was the only estimator.
     require(version == 2 or "estimator" not in document, "'estimator' is unknown")
     document.setdefault("estimator", "DALMC" if version == 1 else None)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, FeatureNames
 from anchorview.sources.dask.chunks import NOTHING, Chunks, array_chunks
 from anchorview.sources.dask.frame_alignment import aligned, lengths_of, partitions
 from anchorview.sources.dask.task_graph import Graph
@@ -24,6 +24,7 @@ class DaskInput(NamedTuple):
 
     names: tuple[str, ...]
     named: bool
+    feature_names: tuple[FeatureNames | None, ...]
     n_samples: int
     widths: tuple[int, ...]
     dtypes: "tuple[np.dtype[Any] | None, ...]"
@@ -54,6 +55,7 @@ def read_dask_input(X: Any) -> DaskInput:
     return DaskInput(
         given.names,
         given.named,
+        given.feature_names,
         n,
         tuple(0 if view is None else view.shape[1] for view in shown),
         tuple(None if view is None else view.dtype for view in shown),

@@ -65,6 +65,7 @@ class DaskSource(RowSource):
         found = read_dask_input(X)
         self.budget = memory_budget(budget)
         self.names, self.named, self.n = found.names, found.named, found.n_samples
+        self.feature_names = found.feature_names
         self._widths, self._dtypes = found.widths, found.dtypes
         row_bytes = [
             0 if dtype is None else width * dtype.itemsize
@@ -113,7 +114,7 @@ class DaskSource(RowSource):
 
     @property
     def _reader(self) -> PartReader:
-        return PartReader(self.names, self.named, self._widths, self.complete)
+        return PartReader(self.names, self.named, self.feature_names, self._widths, self.complete)
 
     def map_rows(
         self,

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from anchorview._utils.threads import without_nested_threads
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
 from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.schema import describe_view
@@ -23,6 +23,7 @@ class PartReader:
     names: tuple[str, ...]
     named: bool
     """Whether the names were given by the user."""
+    feature_names: tuple[FeatureNames | None, ...]
     widths: tuple[int, ...]
     """Features of each view; 0 for one that is None."""
     complete: bool
@@ -39,13 +40,13 @@ class PartReader:
             used += count
             views[name] = self._stacked(p, pieces, start, stop) if count else None
         if self.complete:
-            return container_of_checked_rows(self._plain(views), self.named)
+            return container_of_checked_rows(self._plain(views), self.named, self.feature_names)
         ids = self._common_ids(views, start)
         if ids is None or ids.is_unique:
-            return container_of_rows(views, self.named, None, start)
+            return container_of_rows(views, self.named, self.feature_names, None, start)
         # Each partition may count its index from 0; such ids do not identify samples.
         plain = {name: self._values(p, view) for p, (name, view) in enumerate(views.items())}
-        part = container_of_rows(plain, self.named, None, start)
+        part = container_of_rows(plain, self.named, self.feature_names, None, start)
         part.sample_ids = ids
         return part
 

@@ -1,0 +1,115 @@
+"""The views that an estimator was fitted on, to which those of new samples are matched."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anchorview._utils.text import listed
+from anchorview._utils.typing import FeatureNames
+from anchorview.views.schema import ViewsSchema, describe_view
+
+
+@dataclass(frozen=True, eq=False)
+class FittedViews:
+    """Names, widths and feature names of the views that an estimator was fitted on."""
+
+    estimator: str
+    """Name of its class, for messages."""
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    feature_names: tuple[FeatureNames | None, ...]
+
+    def positions_in(self, schema: ViewsSchema) -> list[int | None]:
+        """Positions of the fitted views among other views; None for a view left out.
+
+        Views are matched by name if they have names, else by position.
+        """
+        if schema.named:
+            unknown = [name for name in schema.names if name not in self.names]
+            if unknown:
+                raise ValueError(
+                    f"View {unknown[0]!r} is unknown: {self.estimator} was fitted on "
+                    f"{list(self.names)}."
+                )
+            return [
+                schema.names.index(name) if name in schema.names else None for name in self.names
+            ]
+        if len(schema.names) != len(self.names):
+            raise ValueError(
+                f"Got {len(schema.names)} view(s), but {self.estimator} is expecting "
+                f"{len(self.names)} views {list(self.names)}. Pass None for a view that no sample "
+                "has, or a dict of the others."
+            )
+        return list(range(len(self.names)))
+
+    def column_order(
+        self, p: int, width: int, names: FeatureNames | None
+    ) -> npt.NDArray[np.intp] | None:
+        """Columns of the fitted features in a view with these feature names.
+
+        None if the columns are in order already, or can be matched by position only. Raises if the
+        view does not have the fitted features.
+        """
+        expected = self.feature_names[p]
+        if expected is None and names is not None:
+            # A DataFrame without names of its own has the column labels 0, 1, 2...
+            default = np.arange(self.widths[p]).astype(str).astype(object)
+            expected = default if set(default) == set(names) else None
+        if expected is None or names is None:
+            self._require_width(p, width)
+            return None
+        if np.array_equal(names, expected):
+            return None
+        self._require_same_names(p, pd.Index(names), pd.Index(expected))
+        return pd.Index(names).get_indexer(pd.Index(expected))
+
+    def unnamed(self, schema: ViewsSchema) -> list[str]:
+        """Descriptions of the views whose feature names were known in `fit`, but are not here."""
+        return [
+            describe_view(p, self.names[p])
+            for p, own in enumerate(self.positions_in(schema))
+            if own is not None
+            and schema.n_features_per_view[own]
+            and self.feature_names[p] is not None
+            and schema.feature_names[own] is None
+        ]
+
+    def _require_width(self, p: int, width: int) -> None:
+        if width != self.widths[p]:
+            # With one view the message is scikit-learn's own.
+            subject = describe_view(p, self.names[p]) if len(self.names) > 1 else "X"
+            raise ValueError(
+                f"{subject} has {width} features, but {self.estimator} is expecting "
+                f"{self.widths[p]} features as input."
+            )
+
+    def _require_same_names(
+        self, p: int, names: "pd.Index[Any]", expected: "pd.Index[Any]"
+    ) -> None:
+        view = describe_view(p, self.names[p])
+        for index, where in ((names, "here"), (expected, "in fit")):
+            if not index.is_unique:
+                raise ValueError(
+                    f"{view}: features cannot be matched by name, as the name "
+                    f"{index[index.duplicated()].tolist()[0]!r} occurs more than once {where}. Use "
+                    "unique names, or the same names in the same order as in fit."
+                )
+        missing, unknown = expected[~expected.isin(names)], names[~names.isin(expected)]
+        if len(missing) or len(unknown):
+            parts = []
+            if len(missing):
+                parts.append(f"lacks {_counted(missing)} {self.estimator} was fitted on")
+            if len(unknown):
+                parts.append(f"has {_counted(unknown)} {self.estimator} was not fitted on")
+            raise ValueError(
+                f"{view} {' and '.join(parts)}. Give exactly the features of fit, in any order."
+            )
+
+
+def _counted(names: Iterable[str]) -> str:
+    names = list(names)
+    return f"{len(names)} feature{'s' * (len(names) > 1)} ({listed(names)}) that"

@@ -1,0 +1,160 @@
+"""Features are matched by name wherever names are known, and by position only with a warning."""
+
+import anndata
+import dask.dataframe as dd
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from tests.helpers.command_line import output_of, run
+from tests.helpers.data import clustered_views
+
+import anchorview
+from anchorview import DALMC, AutoDALMC, open_views
+from anchorview.datasets import read_views
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
+
+K = 3
+MODELS = [DALMC(K, random_state=0), AutoDALMC(K, max_candidates=2, random_state=0)]
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Two views that overlap, so that columns in another order give other labels."""
+    views, _ = clustered_views(80, K, (6, 9), separation=1.5)
+    ids = [f"s{i}" for i in range(80)]
+    return {
+        name: pd.DataFrame(view, index=ids).add_prefix(f"{name}_") for name, view in views.items()
+    }
+
+
+def reversed_columns(frames):
+    return {name: frame[frame.columns[::-1]] for name, frame in frames.items()}
+
+
+def without_one(frames):
+    first, *rest = frames
+    return {first: frames[first].drop(columns="view_0_2"), **{name: frames[name] for name in rest}}
+
+
+def as_csv(frames, folder):
+    folder.mkdir()
+    for name, frame in frames.items():
+        frame.to_csv(folder / f"{name}.csv", index_label="id")
+    return read_views(folder)
+
+
+def as_parquet(frames, folder):
+    folder.mkdir()
+    for name, frame in frames.items():
+        frame.to_parquet(folder / f"{name}.parquet")
+    return open_views(folder)
+
+
+def as_anndata(frames, _):
+    return {name: anndata.AnnData(frame) for name, frame in frames.items()}
+
+
+def as_sparse_mudata(frames, _):
+    modalities = {}
+    for name, frame in frames.items():
+        modalities[name] = anndata.AnnData(sparse.csr_matrix(frame.to_numpy()))
+        modalities[name].obs_names, modalities[name].var_names = frame.index, frame.columns
+    return mudata.MuData(modalities)
+
+
+def as_dask(frames, _):
+    return {name: dd.from_pandas(frame, npartitions=2) for name, frame in frames.items()}
+
+
+FORMS = [lambda frames, _: frames, as_csv, as_parquet, as_anndata, as_sparse_mudata, as_dask]
+NAMES = ["frames", "csv", "parquet", "anndata", "sparse-mudata", "dask"]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+@pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
+def test_columns_in_another_order_give_the_same_labels(frames, form, model, tmp_path):
+    model.fit(form(frames, tmp_path / "fit"))
+    labels = np.asarray(model.labels_)
+    swapped = form(reversed_columns(frames), tmp_path / "predict")
+    np.testing.assert_array_equal(model.predict(swapped), labels)
+    rows = model.transform(swapped)
+    np.testing.assert_allclose(rows, model.transform(form(frames, tmp_path / "a")), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+@pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
+def test_missing_and_unknown_features_are_listed(frames, form, model, tmp_path):
+    model.fit(form(frames, tmp_path / "fit"))
+    with pytest.raises(ValueError, match=r"view 0.* lacks 1 feature \('view_0_2'\)"):
+        model.predict(form(without_one(frames), tmp_path / "few"))
+    renamed = {name: frame.rename(columns={"view_1_3": "new"}) for name, frame in frames.items()}
+    with pytest.raises(ValueError, match=r"'view_1_3'.*has 1 feature \('new'\)"):
+        model.predict(form(renamed, tmp_path / "renamed"))
+
+
+def test_names_are_saved(frames, tmp_path):
+    for model in MODELS:
+        model.fit(frames).save(tmp_path / "m")
+        loaded = anchorview.load(tmp_path / "m")
+        assert [list(own) for own in loaded.feature_names_per_view_] == list(
+            map(list, frames.values())
+        )
+        np.testing.assert_array_equal(loaded.predict(reversed_columns(frames)), model.labels_)
+        with pytest.raises(ValueError, match="view_0_2"):
+            loaded.predict(without_one(frames))
+
+
+def test_command_line(frames, tmp_path):
+    as_csv(frames, tmp_path / "fit")
+    as_csv(reversed_columns(frames), tmp_path / "swapped")
+    as_csv(without_one(frames), tmp_path / "few")
+    files = {name: tmp_path / name for name in ("model", "fitted.csv", "predicted.csv")}
+    output_of(
+        "fit", tmp_path / "fit", "-k", K, "--save", files["model"], "--out", files["fitted.csv"]
+    )
+    output_of("predict", files["model"], tmp_path / "swapped", "--out", files["predicted.csv"])
+    fitted, predicted = (
+        pd.read_csv(files[n], index_col=0) for n in ("fitted.csv", "predicted.csv")
+    )
+    assert (fitted.iloc[:, 0] == predicted.iloc[:, 0]).all()
+    result = run("predict", files["model"], tmp_path / "few", "--out", tmp_path / "none.csv")
+    assert result.exit_code != 0
+    assert "'view_0_2'" in result.output
+
+
+def test_views_without_names_are_matched_by_position(frames):
+    arrays = {name: frame.to_numpy() for name, frame in frames.items()}
+    model = DALMC(K, random_state=0).fit(frames)
+    with pytest.warns(UserWarning, match=r"view 0.*does not have valid feature names"):
+        labels = model.predict(arrays)
+    np.testing.assert_array_equal(labels, model.labels_)
+    model.fit(arrays)
+    assert model.feature_names_per_view_ == (None, None)
+    np.testing.assert_array_equal(model.predict(frames), model.labels_)
+
+
+def test_default_column_labels_are_positions(frames):
+    plain = {name: pd.DataFrame(frame.to_numpy()) for name, frame in frames.items()}
+    model = DALMC(K, random_state=0).fit(plain)
+    assert model.feature_names_per_view_ == (None, None)
+    np.testing.assert_array_equal(model.predict(reversed_columns(plain)), model.labels_)
+
+
+def test_repeated_names_must_be_in_order(frames):
+    first = frames["view_0"]
+    twice = first.set_axis(["a", "a", *first.columns[2:]], axis=1)
+    model = DALMC(K, random_state=0).fit(twice)
+    np.testing.assert_array_equal(model.predict(twice), model.labels_)
+    with pytest.raises(ValueError, match="'a' occurs more than once"):
+        model.predict(twice[twice.columns[::-1]])
+
+
+def test_batches_are_matched_by_name(frames):
+    once = DALMC(K, scaling="unit", random_state=0).partial_fit(frames)
+    once.partial_fit(frames)
+    swapped = DALMC(K, scaling="unit", random_state=0).partial_fit(frames)
+    swapped.partial_fit(reversed_columns(frames))
+    np.testing.assert_allclose(swapped.objective_, once.objective_)
