@@ -124,8 +124,8 @@ def test_zero_after_scaling_and_overflow_name_the_view():
     data = MultiViewData({"a": np.eye(6), "b": nearly_constant})
     with pytest.raises(ValueError, match=r"view 1 \('b'\) is zero after scaling"):
         scaled_views(data, fit_scalings(data, "zscore"), unit_norm=True)
-    data = MultiViewData([np.full((4, 2), 1e200) * np.arange(4)[:, None]])
-    with pytest.raises(ValueError, match="view 0 overflows float64"), np.errstate(over="ignore"):
+    data = MultiViewData([1e30 * np.arange(8, dtype=np.float32).reshape(4, 2)])
+    with pytest.raises(ValueError, match="view 0 overflows float32"), np.errstate(over="ignore"):
         scaled_views(data, fit_scalings(data, "none"), unit_norm=True)
 
 

@@ -177,10 +177,11 @@ def test_views_that_vanish_or_overflow_are_named():
     for solver in ("compressed", "direct"):
         with pytest.raises(ValueError, match="view 1 is zero after scaling"):
             DALMC(2, scaling="unit-center", solver=solver).fit([good, parallel])
-        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
+        with pytest.raises(ValueError, match=r"view 1 has .* too large to be squared"):
             DALMC(2, solver=solver).fit([good, huge])
-        with pytest.raises(ValueError, match="view 1 overflows"), np.errstate(over="ignore"):
-            DALMC(2, scaling="none", unit_norm=False, solver=solver).fit([good, huge])
+        single = (good * np.array([1, 1, 1e30, 1, 1])).astype(np.float32)
+        with pytest.raises(ValueError, match="view 0 overflows"), np.errstate(over="ignore"):
+            DALMC(2, scaling="none", unit_norm=False, solver=solver).fit([single])
 
 
 def test_scikit_learn_can_split_search_and_pipe(made):

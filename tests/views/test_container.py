@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from anchorview import DALMC, MultiViewData
+from anchorview.compared import AMGL
 from anchorview.estimators import dalmc
 
 
@@ -108,7 +109,9 @@ BAD = {
     "no views in a dict": ({}, "no views"),
     "not views": (42, "list, tuple or dict of 2-D arrays.* got int"),
     "one-dimensional": ([a, b[:, 0]], r"view 1 has 1 dimension"),
+    "one-dimensional alone": (b[:, 0], r"reshape\(-1, 1\) for one feature"),
     "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has 3 dimension"),
+    "stacked views": (np.zeros((2, 6, 3)), r"stacked along the first axis, pass list\(array\)"),
     "different lengths": ({"x": a, "y": b[:4]}, r"view 0 \('x'\) has 6 .* view 1 \('y'\) has 4"),
     "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
     "no features": ([a, b[:, :0]], r"view 1 is empty.* 0 feature"),
@@ -121,6 +124,23 @@ BAD = {
     "NaN in a frame": (
         [pd.DataFrame(spoiled(np.nan, 1, 1), index=list("abcdef"))],
         r"NaN at row 1 \(sample 'b'\), column 1",
+    ),
+    "NaN in named columns": (
+        [
+            pd.DataFrame(b, index=range(10, 16), columns=list("uvwx")).mask(
+                np.eye(6, 4, dtype=bool) | np.eye(6, 4, -1, dtype=bool)
+            )
+        ],
+        r"row 0 \(sample 10\), column 0 \('u'\).* In rows 0 to 5, 8 value\(s\) of column\(s\) "
+        r"0 \('u'\), 1 \('v'\), 2 \('w'\), 3 \('x'\) are NaN.* sklearn\.impute\.SimpleImputer",
+    ),
+    "value too large to be squared": (
+        [a, spoiled(1e160, 3, 2)],
+        "1e.160 at row 3, column 2, which",
+    ),
+    "huge sparse value": (
+        [a, sparse.csr_array(spoiled(-1e200, 3, 2))],
+        "-1e.200 at row 3, column 2",
     ),
     "NaN in part of a row": (
         [a, np.vstack([b[:5], [[np.nan, 1, np.nan, 1]]])],
@@ -211,8 +231,24 @@ def test_unknown_objects_are_refused_at_once(wrap, message, use):
         use(wrap(Unreadable()))
 
 
-def test_finite_values_whose_sum_overflows_are_accepted():
-    assert MultiViewData(np.full((4, 3), 1e308)).shape == (4, 3)
+def test_finite_values_whose_squares_overflow_single_precision_are_accepted():
+    assert MultiViewData(np.full((4, 3), 3e38, dtype=np.float32)).shape == (4, 3)
+
+
+def test_messages_have_plain_numbers():
+    ids = pd.Index(3 * np.arange(6))
+    lacking = a.copy()
+    lacking[2] = np.nan
+    cell = pd.DataFrame(spoiled(np.nan, 2, 3), ids, pd.Index([5, 6, 7, 8]))
+    for use, views, message in (
+        (MultiViewData, [cell], r"\(sample 6\), column 3 \(8\)"),
+        (MultiViewData, [pd.DataFrame(lacking, ids)], r"Sample 2 \(6\) has no view"),
+        (MultiViewData, [pd.DataFrame(a, ids), pd.DataFrame(a, ids + 1)], "like 0, .* like 1"),
+        (AMGL(2).fit, [pd.DataFrame(lacking, ids), pd.DataFrame(a, ids)], "sample 6 lacks view 0"),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            use(views)
+        assert "np." not in str(caught.value)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

@@ -1,6 +1,20 @@
 """Values as a person reads them in messages."""
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def quoted(value: Any) -> str:
+    """``repr`` of an id or a name, of NumPy's scalars that of the plain number or string.
+
+    Examples
+    --------
+    >>> quoted(np.int64(3)), quoted("a")
+    ('3', "'a'")
+    """
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def one_line(error: BaseException) -> str:

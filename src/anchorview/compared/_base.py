@@ -9,6 +9,7 @@ import numpy as np
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.memory import require_memory
 from anchorview._utils.sklearn_compat import fit_context
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.core.assign import assigned
 from anchorview.estimators.base import MultiViewClusterer
@@ -116,7 +117,7 @@ class Baseline(MultiViewClusterer):
     def _require_possible(self, data: MultiViewData) -> None:
         if data.available is not None:
             row, p = np.argwhere(~data.available)[0]
-            sample = row if data.sample_ids is None else repr(data.sample_ids[row])
+            sample = row if data.sample_ids is None else quoted(data.sample_ids[row])
             raise ValueError(
                 f"{type(self).__name__} needs every view of every sample, but sample {sample} "
                 f"lacks {data.describe_view(p)}. Use DALMC, which supports missing views, or "

@@ -51,13 +51,12 @@ def squared_distances(X: Array, anchors: Array, out: Array) -> None:
     # Centered, so that a common offset costs the distances no digits.
     mean = anchors.mean(axis=0)
     X, A = ((points - mean).astype(out.dtype) for points in (X, anchors))
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", A, A)
-        np.matmul(X, A.T, out=out)
-        out *= -2
-        out += norms
-        norms *= ROUNDING_UNITS * np.finfo(out.dtype).eps
-        out[out <= norms] = 0
+    norms = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", A, A)
+    np.matmul(X, A.T, out=out)
+    out *= -2
+    out += norms
+    norms *= ROUNDING_UNITS * np.finfo(out.dtype).eps
+    out[out <= norms] = 0
 
 
 def centered_kernel(data: MultiViewData, p: int, anchors: Array) -> Array:
@@ -68,14 +67,16 @@ def centered_kernel(data: MultiViewData, p: int, anchors: Array) -> Array:
     similarities with it, except those to itself.
     """
     n, m = len(data), len(anchors)
+    view = data.views[p]
+    # The kernel does not depend on the unit of the view. A power of two changes no digit, and
+    # distances of any unit can then be squared.
+    unit = 2.0 ** -float(np.frexp(max(view.max(), -view.min()))[1])
     K = np.empty((n, m), dtype=data.dtype)
     nearest = np.empty(n)
 
     def measure(block: RowBlock) -> None:
         rows = block.rows
-        squared_distances(dense_rows(data.views[p], rows), anchors, K[rows])
-        if not np.isfinite(K[rows]).all():
-            raise ValueError(data.overflow_message(p))
+        squared_distances(unit * dense_rows(view, rows), unit * anchors, K[rows])
         nearest[rows] = np.min(K[rows], axis=1, where=K[rows] > 0, initial=np.inf)
 
     def apply_kernel(block: RowBlock) -> None:

@@ -107,7 +107,9 @@ class BatchSums:
                     raise ValueError(data.overflow_message(p))
                 if self.scaling == "zscore":
                     spread = np.maximum(squares[p] - size[p] * move**2, 0)
-                    scaling = replace(scaling, deviation=deviation(size[p], center, spread))
+                    scaling = replace(
+                        scaling, deviation=deviation(size[p], center, spread, self.dtype)
+                    )
             scalings.append(scaling)
             moves.append(move)
         summaries = [

@@ -89,7 +89,9 @@ class ViewScaling:
 
 
 def _reciprocal(lengths: Array, like: Array) -> Array:
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    # Rows whose reciprocal length cannot be represented are zero for all purposes.
+    smallest = 1 / float(np.finfo(like.dtype).max)
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > smallest)
     return inverse.astype(like.dtype, copy=False)
 
 
@@ -176,15 +178,23 @@ def fit_scalings(parts: Parts, method: str) -> tuple[ViewScaling, ...]:
     if method == "unit-center":
         return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
     return tuple(
-        ViewScaling(center=own.mean, deviation=deviation(*own), unit_last=method == "zscore-unit")
+        ViewScaling(
+            center=own.mean,
+            deviation=deviation(*own, parts.dtype),
+            unit_last=method == "zscore-unit",
+        )
         for own in totals
     )
 
 
-def deviation(size: float, mean: Array, squares: Array) -> Array:
-    """Standard deviation of columns; infinite for constant ones, which thus become zero."""
+def deviation(size: float, mean: Array, squares: Array, dtype: "np.dtype[Any]") -> Array:
+    """Standard deviation of columns; infinite for constant ones, which thus become zero.
+
+    A column also counts as constant if `dtype` cannot represent the reciprocal of its deviation.
+    """
     spread = np.sqrt(squares / size)
-    spread[spread <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
+    smallest = 1 / float(np.finfo(dtype).max)
+    spread[spread <= np.maximum(CONSTANT_COLUMN * np.abs(mean), smallest)] = np.inf
     return spread
 
 

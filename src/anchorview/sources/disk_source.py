@@ -20,7 +20,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.scratch import scratch
-from anchorview._utils.text import format_bytes
+from anchorview._utils.text import format_bytes, quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
@@ -294,9 +294,9 @@ def require_same_ids(views: Iterable[Any], rows: slice) -> None:
         if len(differ):
             i = int(differ[0])
             raise DataFileError(
-                f"row {rows.start + i} is the sample {ids[i]!r} in {view.path} but "
-                f"{expected[i]!r} in {first.path}. Tables that are read in parts need the same "
-                "samples in the same order; datasets.convert aligns them."
+                f"row {rows.start + i} is the sample {quoted(ids[i])} in {view.path} but "
+                f"{quoted(expected[i])} in {first.path}. Tables that are read in parts need the "
+                "same samples in the same order; datasets.convert aligns them."
             )
 
 

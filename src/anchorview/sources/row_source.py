@@ -72,6 +72,8 @@ class RowSource(Parts):
                 raise ValueError(self.missing_message(p))
             if scan.constant_rows[p] is not None:
                 raise ValueError(self.constant_message(p))
+            if p in scan.tiny:
+                raise ValueError(self.underflow_message(p))
         widths = self.n_features_per_view
         squares = [sum(widths[p] for p in views) ** 2 for views in scan.patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.

@@ -14,6 +14,8 @@ class ViewScan(NamedTuple):
     patterns: frozenset[tuple[int, ...]]
     constant_rows: dict[int, Array | None]
     """By position of the view; None if the view is not constant."""
+    tiny: frozenset[int]
+    """Positions of views with values that are too small to be squared."""
 
     @classmethod
     def of(cls, part: MultiViewData) -> "ViewScan":
@@ -26,7 +28,8 @@ class ViewScan(NamedTuple):
             else:
                 first = 0 if part.available is None else int(part.available[:, p].argmax())
                 constant_rows[p] = dense_rows(part.views[p], slice(first, first + 1))[0].copy()
-        return cls(patterns, constant_rows)
+        tiny = frozenset(p for p in constant_rows if part.is_tiny(p))
+        return cls(patterns, constant_rows, tiny)
 
     def merged(self, other: "ViewScan") -> "ViewScan":
         """Scan of both parts."""
@@ -35,7 +38,12 @@ class ViewScan(NamedTuple):
             own, others = self.constant_rows[p], other.constant_rows[p]
             if own is None or others is None or (own != others).any():
                 constant_rows[p] = None
-        return ViewScan(self.patterns | other.patterns, constant_rows)
+        # A part without the view says nothing about it.
+        not_tiny = (self.constant_rows.keys() - self.tiny) | (
+            other.constant_rows.keys() - other.tiny
+        )
+        tiny = (self.tiny | other.tiny) - not_tiny
+        return ViewScan(self.patterns | other.patterns, constant_rows, tiny)
 
 
 Scanned = tuple[ViewScan, Result]

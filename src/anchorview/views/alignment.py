@@ -8,6 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._utils.text import quoted
+
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 DenseOrCsr: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
 M = TypeVar("M", "NDArray[Any]", "sparse.csr_array[Any]")
@@ -35,9 +37,9 @@ def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
 def nothing_shared_message(view: str, example: Any, other: str, other_example: Any) -> str:
     """Message for a view that shares no sample id with any other view."""
     return (
-        f"{view} shares no sample with another view: its ids are like {example!r}, those of "
-        f"{other} like {other_example!r}. Samples are aligned by index; use the same ids in all "
-        "views."
+        f"{view} shares no sample with another view: its ids are like {quoted(example)}, those of "
+        f"{other} like {quoted(other_example)}. Samples are aligned by index; use the same ids "
+        "in all views."
     )
 
 

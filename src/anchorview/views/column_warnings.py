@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.text import quoted
+
 LABEL_COLUMNS = {"label", "labels", "target", "targets", "class", "classes", "y"}
 """Names, in lower case, under which tables hold class labels."""
 
@@ -25,9 +27,9 @@ def warn_about_frame(frame: pd.DataFrame, view: str) -> None:
     """Warn if the first column is probably sample ids, or a column class labels."""
     if frame.shape[1] and _are_ids(frame.iloc[:, 0]):
         warnings.warn(
-            f"{view}: the first column, {frame.columns[0]!r}, has a different integer in every "
-            "row, like sample ids, but is used as a feature. If these are ids, make them the "
-            "index, by which samples are aligned: frame.set_index(...).",
+            f"{view}: the first column, {quoted(frame.columns[0])}, has a different integer in "
+            "every row, like sample ids, but is used as a feature. If these are ids, make them "
+            "the index, by which samples are aligned: frame.set_index(...).",
             UserWarning,
             stacklevel=2,
         )
@@ -42,8 +44,8 @@ def warn_about_names(columns: Iterable[Any], view: str) -> None:
     found = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
     if found:
         warnings.warn(
-            f"{view}: column {names[found[0]]!r} is named like class labels, but is used as a "
-            "feature. Drop it if it holds labels.",
+            f"{view}: column {quoted(names[found[0]])} is named like class labels, but is used as "
+            "a feature. Drop it if it holds labels.",
             UserWarning,
             stacklevel=2,
         )

@@ -27,6 +27,10 @@ from anchorview.views.schema import LARGEST_BLOCK, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
+TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
+"""Values below this have squares, or in single precision reciprocals, that are not numbers of their
+type."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -231,13 +235,24 @@ class MultiViewData(Parts):
         rows = slice(0, len(self)) if has.all() else np.flatnonzero(has)
         return bool(has.any()) and not _is_constant(self.views[p], rows)
 
+    def is_tiny(self, p: int) -> bool:
+        """Whether all values of a view are too small to be squared."""
+        view = self.views[p]
+        limit = TINY.get(view.dtype.name)
+        if limit is None:
+            return False
+        rows = np.flatnonzero(self._has(p))
+        return not _any_rows(view, rows, lambda block: bool((np.abs(block) >= limit).any()))
+
     def require_fittable(self) -> None:
-        """Raise if no sample has a view, or all samples are equal in it."""
+        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
         for p in range(len(self.views)):
             if not self._has(p).any():
                 raise ValueError(self.missing_message(p))
             if not self.is_informative(p):
                 raise ValueError(self.constant_message(p))
+            if self.is_tiny(p):
+                raise ValueError(self.underflow_message(p))
 
 
 Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"
@@ -264,7 +279,10 @@ def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int =
         if matrix is None:
             available[:, p] = False
         else:
-            available[:, p] &= finite_rows(matrix, available[:, p], description, ids, first_row)
+            columns = getattr(views.views[p], "columns", None)
+            available[:, p] &= finite_rows(
+                matrix, available[:, p], description, ids, columns, first_row
+            )
     require_a_view(available, ids, first_row)
     empty = sparse.csr_array((n, 1), dtype=np.float32)
     checked = tuple(empty if matrix is None else matrix for matrix in matrices)
@@ -322,11 +340,16 @@ def dense_rows(view: Matrix, rows: slice | Array) -> Array:
 def _is_constant(view: Matrix, rows: slice | Array) -> bool:
     indices = np.arange(view.shape[0])[rows]
     first = dense_rows(view, indices[:1])
+    return not _any_rows(view, indices, lambda block: bool((block != first).any()))
+
+
+def _any_rows(view: Matrix, rows: Array, found: Callable[[Array], bool]) -> bool:
+    """Whether `found` holds for a block of the rows."""
     # Doubling steps end at once on ordinary data, and never make a sparse view dense as a whole.
     start, stop = 0, 64
-    while start < len(indices):
+    while start < len(rows):
         stop = min(stop, start + max(1, LARGEST_BLOCK // (8 * view.shape[1])))
-        if (dense_rows(view, indices[start:stop]) != first).any():
-            return False
+        if found(dense_rows(view, rows[start:stop])):
+            return True
         start, stop = stop, 2 * stop
-    return True
+    return False

@@ -8,10 +8,14 @@ import pandas as pd
 from scipy import sparse
 
 from anchorview._utils.memory import require_memory
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.alignment import require_numeric_columns
 from anchorview.views.schema import describe_view
 from anchorview.views.stored_view import StoredView
+
+LISTED_COLUMNS = 5
+"""Maximum number of columns that a message lists."""
 
 
 def is_dask_array(view: Any) -> bool:
@@ -61,10 +65,16 @@ def as_matrix(view: Any, description: str) -> Matrix:
             f"{description} is not numeric (dtype {matrix.dtype}); encode its columns as numbers."
         )
     if matrix.ndim != 2:
+        if matrix.ndim < 3:
+            advice = "Reshape your data, e.g. with view.reshape(-1, 1) for one feature."
+        else:
+            advice = (
+                "If views are stacked along the first axis, pass list(array); if the features of a "
+                "sample have several axes, view.reshape(len(view), -1)."
+            )
         raise ValueError(
             f"{description} has {matrix.ndim} dimension(s); Expected 2D array with one row per "
-            f"sample, got one of shape {matrix.shape}. Reshape your data, e.g. with "
-            "view.reshape(-1, 1) for one feature."
+            f"sample, got one of shape {matrix.shape}. {advice}"
         )
     for size, unit, minimum in zip(matrix.shape, ("sample", "feature"), (2, 1), strict=True):
         if size == 0:
@@ -134,8 +144,8 @@ def _from_objects(matrix: Array, description: str) -> Array:
                 where = ", ".join(f"{axis} {i}" for axis, i in axes)
                 # scikit-learn's checks look for the wording "argument must be ...".
                 raise type(error)(
-                    f"{description}: {where} is {matrix[position]!r}, but every argument must be a "
-                    "string or a number that can be read as float; encode or drop it."
+                    f"{description}: {where} is {quoted(matrix[position])}, but every argument "
+                    "must be a string or a number that can be read as float; encode or drop it."
                 ) from error
         raise
 
@@ -177,41 +187,75 @@ def finite_rows(
     available: Array,
     description: str,
     ids: "pd.Index[Any] | None",
+    columns: "pd.Index[Any] | None",
     first_row: int,
 ) -> Array:
-    """Which rows are not missing, i.e. not all NaN; any other value that is not finite raises.
+    """Which rows are not missing, i.e. not all NaN.
 
-    Rows that `available` says are missing are ignored. Messages count rows from `first_row`.
+    Any other value that is not finite, or too large to be squared, raises. Rows that `available`
+    says are missing are ignored. Messages count rows from `first_row`.
     """
     entries = view.data if sparse.issparse(view) else view
     every_row = np.ones(view.shape[0], bool)
     if entries.dtype.kind != "f":
         return every_row
     with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum proves that all entries are finite, several times faster than isfinite.
-        if np.isfinite(np.sum(entries)):
+        # A finite sum of squares proves that all entries are finite and not too large, several
+        # times faster than isfinite.
+        axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
+        if np.isfinite(np.einsum(axes, entries, entries)):
             return every_row
-    bad = ~np.isfinite(entries)
+    present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
+    # In float64, so that values of single precision are never too large.
+    largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
+    wrong = ~(np.abs(entries) <= largest)
     if sparse.issparse(view):
-        present = every_row
-        rows = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
-        bad &= available[rows]
-        first = int(np.argmax(bad))
-        row, column = int(rows[first]), int(view.indices[first])
+        row_of = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
+        wrong &= available[row_of]
+        positions = np.column_stack([row_of[wrong], view.indices[wrong]])
     else:
-        present = ~np.isnan(view).all(axis=1)
-        bad &= (present & available)[:, None]
-        row, column = (int(i) for i in np.unravel_index(np.argmax(bad), bad.shape))
-    if bad.any():
-        kind = "NaN" if np.isnan(view[row, column]) else "infinity"
-        sample = "" if ids is None else f" (sample {ids[row]!r})"
-        whole = "A sample without this view has NaN in the whole row; otherwise impute the value, "
-        remedy = whole if kind == "NaN" else "Replace the value, "
-        raise ValueError(
-            f"{description} contains {kind} at row {first_row + row}{sample}, column {column}: "
-            f"Input contains {kind}. {remedy}or drop the row or column."
-        )
+        wrong &= (present & available)[:, None]
+        positions = np.argwhere(wrong)
+    if len(positions):
+        found = _bad_values(positions, entries[wrong], ids, columns, first_row, len(every_row))
+        raise ValueError(f"{description} {found}")
     return present
+
+
+def _bad_values(
+    positions: Array,
+    values: Array,
+    ids: "pd.Index[Any] | None",
+    columns: "pd.Index[Any] | None",
+    first_row: int,
+    n_rows: int,
+) -> str:
+    """What is wrong with values at some positions of a view, and what to do."""
+
+    def column_name(j: int) -> str:
+        return f"{j}" if columns is None else f"{j} ({quoted(columns[j])})"
+
+    row, column = positions[0].tolist()
+    sample = "" if ids is None else f" (sample {quoted(ids[row])})"
+    where = f"at row {first_row + row}{sample}, column {column_name(column)}"
+    if np.isfinite(values[0]):
+        return f"has {values[0]:.3g} {where}, which is too large to be squared: rescale the view."
+    is_nan = np.isnan(values)
+    kind = "NaN" if is_nan[0] else "infinity"
+    alike = positions[is_nan if is_nan[0] else np.isinf(values)]
+    own = np.unique(alike[:, 1]).tolist()
+    listed = ", ".join(map(column_name, own[:LISTED_COLUMNS]))
+    listed += ", ..." if len(own) > LISTED_COLUMNS else ""
+    message = (
+        f"contains {kind} {where}: Input contains {kind}. In rows {first_row} to "
+        f"{first_row + n_rows - 1}, {len(alike)} value(s) of column(s) {listed} are {kind}. "
+    )
+    if kind == "infinity":
+        return message + "Replace the values, or drop the rows or columns."
+    return message + (
+        "A sample without this view has NaN in the whole row; otherwise impute the values, for "
+        "example with sklearn.impute.SimpleImputer, or drop the rows or columns."
+    )
 
 
 def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int = 0) -> None:
@@ -219,7 +263,7 @@ def require_a_view(available: Array, ids: "pd.Index[Any] | None", first_row: int
     rows = np.flatnonzero(~available.any(axis=1))
     if len(rows):
         row = int(rows[0])
-        sample = "" if ids is None else f" ({ids[row]!r})"
+        sample = "" if ids is None else f" ({quoted(ids[row])})"
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise ValueError(
             f"Sample {first_row + row}{sample}{more} has no view at all: every row is missing "

@@ -68,13 +68,23 @@ class ViewsSchema(ABC):
 
     def zero_message(self, p: int) -> str:
         """Message for a view of which scaling leaves only zeros."""
-        return f"{self.describe_view(p)} is zero after scaling. Leave this view out."
+        return (
+            f"{self.describe_view(p)} is zero after scaling. Leave this view out, or multiply "
+            "it by a constant if its values are tiny."
+        )
 
     def overflow_message(self, p: int) -> str:
         """Message for a view whose values are too large."""
         return (
             f"{self.describe_view(p)} overflows {self.dtype}: its values are too large to be "
             "squared; rescale the view."
+        )
+
+    def underflow_message(self, p: int) -> str:
+        """Message for a view whose values are too small."""
+        return (
+            f"{self.describe_view(p)} underflows: all its values are too small to be squared; "
+            "multiply the view by a constant."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from dask._task_spec import Task, TaskRef
 
+from anchorview._utils.text import quoted
 from anchorview.sources.dask.execution import reduced, reporting
 from anchorview.sources.dask.task_graph import Graph, PartGraph, new_name
 from anchorview.views.alignment import (
@@ -76,7 +77,7 @@ def _common_divisions(frames: Sequence[Any], descriptions: Sequence[str]) -> lis
         cuts = sorted(set().union(*(frame.divisions for frame in frames)))
     except TypeError:
         examples = ", ".join(
-            f"{description} has ids like {frame.divisions[0]!r}"
+            f"{description} has ids like {quoted(frame.divisions[0])}"
             for frame, description in zip(frames, descriptions, strict=True)
         )
         raise ValueError(
