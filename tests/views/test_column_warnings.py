@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, MultiViewData
-from anchorview.datasets import read_views
+from anchorview.datasets import open_views, read_views
 from helpers.data import clustered_views
 
 N = 60
@@ -84,6 +84,15 @@ def test_tables_in_files(tmp_path):
         view.rename(index="s{}".format).to_csv(tmp_path / f"{name}.csv")
     with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
         MultiViewData(read_views(tmp_path))
+
+
+def test_opened_tables(tmp_path):
+    pytest.importorskip("pyarrow")
+    views = frames(f=np.ones(N), target=np.repeat([0, 1, 2], N // 3))
+    for name, view in views.items():
+        view.rename(index="s{}".format, columns=str).to_parquet(tmp_path / f"{name}.parquet")
+    with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
+        DALMC(3, random_state=0, solver="compressed").fit(open_views(tmp_path))
 
 
 def test_frames_in_dask():

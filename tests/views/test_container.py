@@ -241,7 +241,7 @@ def test_messages_have_plain_numbers():
     lacking[2] = np.nan
     cell = pd.DataFrame(spoiled(np.nan, 2, 3), ids, pd.Index([5, 6, 7, 8]))
     for use, views, message in (
-        (MultiViewData, [cell], r"\(sample 6\), column 3 \(8\)"),
+        (MultiViewData, [cell], r"\(sample 6\), column 3 \('8'\)"),
         (MultiViewData, [pd.DataFrame(lacking, ids)], r"Sample 2 \(6\) has no view"),
         (MultiViewData, [pd.DataFrame(a, ids), pd.DataFrame(a, ids + 1)], "like 0, .* like 1"),
         (AMGL(2).fit, [pd.DataFrame(lacking, ids), pd.DataFrame(a, ids)], "sample 6 lacks view 0"),

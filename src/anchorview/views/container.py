@@ -275,13 +275,13 @@ def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int =
     available = availability(given, n, views.names)
     if views.available is not None:
         available &= availability(views.available, n, views.names)
+    features = views.feature_names
     for p, (matrix, description) in enumerate(zip(matrices, views.descriptions, strict=True)):
         if matrix is None:
             available[:, p] = False
         else:
-            columns = getattr(views.views[p], "columns", None)
             available[:, p] &= finite_rows(
-                matrix, available[:, p], description, ids, columns, first_row
+                matrix, available[:, p], description, ids, features[p], first_row
             )
     require_a_view(available, ids, first_row)
     empty = sparse.csr_array((n, 1), dtype=np.float32)

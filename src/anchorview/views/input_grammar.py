@@ -16,7 +16,7 @@ from scipy import sparse
 
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
-from anchorview.views.column_warnings import warn_about_frame
+from anchorview.views.column_warnings import warn_about_frame, warn_about_names
 from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.mudata_views import (
@@ -86,6 +86,8 @@ class NamedViews:
         for view, description in zip(views, self.descriptions, strict=True):
             if isinstance(view, pd.DataFrame):
                 warn_about_frame(view, description)
+            elif isinstance(view, StoredView) and view.feature_names is not None:
+                warn_about_names(view.feature_names, description)
         ids, views = align_frames(views, self.descriptions)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
         return matrices, self.sample_ids if ids is None else ids

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import quoted
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import require_numeric_columns
 from anchorview.views.schema import describe_view
 from anchorview.views.stored_view import StoredView
@@ -187,7 +187,7 @@ def finite_rows(
     available: Array,
     description: str,
     ids: "pd.Index[Any] | None",
-    columns: "pd.Index[Any] | None",
+    features: FeatureNames | None,
     first_row: int,
 ) -> Array:
     """Which rows are not missing, i.e. not all NaN.
@@ -217,7 +217,7 @@ def finite_rows(
         wrong &= (present & available)[:, None]
         positions = np.argwhere(wrong)
     if len(positions):
-        found = _bad_values(positions, entries[wrong], ids, columns, first_row, len(every_row))
+        found = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
         raise ValueError(f"{description} {found}")
     return present
 
@@ -226,14 +226,14 @@ def _bad_values(
     positions: Array,
     values: Array,
     ids: "pd.Index[Any] | None",
-    columns: "pd.Index[Any] | None",
+    features: FeatureNames | None,
     first_row: int,
     n_rows: int,
 ) -> str:
     """What is wrong with values at some positions of a view, and what to do."""
 
     def column_name(j: int) -> str:
-        return f"{j}" if columns is None else f"{j} ({quoted(columns[j])})"
+        return f"{j}" if features is None else f"{j} ({features[j]!r})"
 
     row, column = positions[0].tolist()
     sample = "" if ids is None else f" (sample {quoted(ids[row])})"
