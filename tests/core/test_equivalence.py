@@ -153,3 +153,28 @@ def test_fit_does_not_depend_on_the_block_size(digits, set_constants):
     model = DALMC(10, random_state=0).fit(views)
     assert adjusted_rand_score(model.labels_, reference.labels_) == 1
     assert_same(model, reference, objective=1e-5, graph=1e-3)
+
+
+@pytest.mark.parametrize("init", ["gcca", "random", "identity"])
+@pytest.mark.parametrize("unit_norm", [True, False])
+def test_a_beta_of_any_size_gives_an_orthonormal_embedding_or_an_error(init, unit_norm):
+    rng = np.random.default_rng(0)
+    latent = 3 * rng.standard_normal((3, 5))[rng.integers(3, size=80)]
+    views = [latent @ rng.standard_normal((5, d)) + rng.standard_normal((80, d)) for d in (30, 90)]
+    views[1] *= 1e-4
+    refused = 0
+    for beta in (0, 1e-3, 1e3, 1e6, 1e9, 1e12, 1e15):
+        embeddings = []
+        for solver in ("compressed", "left", "direct"):
+            model = DALMC(3, beta=beta, init=init, unit_norm=unit_norm, scaling="none")
+            try:
+                model.set_params(solver=solver, n_init=1, random_state=0)
+                embeddings.append(model.fit(views).embedding_)
+            except ValueError as error:
+                assert f"beta={beta:g} is too large beside view" in str(error)
+                refused += 1
+        for S in embeddings:
+            np.testing.assert_allclose(S.T @ S, np.eye(3), atol=1e-5)
+            np.testing.assert_allclose(S @ S.T, embeddings[0] @ embeddings[0].T, atol=1e-4)
+        assert embeddings or beta > 1e3
+    assert refused

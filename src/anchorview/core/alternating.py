@@ -49,6 +49,10 @@ directions among those that are equally correlated, such as all directions of a 
 INDEPENDENT = 1e-6
 """Minimum ratio of squared singular values of independent representations."""
 
+LARGEST_CONDITION = 1e11
+"""Maximum condition number of the matrix of which a representation is the polar factor. Above it,
+columns of the embedding are orthonormal to less than six digits."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -194,8 +198,9 @@ class AlternatingSolver:
         self.used = (self.a, tuple(self.Z), tuple(self.A))
         self.M: list[Array] = []
         for p, X in enumerate(self.views):
-            projected = self.a[p] ** 2 * times(X, self.Z[p])
-            self.H[p], M = polar(projected + self.beta * self.pull(p))
+            target = self.a[p] ** 2 * times(X, self.Z[p]) + self.beta * self.pull(p)
+            self.H[p], M = polar(target)
+            _require_balanced(target, M, p, self.beta)
             self.Z[p] = times(X.T, self.H[p])
             self.M.append(M)
 
@@ -309,6 +314,19 @@ def start(
     if any(isinstance(X, CompletedView) for X in views):
         H, K, _ = represent()
     return H, S, Start(to_graph, fill, tuple(K))
+
+
+def _require_balanced(B: Array, M: Array, p: int, beta: float) -> None:
+    """Raise if a large `beta` leaves no digits of a view in ``B``, with polar factor ``B M``."""
+    # The product of the norms is a bound of the condition number that is found at once.
+    if np.linalg.norm(B) * np.linalg.norm(M) > LARGEST_CONDITION:
+        inverse = np.abs(eigh(M, eigvals_only=True))
+        if not inverse.max() < LARGEST_CONDITION * inverse.min():
+            raise ValueError(
+                f"beta={beta:g} is too large beside view {p}: what the view adds to its "
+                "representation is lost in rounding. Use a smaller beta, unit_norm=True, or "
+                "n_components of at most n_anchors."
+            )
 
 
 def _require_independent(M: Array, subject: str, parameter: str, init: Init) -> None:
