@@ -132,10 +132,18 @@ def test_no_views(write):
 
 @pytest.mark.parametrize(("writer", "name"), [(write_hdf5, "a.h5"), (write_zarr, "a.zarr")])
 def test_names_within_groups(writer, name, tmp_path):
-    others = {"obs__labels": LABELS, "note": np.ones(3), "cube": np.ones((2, 2, 2))}
-    data = open_views(writer(tmp_path / name, rna__x=WIDE, protein__x=TALL, **others))
+    others = {"obs__labels": LABELS, "note": np.ones(3)}
+    path = writer(tmp_path / name, rna__x=WIDE, protein__x=TALL, **others)
+    with pytest.warns(UserWarning, match=r"ignored: 'note' \(3 float64 values\)"):
+        data = open_views(path)
     assert_views(data, **{"protein/x": TALL, "rna/x": WIDE})
     np.testing.assert_array_equal(data.target, LABELS)
+
+
+@pytest.mark.parametrize("other", [TALL * 1j, np.ones((2, 2, 2))], ids=["complex", "cube"])
+@pytest.mark.parametrize(("writer", "name"), [(write_hdf5, "a.h5"), (write_zarr, "a.zarr")])
+def test_other_arrays_are_refused(writer, name, other, tmp_path):
+    assert "'b' holds" in error_of(writer(tmp_path / name, a=TALL, b=other))
 
 
 def test_labels_may_be_strings(tmp_path):

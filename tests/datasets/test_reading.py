@@ -97,7 +97,9 @@ def test_npz_views_are_in_natural_order(npz):
 
 def test_npz_views_are_all_matrices_in_native_byte_order(npz):
     half, swapped = WIDE.astype(np.float16), WIDE.astype(">f4")
-    data = read_views(npz(a=half, b=TALL[:, :1], c=swapped, note="text", weights=np.ones(12)))
+    path = npz(a=half, b=TALL[:, :1], c=swapped, note="text", weights=np.ones(12))
+    with pytest.warns(UserWarning, match=r"ignored: 'note' \(one <U4 .*'weights' \(12 float64 v"):
+        data = read_views(path)
     assert list(data.views) == ["a", "b", "c"]
     assert_same(data.views["a"], half)
     assert_same(data.views["c"], WIDE)
@@ -152,14 +154,47 @@ def test_matlab_file_without_views(mat):
 
 def test_other_matlab_variables_are_ignored(mat5):
     others = {
-        "complex": WIDE * 1j,
-        "cube": np.ones((2, 3, 4)),
         "struct": {"a": TALL},
         "texts": cell("one", "two"),
         "nested": cell(cell(TALL), TALL),
         "nothing": cell(),
     }
     assert list(read_views(mat5({**others, "X": [TALL], "y": LABELS})).views) == ["view_0"]
+
+
+COMPLEX, CUBE = WIDE * 1j, np.ones((2, 3, 4))
+
+
+@pytest.mark.parametrize("views", [{"X": [TALL]}, {"X1": TALL}], ids=["cell", "numbered"])
+def test_other_arrays_beside_the_views_of_matlab_cause_a_warning(mat, views):
+    path = mat({**views, "c": COMPLEX, "cube": CUBE, "scalar": np.ones((1, 1)) * 1j})
+    with pytest.warns(UserWarning, match=r"'c' \(12 x 20 complex values\), 'cube' \(2 x 3 x 4"):
+        assert len(read_views(path).views) == 1
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"a": TALL, "b": COMPLEX}, {"a": TALL, "b": CUBE}, {"X1": TALL, "X2": COMPLEX}],
+)
+def test_other_arrays_among_the_views_of_matlab_are_refused(mat, variables):
+    message = error_of(mat(variables))
+    assert f"'{list(variables)[1]}' holds" in message
+    assert "A view is a matrix of real numbers" in message
+
+
+@pytest.mark.parametrize("other", [COMPLEX, CUBE], ids=["complex", "cube"])
+def test_other_arrays_in_a_cell_array_are_refused(mat, other):
+    message = error_of(mat({"X": [TALL, other], "W": [TALL]}))
+    assert "the cell array 'X' holds" in message
+
+
+@pytest.mark.parametrize(
+    "other", [COMPLEX, CUBE, np.array([["a", "b"]] * 12), np.ones((0, 3))], ids=range(4)
+)
+def test_other_arrays_in_archives_are_refused(npz, other):
+    message = error_of(npz(a=TALL, other=other))
+    assert "'other' holds" in message
+    assert "A view is a 2-D array of real numbers" in message
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
@@ -283,10 +318,23 @@ def test_first_valid_vector_with_a_name_of_labels_is_used(npz):
         ([(5, 12)], False, False),
     ],
 )
-def test_samples_become_rows(npz, shapes, labeled, transposed):
+def test_samples_become_rows_in_matlab_files_only(mat5, npz, shapes, labeled, transposed):
     arrays = {f"view_{i}": RNG.normal(size=shape) for i, shape in enumerate(shapes)}
-    for name, view in read_views(npz(**arrays, **({"y": LABELS} if labeled else {}))).views.items():
+    labels = {"y": LABELS} if labeled else {}
+    for name, view in read_views(mat5(arrays | labels)).views.items():
         assert_same(view, arrays[name].T if transposed else arrays[name])
+    if transposed:
+        message = error_of(npz(**arrays, **labels))
+        assert "If samples are columns, transpose the views." in message
+    else:
+        assert_same(read_views(npz(**arrays, **labels)).views["view_0"], arrays["view_0"])
+
+
+def test_view_with_a_row_missing_is_not_transposed(npz, tmp_path):
+    arrays = {"a": RNG.normal(size=(100, 20)), "b": RNG.normal(size=(99, 20))}
+    for path in (npz(**arrays), write_hdf5(tmp_path / "data.h5", **arrays)):
+        message = error_of(path)
+        assert "differ in their number of samples: a 100 x 20, b 99 x 20" in message
 
 
 @pytest.mark.parametrize(
@@ -309,7 +357,6 @@ def test_different_numbers_of_samples_are_refused(npz, arrays, message):
         *({n: AVAILABLE} for n in ("available", "availability", "MASK", "index", "Ind")),
         *({n: AVAILABLE} for n in ("indicator", "presence")),
         *({"mask": m} for m in (AVAILABLE.T, AVAILABLE.astype("f4"), AVAILABLE.astype("u1"))),
-        {"mask": AVAILABLE.T, "a": TALL.T, "b": WIDE.T},
     ],
     ids=lambda arrays: next(iter(arrays)),
 )
@@ -494,10 +541,14 @@ def test_bare_pickles_are_never_loaded(tmp_path, name):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"{'descr': '<f8', 'fortran_order': False, 'shape': (2147483648, 268435456)}\n", "memory"),
+        (
+            b"{'descr': '<f8', 'fortran_order': False, 'shape': (2147483648, 268435456)}\n",
+            "declared",
+        ),
+        (b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2)}\n", "impossible shape"),
         (b" " * 60000, "'a' cannot be read"),
     ],
-    ids=["larger than memory", "long header"],
+    ids=["larger than the file", "negative", "long header"],
 )
 def test_hostile_headers(tmp_path, header, message):
     with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:

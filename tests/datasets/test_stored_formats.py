@@ -4,6 +4,7 @@ import mmap
 import multiprocessing
 import os
 import pickle
+import platform
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -410,24 +411,59 @@ def test_npy_file_shorter_than_its_header_says(tmp_path, order):
         open_npy(path)
 
 
-@pytest.mark.parametrize("save", [npy, fortran, hdf5, parquet])
-def test_file_truncated_after_opening(save, tmp_path):
+def truncate(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def append(path):
+    with path.open("ab") as stream:
+        stream.write(bytes(8))
+
+
+def touch(path):
+    now = path.stat()
+    os.utime(path, ns=(now.st_atime_ns, now.st_mtime_ns + 1000))
+
+
+def replace_by_a_copy(path):
+    """Another file of the same size and time."""
+    now, other = path.stat(), path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(now.st_atime_ns, now.st_mtime_ns))
+    other.replace(path)
+
+
+CHANGED = r"a\.\w+: rows 40 to 46 cannot be read: the file has changed since it was opened"
+
+
+@pytest.mark.parametrize("save", [npy, fortran, mapped, hdf5, parquet])
+@pytest.mark.parametrize("change", [truncate, append, touch, replace_by_a_copy])
+def test_changed_files_are_not_read(save, change, tmp_path):
     view = save(tmp_path)
-    os.truncate(view.path, view.path.stat().st_size // 2)
-    with pytest.raises(DataFileError, match=r"a\.\w+: rows 40 to 46 cannot be read \(.*damaged"):
+    change(view.path)
+    with pytest.raises(DataFileError, match=CHANGED):
         view[40:47]
+    with pytest.raises(DataFileError, match=CHANGED):
+        view.read_into(np.zeros((7, 5), np.float32), 40)
 
 
-@pytest.mark.parametrize(("save", "first", "left"), [(fortran, 40, 4), (npy, 45, 1)])
-def test_rows_before_the_end_of_a_truncated_file_can_be_read(save, first, left, tmp_path):
-    view = save(tmp_path)
-    os.truncate(view.path, view.path.stat().st_size - 10)
-    np.testing.assert_array_equal(view[: first + left], NUMBERS[: first + left])
-    message = rf"rows {first} to 46 cannot be read \(found only {left} of"
-    with pytest.raises(DataFileError, match=message):
-        view[first:]
-    with pytest.raises(DataFileError, match=message):
-        view.read_into(np.zeros((N - first, 5), np.float32), first)
+def test_longer_array_in_place_of_another(tmp_path):
+    view = npy(tmp_path)
+    np.save(view.path, np.ones((2 * N, 7), np.float32))
+    with pytest.raises(DataFileError, match="has changed since it was opened"):
+        view[:1]
+
+
+def test_copy_on_another_machine(tmp_path, monkeypatch):
+    view = npy(tmp_path)
+    replace_by_a_copy(view.path)
+    touch(view.path)
+    # Workers may have copies of the files, whose times differ.
+    monkeypatch.setattr(platform, "node", lambda: "another machine")
+    np.testing.assert_array_equal(view[:], NUMBERS)
+    append(view.path)
+    with pytest.raises(DataFileError, match="has changed since it was opened"):
+        view[:]
 
 
 def overwrite(path, position, count):
@@ -441,7 +477,7 @@ def damaged_hdf5(folder, **options):
     with h5py.File(view.path) as file:
         chunk = file["group/x"].id.get_chunk_info(2)
     overwrite(view.path, chunk.byte_offset + chunk.size // 2, 8)
-    return view
+    return open_dataset(view.path, "group/x")
 
 
 def damaged_zarr(folder):
@@ -454,7 +490,7 @@ def damaged_parquet(folder):
     view = parquet(folder)
     group = pq.ParquetFile(view.path).metadata.row_group(2)
     overwrite(view.path, group.column(0).data_page_offset, 12)
-    return view
+    return parquet_view(view.path)
 
 
 DAMAGED = {
@@ -471,14 +507,6 @@ def test_damaged_third_chunk(save, tmp_path):
     np.testing.assert_array_equal(view[:16], NUMBERS[:16])
     with pytest.raises(DataFileError, match=r"a\.\w+: rows 15 to 17 cannot be read"):
         view[15:18]
-
-
-def test_dataset_that_became_smaller(tmp_path):
-    view = hdf5(tmp_path)
-    with h5py.File(view.path, "w") as file:
-        file["group/x"] = NUMBERS[:20]
-    with pytest.raises(DataFileError, match="now has the shape"):
-        view[:5]
 
 
 class Trap:

@@ -259,13 +259,18 @@ def info(
 ) -> None:
     """Describe multi-view data or a saved model."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
+        from zipfile import is_zipfile
+
         from anchorview import load, open_views
         from anchorview.datasets.formats.format_table import FILE_SUFFIXES
 
         layout = {"id_column": not no_id_column, "header": not no_header}
         if is_large(path, None, **layout):
             summaries.print_views(open_views(path, **layout).views)
-        elif path.is_dir() or path.suffix.lower() in FILE_SUFFIXES:
+        # Models are archives of any name; the reader of data explains what it is otherwise.
+        elif path.suffix.lower() in FILE_SUFFIXES or not (
+            path.suffix.lower() == ".anchorview" or (path.is_file() and is_zipfile(path))
+        ):
             samples: Any = read_samples(path, zero_rows_missing, **layout)
             data = samples.data
             views = dict(zip(data.names, data.views, strict=True))

@@ -38,7 +38,7 @@ from anchorview.datasets.reading import (
     table_layout,
 )
 from anchorview.views.schema import working_precision
-from anchorview.views.stored_view import StoredView
+from anchorview.views.stored_view import FileVersion, StoredView
 from anchorview.views.view_file import Target
 
 BLOCK_BYTES = 64 * 2**20
@@ -178,12 +178,14 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 def _tables(folder: Path, layout: TableLayout) -> _Data:
     """Prepare a folder of tables, whose samples are matched by their ids."""
     files, label_file = table_files(folder, layout)
+    versions = {name: FileVersion.of(file) for name, file in files.items()}
     outlines = {name: table_outline(file, layout) for name, file in files.items()}
     ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, layout)
     target = None if label_file is None else read_labels(label_file, ids, layout)
     views = []
     for name, (own, width, dtype) in outlines.items():
-        read = partial(table_blocks, files[name], layout, max(1, BLOCK_BYTES // (8 * width)))
+        n_rows = max(1, BLOCK_BYTES // (8 * width))
+        read = partial(table_blocks, files[name], layout, n_rows, versions[name])
         rows, missing = ids.get_indexer(own), ~ids.isin(own)
         views.append(_ViewSource(name, width, dtype, rows, missing, read))
     return views, target, integers_if_all(ids)

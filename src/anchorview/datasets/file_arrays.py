@@ -1,6 +1,7 @@
 """Views, class labels and availability among the arrays of a file, read or not read yet."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from anchorview.datasets.file_contents import (
     is_label_name,
     label_vector,
     natural,
+    require_free_memory,
     single_label_name,
 )
 from anchorview.views.stored_view import StoredView
@@ -39,12 +41,32 @@ class UnreadArray:
     open: Callable[[], StoredView]
 
     def __str__(self) -> str:
-        return f"{' x '.join(map(str, self.shape)) or 'one'} {self.dtype} values"
+        return _described(self.shape, self.dtype)
+
+    @property
+    def nbytes(self) -> float:
+        """Number of bytes of all values."""
+        return float(np.prod(self.shape, dtype=float)) * self.dtype.itemsize
 
     @property
     def is_matrix(self) -> bool:
         """Whether it can be a view."""
         return len(self.shape) == 2 and self.dtype.kind in "biuf" and 0 not in self.shape
+
+
+@dataclass(frozen=True)
+class OtherArray:
+    """An array in a MATLAB file that cannot be a view, and that is not read."""
+
+    shape: tuple[int, ...]
+    kind: str
+
+    def __str__(self) -> str:
+        return _described(self.shape, self.kind)
+
+
+def _described(shape: tuple[int, ...], kind: object) -> str:
+    return f"{' x '.join(map(str, shape)) or 'one'} {kind} values"
 
 
 def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
@@ -60,17 +82,41 @@ def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
         del matrices[availability_name]
     if not matrices:
         raise _no_views_error(arrays)
+    known = {*matrices, label_name, availability_name}
+    _explain_others({name: array for name, array in arrays.items() if name not in known})
     target = None
     if label_name is not None:
         labels = arrays[label_name]
         # Only vectors are read: anything else may be too large.
         is_vector = np.prod(labels.shape) == max(labels.shape, default=0)
-        target = label_vector(labels.read()) if is_vector else None
+        target = label_vector(_read(labels)) if is_vector else None
         if target is None:
             raise _labels_error(label_name)
     _require_same_samples(matrices, target)
     views = {name: array.open() for name, array in matrices.items()}
     return ViewFile(dict(views), target, path, None, available)
+
+
+def _read(array: UnreadArray) -> NDArray[Any]:
+    require_free_memory(array.nbytes, f"an array of {array}")
+    return array.read()
+
+
+def _explain_others(others: dict[str, Any]) -> None:
+    """Refuse arrays that may be meant as views, and warn about others, as they are not used."""
+    for name, array in others.items():
+        if len(array.shape) > 1:
+            raise DataFileError(
+                f"{name!r} holds {_described(array.shape, array.dtype)}. A view is a 2-D array of "
+                "real numbers, samples x features, and is not empty. Convert or remove it."
+            )
+    if others:
+        listed = (f"{name!r} ({_described(a.shape, a.dtype)})" for name, a in others.items())
+        warnings.warn(
+            f"Arrays that are neither views nor class labels are ignored: {', '.join(listed)}.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _availability(
@@ -87,7 +133,7 @@ def _availability(
     _require_single_availability(named)
     for name in named:
         matrix = matrices[name]
-        available = _as_availability(matrix.read()) if matrix.shape == shape else None
+        available = _as_availability(_read(matrix)) if matrix.shape == shape else None
         if available is None:
             raise _availability_error(name, *shape)
         return name, available
@@ -95,11 +141,16 @@ def _availability(
 
 
 def views_among(
-    variables: Variables, path: Path, select: Callable[[Variables], dict[str, Matrix]]
+    variables: Variables,
+    path: Path,
+    select: Callable[[Variables], dict[str, Matrix]],
+    *,
+    columns_allowed: bool,
 ) -> ViewFile:
     """Separate views, class labels and availability; samples become rows.
 
     `select` returns the views of such a file: :func:`all_matrices` or :func:`matlab_views`.
+    `columns_allowed` says whether samples may be columns.
     """
     # A matrix of zeros and ones with a name of availability may still be a view. It is one if it
     # does not fit the other views as their availability.
@@ -115,7 +166,7 @@ def views_among(
     if not found:
         raise _no_views_error(variables)
     target = _class_labels(variables)
-    views = _samples_as_rows(found, target)
+    views = _samples_as_rows(found, target, columns_allowed)
     shape = (next(iter(views.values())).shape[0], len(views))
     fitting = {name: m for name, m in binary.items() if shape in (m.shape, m.shape[::-1])}
     possible = select(_without(variables, fitting))
@@ -131,7 +182,7 @@ def views_among(
         if refused:
             raise _availability_error(name, *shape)
     if len(possible) > len(found):
-        views = _samples_as_rows(possible, target)
+        views = _samples_as_rows(possible, target, columns_allowed)
         if fitting:
             raise _availability_error(next(iter(fitting)), shape[0], len(views))
     _require_single_availability(fitting)
@@ -147,12 +198,19 @@ def _without(variables: Variables, names: Iterable[str]) -> Variables:
 
 def matlab_views(variables: Variables) -> dict[str, Matrix]:
     """Select the views by MATLAB conventions: a cell array, numbered matrices, or all others."""
-    cells = {
+    lists = {
         name: value
         for name, value in variables.items()
         if not is_label_name(name) and isinstance(value, list) and value
-        if all(map(_is_matrix, value))
     }
+    cells = {name: value for name, value in lists.items() if all(map(_is_matrix, value))}
+    for name, value in lists.items():
+        others = [item for item in value if isinstance(item, OtherArray)]
+        if others and (name == "X" or not cells):
+            raise DataFileError(
+                f"the cell array {name!r} holds {others[0]}. A view is a matrix of real numbers. "
+                "Convert or remove it."
+            )
     if cells:
         if "X" not in cells and len(cells) > 1:
             raise DataFileError(
@@ -162,9 +220,34 @@ def matlab_views(variables: Variables) -> dict[str, Matrix]:
         matrices = cells.get("X", next(iter(cells.values())))
         return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
     views = all_matrices(variables)
-    numbered = {name: view for name, view in views.items() if re.fullmatch(r"[xX]_?\d+", name)}
+    numbered = {name: view for name, view in views.items() if _is_numbered(name)}
+    for name, other in variables.items():
+        if not isinstance(other, OtherArray) or is_label_name(name):
+            continue
+        if _is_numbered(name) or not numbered:
+            raise DataFileError(
+                f"{name!r} holds {other}. A view is a matrix of real numbers. Convert or remove it."
+            )
     # MATLAB's scalars and vectors are 2-D too: parameters, indices, weights.
     return numbered or {name: view for name, view in views.items() if min(view.shape) > 1}
+
+
+def other_array(shape: tuple[int, ...], kind: str) -> OtherArray | None:
+    """An array that cannot be a view; None for scalars and vectors, which are parameters."""
+    return OtherArray(shape, kind) if len(shape) > 2 or min(shape) > 1 else None
+
+
+def warn_of_other_arrays(variables: Variables) -> None:
+    """Warn about arrays of a MATLAB file that are ignored but may be meant as views."""
+    others = [
+        f"{name!r} ({value})" for name, value in variables.items() if isinstance(value, OtherArray)
+    ]
+    if others:
+        warnings.warn(
+            f"Arrays that are not matrices of real numbers are ignored: {', '.join(others)}.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def all_matrices(variables: Variables) -> dict[str, Matrix]:
@@ -174,6 +257,20 @@ def all_matrices(variables: Variables) -> dict[str, Matrix]:
         for name, value in sorted(variables.items(), key=lambda item: natural(item[0]))
         if not is_label_name(name) and _is_matrix(value)
     }
+
+
+def explain_other_arrays(variables: Variables) -> None:
+    """Refuse or warn about arrays that are neither views nor class labels."""
+    others = {
+        name: value
+        for name, value in variables.items()
+        if not is_label_name(name) and not _is_matrix(value)
+    }
+    _explain_others(others)
+
+
+def _is_numbered(name: str) -> bool:
+    return re.fullmatch(r"[xX]_?\d+", name) is not None
 
 
 def _is_matrix(value: object) -> TypeGuard[Matrix]:
@@ -195,14 +292,16 @@ def _class_labels(variables: Variables) -> NDArray[Any] | None:
     return None
 
 
-def _samples_as_rows(matrices: dict[str, Matrix], target: NDArray[Any] | None) -> dict[str, View]:
+def _samples_as_rows(
+    matrices: dict[str, Matrix], target: NDArray[Any] | None, columns_allowed: bool
+) -> dict[str, View]:
     rows = {matrix.shape[0] for matrix in matrices.values()}
     columns = {matrix.shape[1] for matrix in matrices.values()}
     if target is None:
         in_columns = len(columns) == 1 and len(rows) > 1
     else:
         in_columns = columns == {len(target)} and rows != {len(target)}
-    if in_columns:
+    if in_columns and columns_allowed:
         matrices = {name: matrix.T for name, matrix in matrices.items()}
     _require_same_samples(matrices, target)
     return {name: _as_view(matrix) for name, matrix in matrices.items()}
@@ -212,15 +311,17 @@ def _require_same_samples(matrices: dict[str, Matrix], target: NDArray[Any] | No
     """Raise if the numbers of rows, or of class labels, differ."""
     rows = {matrix.shape[0] for matrix in matrices.values()}
     shapes = ", ".join(f"{name} {m.shape[0]} x {m.shape[1]}" for name, m in matrices.items())
+    in_columns = len({matrix.shape[1] for matrix in matrices.values()}) == 1
+    advice = " If samples are columns, transpose the views." if in_columns else ""
     if len(rows) > 1:
         raise DataFileError(
             f"the views differ in their number of samples: {shapes}. All views need the same "
-            "samples as rows, in the same order."
+            f"samples as rows, in the same order.{advice}"
         )
     if target is not None and rows != {len(target)}:
         raise DataFileError(
             f"{len(target)} class labels do not fit the views: {shapes}. Store one label per "
-            "sample."
+            f"sample.{advice}"
         )
 
 

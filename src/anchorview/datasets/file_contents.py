@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
-from anchorview._utils.text import one_line
+from anchorview._utils.memory import free_memory
+from anchorview._utils.text import format_bytes, one_line
 
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
 """Names of class labels, in any case; the first ones take precedence."""
@@ -33,6 +34,8 @@ def data_file_errors(path: Path) -> Iterator[None]:
             f"{path}: the arrays it declares do not fit into memory. If the file is not damaged, "
             "use a machine with more memory or keep fewer samples."
         ) from error
+    except PermissionError as error:
+        raise permission_error(error.filename or path) from error
     # Parsers raise nearly any type of exception on a damaged file.
     except Exception as error:
         kind = path.suffix.lower() or "a folder of views"
@@ -40,6 +43,30 @@ def data_file_errors(path: Path) -> Iterator[None]:
             f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). The "
             "file is truncated, damaged or of another format: download or export it again."
         ) from error
+
+
+def permission_error(path: Any) -> DataFileError:
+    """Error about a file or folder that may not be read."""
+    return DataFileError(
+        f"{path}: cannot be read: permission denied. Change its permissions, or ask its owner."
+    )
+
+
+def require_free_memory(needed: float, what: str) -> None:
+    """Raise if what a file declares to hold does not fit into memory, before it is read."""
+    free = free_memory()
+    if needed > free:
+        raise DataFileError(
+            f"{what} needs {format_bytes(needed)} of memory, but {format_bytes(free)} are free. If "
+            "the file is not damaged, use a machine with more memory or keep fewer samples."
+        )
+
+
+def require_regular_file(path: Path) -> None:
+    """Raise if a path is not a file that can be read to its end, as pipes and devices are not."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe, a socket or a device"
+        raise DataFileError(f"{path}: cannot be read: it is {kind}, not a file. Remove it.")
 
 
 def natural(name: str) -> list[str | int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import data_file_errors
+from anchorview.datasets.file_contents import data_file_errors, require_regular_file
 from anchorview.datasets.formats.format_table import (
     FILE_SUFFIXES,
     FORMATS,
@@ -44,12 +44,16 @@ def read_views(
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
       :func:`open_views` finds, which leaves them on disk.
 
-    In ``.npz`` and ``.mat``, samples are rows. All views are transposed if the labels, or without
-    labels equal numbers of samples in all views, are possible only with samples as columns. A
-    matrix of zeros and ones, samples x views or transposed, named available, availability, mask,
-    index, ind, indicator or presence, in any case, says which samples have which views (1: has
-    it). Any other matrix with such a name is a view if it can be one, and otherwise refused if its
-    values or its shape are those of such a matrix.
+    Samples are rows. Only in ``.mat``, all views are transposed if the labels, or without labels
+    equal numbers of samples in all views, are possible only with samples as columns. A matrix of
+    zeros and ones, samples x views or transposed, named available, availability, mask, index, ind,
+    indicator or presence, in any case, says which samples have which views (1: has it). Any other
+    matrix with such a name is a view if it can be one, and otherwise refused if its values or its
+    shape are those of such a matrix.
+
+    Arrays that can be neither views nor labels are refused if they have several dimensions, such
+    as complex matrices, and otherwise ignored with a warning. In ``.mat``, text, structs, scalars
+    and vectors are ignored, and so is anything beside a cell array or numbered matrices.
 
     In a folder of tables, samples are matched by their ids: views may have different samples, and
     the union is read, in order of first appearance. In CSV, there is a header, the id is the first
@@ -194,7 +198,8 @@ def open_views(
 
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
     """Whether a path has a format that :func:`open_views` opens; its contents are not checked."""
-    found = find_format(Path(path))
+    with data_file_errors(Path(path)):
+        found = find_format(Path(path))
     return found is not None and found.open is not None
 
 
@@ -215,6 +220,8 @@ def existing_format(path: Path) -> Format:
     """Return the format of a path; raise if there is nothing, or nothing with a known format."""
     if not path.exists():
         raise DataFileError("no such file. Check the path.")
+    if not path.is_dir():
+        require_regular_file(path)
     found = find_format(path)
     if found is not None:
         return found

@@ -116,6 +116,12 @@ class DiskSource(RowSource):
         available = None if self.available is None else self.available[rows]
         return container_of_rows(views, self.named, self.feature_names, available, rows.start)
 
+    def _require_finite(self, rows: slice) -> None:
+        """Raise if values are not finite that were so when the first pass checked them."""
+        views = {name: None if view is None else view[rows] for name, view in self.views.items()}
+        available = None if self.available is None else self.available[rows]
+        container_of_rows(views, self.named, self.feature_names, available, rows.start)
+
     @property
     def slices(self) -> list[slice]:
         """Rows of all parts."""
@@ -183,7 +189,10 @@ class DiskSource(RowSource):
     ) -> Generator[Result]:
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                return function(self._passing_part(rows))
+                result = function(self._passing_part(rows))
+            if isinstance(result, np.ndarray) and not np.isfinite(np.sum(result)):
+                self._require_finite(rows)
+            return result
 
         for rows, result in parallel_map(work, self.slices, workers()):
             report_progress(stage, rows.stop, self.n)

@@ -1,8 +1,10 @@
 """A view that stays on disk: rows are read into memory by slices, when they are needed."""
 
+import platform
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +13,46 @@ import pandas as pd
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, FeatureNames
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What tells whether a file has changed."""
+
+    size: int
+    modified: int
+    """Time of the last change, in nanoseconds."""
+    inode: int
+    machine: str
+
+    @classmethod
+    def of(cls, path: Path) -> "FileVersion | None":
+        """Return the version of a file; None for a folder, or if there is no such file."""
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        if not S_ISREG(found.st_mode):
+            return None
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, platform.node())
+
+    def differs_from(self, other: "FileVersion") -> bool:
+        """Whether the file has changed; on another machine, which may have a copy, by its size."""
+        if self.machine != other.machine:
+            return self.size != other.size
+        return self != other
+
+
+def require_unchanged(path: Path, version: FileVersion | None, what: str = "it") -> None:
+    """Raise if a file no longer has the version that it had when it was opened."""
+    if version is None or not path.exists():
+        return
+    now = FileVersion.of(path)
+    if now is None or version.differs_from(now):
+        raise DataFileError(
+            f"{path}: {what} cannot be read: the file has changed since it was opened. Open it "
+            "again when it is complete."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +73,9 @@ class StoredView(ABC):
         Rows are read efficiently in multiples of this number.
     feature_names : array of str or None
         Names of the features; None if the file has none.
+    version : FileVersion or None
+        Size and time of the file when it was opened; None for a folder. Reading raises if the file
+        has changed since.
     """
 
     path: Path
@@ -38,10 +83,12 @@ class StoredView(ABC):
     dtype: "np.dtype[Any]"
     row_step: int = field(default=1, kw_only=True)
     feature_names: FeatureNames | None = field(default=None, kw_only=True)
+    version: FileVersion | None = field(init=False)
     ndim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path).absolute())
+        object.__setattr__(self, "version", FileVersion.of(self.path))
 
     @property
     def nbytes(self) -> int:
@@ -96,8 +143,13 @@ class StoredView(ABC):
         return start, max(start, stop)
 
     def _guarded(self, read: Any, start: int, stop: int) -> Any:
+        rows = f"rows {start} to {stop - 1}"
         try:
-            return read(start, stop)
+            require_unchanged(self.path, self.version, rows)
+            found = read(start, stop)
+            # It may have been changed while it was read.
+            require_unchanged(self.path, self.version, rows)
+            return found
         except (DataFileError, MemoryError):
             raise
         # Parsers raise nearly any type of exception on damaged files.

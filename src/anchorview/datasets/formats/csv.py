@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
+from anchorview.datasets.file_contents import require_free_memory
 from anchorview.datasets.formats.table_checks import Outline, TableLayout, numeric_values
 
 AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
@@ -28,12 +29,14 @@ ID_NAMES = ("", "id", "ids", "index", "name", "names", "sample", "samples", "cel
 
 def read_csv(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; if `text`, its values as strings."""
+    require_free_memory(path.stat().st_size, "reading the table")
     header = _header(path, layout)
     table: pd.DataFrame = _read(path, layout, dtype=str if text else None)
     position = layout.id_position(header)
     if position is None:
         return table
-    return table.drop(columns=table.columns[position]).set_axis(_ids(path, layout, position))
+    table = table.drop(columns=table.columns[position]).set_axis(_ids(path, layout, position))
+    return table if layout.header else table.set_axis(range(table.shape[1]), axis=1)
 
 
 def csv_outline(path: Path, layout: TableLayout) -> Outline:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from anchorview.datasets.file_contents import require_free_memory
 from anchorview.datasets.formats.h5mu import read_h5mu
 from anchorview.datasets.formats.hdf5 import open_hdf5
 from anchorview.datasets.formats.matlab5 import read_matlab5
@@ -17,6 +18,7 @@ from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
 from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
 from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
+from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import View, ViewFile
 
 
@@ -58,6 +60,8 @@ def _all_rows(open_views: Callable[[Path], ViewFile]) -> Callable[[Path], ViewFi
 
     def read(path: Path) -> ViewFile:
         opened = open_views(path)
+        stored = [view for view in opened.views.values() if isinstance(view, StoredView)]
+        require_free_memory(float(sum(view.nbytes for view in stored)), "reading the views")
         ids = opened.sample_ids
         views: dict[str, View] = {}
         for name, view in opened.views.items():

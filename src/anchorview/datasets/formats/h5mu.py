@@ -6,16 +6,19 @@ from pathlib import Path
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.optional_imports import optional_import
 from anchorview.datasets.file_contents import by_precedence, labels_by_id
+from anchorview.datasets.formats.hdf5 import require_readable
 from anchorview.views.mudata_views import modality_features, views_from_mudata
 from anchorview.views.view_file import Target, ViewFile
 
 
 def read_h5mu(path: Path) -> ViewFile:
     """Read the modalities as views, and class labels from a column of ``obs``."""
+    mudata = optional_import("mudata", ".h5mu files", "mudata")
+    require_readable(path)
     with warnings.catch_warnings():
         # Announcements of changes, meant for direct users of these packages.
         warnings.filterwarnings("ignore", module=r"(mudata|anndata)\b")
-        mdata = optional_import("mudata", ".h5mu files", "mudata").read_h5mu(path)
+        mdata = mudata.read_h5mu(path)
     try:
         views, available = views_from_mudata(mdata)
     except ValueError as error:

@@ -1,5 +1,8 @@
 """Views in HDF5 files, read by slices. Needs h5py."""
 
+import mmap
+import re
+import struct
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -7,11 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from anchorview._utils.errors import DataFileError
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
+from anchorview.datasets.file_contents import require_free_memory
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
+
+COLLECTION = re.compile(rb"GCOL\x01...(.{8})", re.DOTALL)
+"""Start of a collection of objects, and its size."""
+MIN_COLLECTION = 4096
+"""Minimum size of a collection; HDF5 refuses smaller ones."""
 
 
 def _h5py() -> Any:
@@ -58,9 +68,67 @@ def _read_dataset(path: Path, key: str) -> Array:
     h5py = _h5py()
     with h5py.File(path, "r") as file:
         node = file[key]
+        if node.dtype.kind == "O":
+            require_sound_strings(path)
         if h5py.check_string_dtype(node.dtype) is not None:
             return np.asarray(node.asstr()[()], dtype=str)
         return np.asarray(node[()])
+
+
+def require_own_data(file: Any) -> None:
+    """Raise if the contents of an open file are in other files, which it may name at will."""
+    h5py = _h5py()
+
+    # A visit ends with the first name that is returned; h5py does not pass on exceptions.
+    def linked(name: str, link: Any) -> str | None:
+        return name if isinstance(link, h5py.ExternalLink) else None
+
+    def stored_elsewhere(name: str, node: Any) -> str | None:
+        is_dataset = isinstance(node, h5py.Dataset)
+        return name if is_dataset and (node.is_virtual or node.external) else None
+
+    name = file.visititems_links(linked) or file.visititems(stored_elsewhere)
+    if name is not None:
+        raise DataFileError(
+            f"{name!r} is in another file, and other files are not read. Copy the data into this "
+            "file."
+        )
+
+
+def require_sound_strings(path: Path) -> None:
+    """Raise if strings of variable length are damaged in a way that HDF5 would read forever.
+
+    HDF5 stores them in collections of objects with headers of 16 bytes: number, count, padding and
+    length. It walks through a collection, and does not leave a free object (0) of length zero.
+    """
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for found in re.finditer(COLLECTION, data):
+            (size,) = struct.unpack("<Q", found[1])
+            position, end = found.end(), found.start() + size
+            while size >= MIN_COLLECTION and position + 16 <= end <= len(data):
+                number, _, _, length = struct.unpack_from("<HHIQ", data, position)
+                if number == length == 0:
+                    raise DataFileError(
+                        "strings in the HDF5 file are damaged: an object has the length zero. Copy "
+                        "or export it again."
+                    )
+                position += 16 + length + -length % 8 if number else length
+
+
+def require_readable(path: Path) -> None:
+    """Raise if a file that another package is going to read whole cannot be read safely."""
+    h5py = _h5py()
+    sizes = [0.0]
+
+    def add_size(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset) and node.shape is not None:
+            sizes.append(float(np.prod(node.shape, dtype=float)) * node.dtype.itemsize)
+
+    require_sound_strings(path)
+    with h5py.File(path, "r") as file:
+        require_own_data(file)
+        file.visititems(add_size)
+    require_free_memory(2 * sum(sizes), "reading the file")
 
 
 def open_hdf5(path: Path) -> ViewFile:
@@ -69,6 +137,7 @@ def open_hdf5(path: Path) -> ViewFile:
     names: list[str] = []
     arrays = {}
     with h5py.File(path, "r") as file:
+        require_own_data(file)
         file.visit(names.append)
         for name in names:
             node = file[name]

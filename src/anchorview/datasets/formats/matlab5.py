@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.datasets.file_arrays import Variables, matlab_views, views_among
+from anchorview.datasets.file_arrays import (
+    Variables,
+    matlab_views,
+    other_array,
+    views_among,
+    warn_of_other_arrays,
+)
+from anchorview.datasets.file_contents import require_free_memory
 from anchorview.views.view_file import ViewFile
 
 #: Types in which numbers are stored, by the type number of the element.
@@ -36,11 +43,15 @@ BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 
 def read_matlab5(path: Path) -> ViewFile:
     """Read the variables and select the views by MATLAB conventions."""
-    return views_among(_variables(path), path, matlab_views)
+    variables = _variables(path)
+    file = views_among(variables, path, matlab_views, columns_allowed=True)
+    warn_of_other_arrays(variables)
+    return file
 
 
 def _variables(path: Path) -> Variables:
     """Return arrays, sparse matrices and cells (as lists); None for anything else."""
+    require_free_memory(path.stat().st_size, "reading the file")
     data = memoryview(path.read_bytes())
     order = BYTE_ORDERS.get(bytes(data[HEADER_LENGTH - 2 : HEADER_LENGTH]))
     if order is None:
@@ -48,8 +59,7 @@ def _variables(path: Path) -> Variables:
     variables: Variables = {}
     for kind, content in _elements(data[HEADER_LENGTH:], order):
         if kind == COMPRESSED:
-            unpacked = memoryview(zlib.decompress(content))
-            [(kind, content)] = _elements(unpacked, order)
+            [(kind, content)] = _elements(_decompressed(content, order), order)
         if kind != MATRIX:
             raise ValueError(f"element of unknown type {kind}")
         name, value = _array(content, order)
@@ -59,10 +69,23 @@ def _variables(path: Path) -> Variables:
     return variables
 
 
+def _decompressed(content: memoryview, order: str) -> memoryview:
+    """Unpack an element, of as many bytes as its tag declares and the memory has."""
+    stream = zlib.decompressobj()
+    tag = stream.decompress(content, 8)
+    _, size = struct.unpack(f"{order}II", tag)
+    require_free_memory(2 * size, f"an array of {size} bytes, compressed to {len(content)},")
+    # One byte more would be a second element, which is refused.
+    return memoryview(tag + stream.decompress(stream.unconsumed_tail, size + 1))
+
+
 def checked_csc(
     values: NDArray[Any], rows: NDArray[Any], starts: NDArray[Any], shape: tuple[int, int]
 ) -> "sparse.csc_array[Any]":
     """Make a sparse matrix from the compressed columns of a file, which may be damaged."""
+    # Conversion to rows needs a few numbers per row, even if nearly all rows are empty.
+    needed = 32.0 * sum(shape) + 4.0 * (values.nbytes + rows.nbytes)
+    require_free_memory(needed, f"a sparse matrix of {shape[0]} x {shape[1]} values")
     matrix = sparse.csc_array((values, rows, starts), shape=shape)
     # With an index out of bounds, later conversions would write out of bounds.
     matrix.check_format(full_check=True)
@@ -98,6 +121,8 @@ def _array(data: memoryview, order: str) -> tuple[str, object]:
         return "", None
     (_, dimensions), (_, name), *content = elements
     shape = tuple(np.frombuffer(dimensions, f"{order}i4").tolist())
+    if len(shape) < 2 or min(shape) < 0:
+        raise ValueError(f"an array of the impossible shape {shape}")
     return bytes(name).decode("latin-1"), _value(flags, shape, content, order)
 
 
@@ -109,8 +134,12 @@ def _value(
         if len(content) != prod(shape):
             raise ValueError(f"a cell array of shape {shape} holds {len(content)} items")
         return [_array(item, order)[1] for _, item in content]
-    if flags & COMPLEX or (kind != SPARSE and kind not in CLASSES):
+    if kind != SPARSE and kind not in CLASSES:
         return None
+    if flags & COMPLEX:
+        return other_array(shape, "complex")
+    if len(shape) > 2:
+        return other_array(shape, CLASSES.get(kind, "sparse"))
     dtype = "?" if flags & LOGICAL else CLASSES.get(kind, "f8")
     if kind == SPARSE:
         (rows, starts), (values_kind, values) = _numbers(content[:2], order), content[2]
@@ -122,6 +151,9 @@ def _value(
         n_rows, n_columns = shape
         return checked_csc(numbers[:count].astype(dtype), rows[:count], starts, (n_rows, n_columns))
     (numbers,) = _numbers(content, order)
+    require_free_memory(
+        2.0 * numbers.size * np.dtype(dtype).itemsize, f"an array of {numbers.size} values"
+    )
     return numbers.astype(dtype).reshape(shape, order="F")
 
 

@@ -12,14 +12,21 @@ import numpy as np
 
 from anchorview._utils.errors import MissingPackageError
 from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import (
     Variables,
     is_availability_name,
     matlab_views,
+    other_array,
     views_among,
+    warn_of_other_arrays,
 )
-from anchorview.datasets.file_contents import is_label_name
-from anchorview.datasets.formats.hdf5 import view_of_dataset
+from anchorview.datasets.file_contents import is_label_name, require_free_memory
+from anchorview.datasets.formats.hdf5 import (
+    require_own_data,
+    require_sound_strings,
+    view_of_dataset,
+)
 from anchorview.datasets.formats.matlab5 import checked_csc
 from anchorview.views.view_file import ViewFile
 
@@ -46,16 +53,23 @@ def is_hdf5(path: Path) -> bool:
 
 def read_matlab73(path: Path) -> ViewFile:
     """Read the variables and select the views by MATLAB conventions."""
-    return views_among(_variables(path, _in_memory), path, matlab_views)
+    return _views(path, _in_memory)
 
 
 def open_matlab73(path: Path) -> ViewFile:
     """Open matrices as views on disk; class labels, availability and sparse matrices are read."""
 
     def on_disk(node: Any) -> object:
-        return view_of_dataset(path, node, in_columns=True) if node.ndim == 2 else None
+        return view_of_dataset(path, node, in_columns=True)
 
-    return views_among(_variables(path, on_disk), path, matlab_views)
+    return _views(path, on_disk)
+
+
+def _views(path: Path, matrix: Callable[[Any], object]) -> ViewFile:
+    variables = _variables(path, matrix)
+    file = views_among(variables, path, matlab_views, columns_allowed=True)
+    warn_of_other_arrays(variables)
+    return file
 
 
 def _variables(path: Path, matrix: Callable[[Any], object]) -> Variables:
@@ -63,12 +77,13 @@ def _variables(path: Path, matrix: Callable[[Any], object]) -> Variables:
     h5py = _h5py()
     variables: Variables = {}
     with h5py.File(path, "r") as file:
+        require_own_data(file)
         # "#refs#" and "#subsystem#" are MATLAB's own storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
             read = is_label_name(name) or is_availability_name(name)
             convert, node = (_in_memory if read else matrix), file[name]
             if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
-                cells = (file[reference] for reference in node[()].ravel())
+                cells = (file[reference] for reference in _read_node(node).ravel())
                 variables[name] = [_value(cell, convert) for cell in cells]
             else:
                 variables[name] = _value(node, convert)
@@ -79,18 +94,41 @@ def _value(node: Any, convert: Callable[[Any], object]) -> object:
     if isinstance(node, _h5py().Group):
         return _sparse(node) if "MATLAB_sparse" in node.attrs else None
     # An empty array is stored as its shape, and text as character codes: neither is a matrix.
-    if "MATLAB_empty" in node.attrs or node.attrs.get("MATLAB_class") == b"char":
+    if "MATLAB_empty" in node.attrs or _matlab_class(node) == b"char":
         return None
-    return convert(node) if node.dtype.kind in "biuf" else None
+    # MATLAB stores complex numbers as pairs with the names real and imag.
+    if node.dtype.kind == "c" or node.dtype.names == ("real", "imag"):
+        return other_array(node.shape[::-1], "complex") if node.ndim > 1 else None
+    if node.dtype.kind not in "biuf":
+        return None
+    return convert(node) if node.ndim < 3 else other_array(node.shape[::-1], str(node.dtype))
+
+
+def _matlab_class(node: Any) -> object:
+    if "MATLAB_class" not in node.attrs:
+        return None
+    # Other programs than MATLAB may write strings of variable length.
+    if node.attrs.get_id("MATLAB_class").dtype.kind == "O":
+        require_sound_strings(Path(node.file.filename))
+    found = node.attrs["MATLAB_class"]
+    return found.encode() if isinstance(found, str) else found
 
 
 def _in_memory(node: Any) -> object:
-    return np.asarray(node[()]).T
+    return _read_node(node).T
+
+
+def _read_node(node: Any) -> Array:
+    """Read a dataset, if what it declares fits into memory."""
+    require_free_memory(
+        float(np.prod(node.shape, dtype=float)) * node.dtype.itemsize, f"the array {node.name!r}"
+    )
+    return np.asarray(node[()])
 
 
 def _sparse(group: Any) -> object:
-    starts = group["jc"][()].astype(np.int64)
+    starts = _read_node(group["jc"]).astype(np.int64)
     # MATLAB omits the vectors of a matrix without entries.
-    values = group["data"][()] if "data" in group else np.empty(0)
-    rows = group["ir"][()].astype(np.int64) if "ir" in group else np.empty(0, dtype=np.int64)
+    values = _read_node(group["data"]) if "data" in group else np.empty(0)
+    rows = _read_node(group["ir"]).astype(np.int64) if "ir" in group else np.empty(0, np.int64)
     return checked_csc(values, rows, starts, (int(group.attrs["MATLAB_sparse"]), len(starts) - 1))

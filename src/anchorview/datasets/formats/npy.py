@@ -2,17 +2,19 @@
 
 import mmap
 import os
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from io import RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
+from anchorview.datasets.file_contents import permission_error, require_regular_file
 from anchorview.views.stored_view import StoredView
 
 READERS = {
@@ -21,6 +23,9 @@ READERS = {
     # It differs only in the encoding of field names, and a view has no fields.
     (3, 0): np.lib.format.read_array_header_2_0,
 }
+
+Header: TypeAlias = "tuple[tuple[int, ...], bool, np.dtype[Any], int]"
+"""Shape, whether the order is column-major, type, and position of the first number."""
 
 ROWS_COMPARED = 64
 """Number of rows in which a memory map is compared with the file, if the system cannot tell."""
@@ -82,16 +87,30 @@ def _fill(stream: RawIOBase, position: int, out: Array) -> int:
     return done
 
 
-def npy_header(path: Path) -> "tuple[tuple[int, ...], bool, np.dtype[Any], int]":
+def read_npy_header(stream: IO[bytes]) -> Header:
+    """Read the header at the start of a stream; raises ValueError if it is not one."""
+    version = np.lib.format.read_magic(stream)
+    if version not in READERS:
+        number = ".".join(map(str, version))
+        raise ValueError(f"version {number} of the format is not supported")
+    with warnings.catch_warnings():
+        # Python warns about escape sequences in the text of damaged headers.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", SyntaxWarning)
+        shape, fortran, dtype = READERS[version](stream)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"the impossible shape {shape}")
+    return shape, fortran, dtype, stream.tell()
+
+
+def npy_header(path: Path) -> Header:
     """Read the shape, whether the order is column-major, the type, and the end of the header."""
+    require_regular_file(path)
     try:
         with path.open("rb") as stream:
-            version = np.lib.format.read_magic(stream)
-            if version not in READERS:
-                number = ".".join(map(str, version))
-                raise ValueError(f"version {number} of the format is not supported")
-            shape, fortran, dtype = READERS[version](stream)
-            return shape, fortran, dtype, stream.tell()
+            return read_npy_header(stream)
+    except PermissionError as error:
+        raise permission_error(path) from error
     except FileNotFoundError:
         raise DataFileError(f"{path}: no such file. Check the path.") from None
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_contents import data_file_errors
+from anchorview.datasets.file_contents import data_file_errors, require_free_memory
 from anchorview.datasets.formats.table_checks import (
     DEFAULT_LAYOUT,
     Outline,
@@ -175,7 +175,9 @@ def parquet_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[Arr
 
 def read_parquet(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; the types are those of the file."""
-    optional_import("pyarrow", "Parquet files", "parquet")
+    metadata = _open(path).metadata
+    # All values as 8 bytes, in Arrow's memory and in that of pandas.
+    require_free_memory(16.0 * metadata.num_rows * metadata.num_columns, "reading the table")
     table = pd.read_parquet(path, engine="pyarrow")
     if isinstance(table.index, pd.MultiIndex):
         raise several_levels_error()

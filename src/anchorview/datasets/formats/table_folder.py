@@ -14,6 +14,7 @@ from anchorview.datasets.file_contents import (
     data_file_errors,
     labels_by_id,
     natural,
+    require_regular_file,
     single_label_name,
 )
 from anchorview.datasets.formats.csv import csv_blocks, csv_outline, read_csv
@@ -32,6 +33,7 @@ from anchorview.datasets.formats.table_checks import (
     require_content,
 )
 from anchorview.views.alignment import reindex_rows, union_of_ids
+from anchorview.views.stored_view import FileVersion, require_unchanged
 from anchorview.views.view_file import Target, View, ViewFile
 
 # Without leading zeros, and short enough for 64 bits.
@@ -128,6 +130,7 @@ def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
                 raise DataFileError(
                     f"{files[path.stem].name} and {path.name} have the same name. Keep one."
                 )
+            require_regular_file(path)
             files[path.stem] = path
     return files
 
@@ -140,10 +143,15 @@ def table_outline(path: Path, layout: TableLayout) -> Outline:
         return checked_ids(ids, layout), n_features, dtype
 
 
-def table_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray[Any]]:
-    """Read the values of a table in order, about `n_rows` rows at a time."""
+def table_blocks(
+    path: Path, layout: TableLayout, n_rows: int, version: FileVersion | None
+) -> Iterator[NDArray[Any]]:
+    """Read the values of a table, which must have this version, about `n_rows` rows at a time."""
     with data_file_errors(path):
-        yield from TABLE_FORMATS[path.suffix.lower()].blocks(path, layout, n_rows)
+        require_unchanged(path, version)
+        for block in TABLE_FORMATS[path.suffix.lower()].blocks(path, layout, n_rows):
+            yield block
+            require_unchanged(path, version)
 
 
 def read_labels(path: Path, ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Series[Any]":
@@ -184,6 +192,9 @@ def _read_view(path: Path, layout: TableLayout) -> pd.DataFrame:
 
 
 def _read_table(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
+    version = FileVersion.of(path)
     table = TABLE_FORMATS[path.suffix.lower()].read(path, layout, text=text)
+    # Ids and values are read one after the other.
+    require_unchanged(path, version)
     require_content(*table.shape)
     return table.set_axis(checked_ids(table.index, layout))
