@@ -1,0 +1,408 @@
+"""What every estimator promises in every form of input: DALMC, AutoDALMC and the eight baselines.
+
+A relation changes the data in a way that must not change the result, or changes it in a known way.
+`EXEMPTIONS` has the relations that a method does not have, with the reason.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import anndata
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
+
+from anchorview import MultiViewData, load
+from anchorview._utils import threads
+from anchorview.datasets import open_views, read_views
+from anchorview.estimators.methods import REGISTRY, method_class
+from anchorview.views import schema
+from helpers.data import clustered_views
+
+N, K, WIDTHS = 60, 3, (10, 8, 6)
+METHODS = [method.name for method in REGISTRY]
+QUICK = {"auto": {"max_candidates": 2}}
+QUICK |= {name: {"n_init": 3} for name in ("awmvc", "dalmc", "fpmvs-cag", "opmc", "smvsc")}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(set_constants):
+    """Have several blocks of rows, so that their sums and order matter."""
+    set_constants(schema, CACHED_BLOCK=4096)
+
+
+def make(name, **params):
+    return method_class(name)(K, random_state=0, **QUICK.get(name, {}), **params)
+
+
+@cache
+def tables():
+    """Views as frames with sample ids and feature names; clusters overlap a little."""
+    views, _ = clustered_views(N, K, WIDTHS, separation=4.0)
+    ids = pd.Index([f"s{i:03}" for i in range(N)])
+    return {
+        name: pd.DataFrame(view, ids, [f"{name}_{j}" for j in range(view.shape[1])])
+        for name, view in zip(("image", "sound", "text"), views.values(), strict=True)
+    }
+
+
+# Forms of input, made of frames; those with ids or feature names are marked.
+
+
+def arrays(tables, _):
+    return {name: table.to_numpy() for name, table in tables.items()}
+
+
+def frames(tables, _):
+    return tables
+
+
+def shuffled_frames(tables, _):
+    """Frames whose rows are in another order in each view but the first."""
+    first, *others = tables
+    shuffled = {name: tables[name].sample(frac=1, random_state=1) for name in others}
+    return {first: tables[first], **shuffled}
+
+
+def sparse_matrices(tables, _):
+    return {name: sparse.csc_array(table.to_numpy()) for name, table in tables.items()}
+
+
+def container(tables, _):
+    return MultiViewData(tables)
+
+
+def annotated(tables, _):
+    return {
+        name: anndata.AnnData(sparse.csr_array(table.to_numpy()), table[[]], table.T[[]])
+        for name, table in tables.items()
+    }
+
+
+def npz_file(tables, folder):
+    np.savez(folder / "views.npz", **arrays(tables, folder))
+    return read_views(folder / "views.npz")
+
+
+def csv_files(tables, folder):
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index_label="id", float_format="%.17g")
+    return read_views(folder)
+
+
+def npy_files(tables, folder):
+    for name, table in tables.items():
+        np.save(folder / f"{name}.npy", table.to_numpy())
+    return open_views(folder)
+
+
+def parquet_files(tables, folder):
+    for name, table in tables.items():
+        table.to_parquet(folder / f"{name}.parquet")
+    return open_views(folder)
+
+
+def dask_arrays(tables, folder):
+    chunks = (30, 25, N)
+    views = arrays(tables, folder).items()
+    return {name: da.from_array(view, (chunks[p], -1)) for p, (name, view) in enumerate(views)}
+
+
+def dask_frames(tables, _):
+    return {name: dd.from_pandas(table, npartitions=3) for name, table in tables.items()}
+
+
+WITH_IDS = [frames, shuffled_frames, container, annotated, csv_files, dask_frames]
+WITH_FEATURE_NAMES = [*WITH_IDS, parquet_files]
+FORMS = [arrays, sparse_matrices, npz_file, npy_files, dask_arrays, *WITH_FEATURE_NAMES]
+
+
+@cache
+def reference(name):
+    """Fit on frames."""
+    return make(name).fit(tables())
+
+
+def labels_of(model):
+    return np.asarray(model.labels_)
+
+
+def assert_same(model, expected, rows=slice(None), rtol=1e-6):
+    """Two fits have the same clusters, and the same weights of views by name."""
+    assert adjusted_rand_score(labels_of(model), labels_of(expected)[rows]) == 1
+    weights, wanted = (
+        dict(zip(each.view_names_in_, each.view_weights_, strict=True))
+        for each in (model, expected)
+    )
+    assert weights == pytest.approx(wanted, rel=rtol)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+@pytest.mark.parametrize("name", METHODS)
+def test_forms_of_input_give_the_same_result_with_names_and_ids(name, form, tmp_path):
+    model = make(name).fit(form(tables(), tmp_path))
+    assert_same(model, reference(name))
+    assert model.view_names_in_ == tuple(tables())
+    if form in WITH_IDS:
+        ids = next(iter(tables().values())).index
+        np.testing.assert_array_equal(np.asarray(model.sample_ids_), ids)
+        labels = pd.Series(labels_of(model), np.asarray(model.sample_ids_))
+        assert adjusted_rand_score(labels[ids[::-1]], reference(name).labels_[::-1]) == 1
+    if form in WITH_FEATURE_NAMES:
+        for names, table in zip(model.feature_names_per_view_, tables().values(), strict=True):
+            np.testing.assert_array_equal(names, table.columns)
+
+
+# Relations: changed tables, and the rows of the first fit that the samples are now.
+
+
+class Changed(NamedTuple):
+    tables: dict
+    rows: slice | np.ndarray = slice(None)
+    rtol: float = 1e-6
+
+
+def permuted_samples(tables):
+    order = np.random.default_rng(0).permutation(N)
+    return Changed({name: table.iloc[order] for name, table in tables.items()}, order)
+
+
+def permuted_views(tables):
+    return Changed(dict(reversed(tables.items())))
+
+
+def permuted_features(tables):
+    return Changed(
+        {name: table.sample(frac=1, axis=1, random_state=0) for name, table in tables.items()}
+    )
+
+
+def duplicated_samples(tables):
+    rows = np.repeat(np.arange(N), 2)
+    ids = [f"{sample}{copy}" for sample in next(iter(tables.values())).index for copy in "ab"]
+    copies = {name: table.iloc[rows].set_axis(ids) for name, table in tables.items()}
+    return Changed(copies, rows)
+
+
+def added_constant(tables):
+    return Changed({name: table + 7.0 for name, table in tables.items()})
+
+
+def shifted_features(tables):
+    return Changed(
+        {name: table + 3.0 * np.arange(table.shape[1]) for name, table in tables.items()}
+    )
+
+
+def rescaled_views(tables):
+    factors = dict(zip(tables, (1e3, 1e-5, -1.0), strict=True))
+    return Changed({name: factors[name] * table for name, table in tables.items()})
+
+
+def single_precision(tables):
+    return Changed({n: table.astype(np.float32) for n, table in tables.items()}, rtol=1e-3)
+
+
+RELATIONS = [
+    permuted_samples,
+    permuted_views,
+    permuted_features,
+    duplicated_samples,
+    added_constant,
+    shifted_features,
+    rescaled_views,
+    single_precision,
+]
+CASES = [(name, arrays) for name in METHODS]
+CASES += [("dalmc", form) for form in (sparse_matrices, npy_files, dask_arrays)]
+
+ANCHORS = "BMVC draws anchors at random by the position of samples and views"
+NEIGHBORS = "the nearest neighbors of a sample are its copies then"
+EXEMPTIONS = {
+    (permuted_samples, "bmvc"): ANCHORS,
+    (permuted_views, "bmvc"): ANCHORS,
+    (duplicated_samples, "bmvc"): ANCHORS,
+    (duplicated_samples, "amgl"): NEIGHBORS,
+    (duplicated_samples, "uomvsc"): NEIGHBORS,
+    (shifted_features, "opmc"): "OPMC standardizes rows, not columns, as its authors do",
+}
+"""Relations that a method does not have, and why."""
+
+DIVISOR = "deviations have the divisor n - 1, as in the authors' programs"
+LANDMARKS = "landmarks are drawn in an order that depends on the columns and their values"
+FAMILIES = "some candidates normalize rows before columns are centered"
+APPROXIMATE_WEIGHTS = {
+    (duplicated_samples, "smvsc"): (1e-3, DIVISOR),
+    (duplicated_samples, "fpmvs-cag"): (1e-3, DIVISOR),
+    (duplicated_samples, "omsc"): (1e-3, DIVISOR),
+    (permuted_features, "auto"): (0.01, LANDMARKS),
+    (rescaled_views, "auto"): (0.01, LANDMARKS),
+    (added_constant, "auto"): (0.3, FAMILIES),
+    (shifted_features, "auto"): (0.3, FAMILIES),
+}
+"""Relations in which the labels are the same but the view weights only up to this, and why."""
+
+
+def shown(parameter):
+    return getattr(parameter, "__name__", parameter)
+
+
+@pytest.mark.parametrize(("name", "form"), CASES, ids=shown)
+@pytest.mark.parametrize("relation", RELATIONS, ids=shown)
+def test_relations(name, form, relation, tmp_path):
+    if (relation, name) in EXEMPTIONS:
+        pytest.skip(EXEMPTIONS[relation, name])
+    changed = relation(tables())
+    model = make(name).fit(form(changed.tables, tmp_path))
+    rtol, _ = APPROXIMATE_WEIGHTS.get((relation, name), (changed.rtol, None))
+    assert_same(model, reference(name), changed.rows, rtol)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_second_fit_is_identical_and_leaves_the_input_alone(name, tmp_path):
+    views = arrays(tables(), tmp_path)
+    before = {key: view.copy() for key, view in views.items()}
+    first = make(name).fit(views)
+    labels, weights = first.labels_.copy(), first.view_weights_.copy()
+    # A list has no names of views, which must not matter for anything but the names.
+    for model in (first.fit(views), clone(first).fit(list(views.values()))):
+        np.testing.assert_array_equal(model.labels_, labels)
+        np.testing.assert_array_equal(model.view_weights_, weights)
+    for key, view in views.items():
+        np.testing.assert_array_equal(view, before[key])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_threads_do_not_change_the_result(name, set_constants):
+    models = []
+    for cores in (1, 2):
+        set_constants(threads, n_cores=lambda cores=cores: cores)
+        with threadpool_limits(cores):
+            models.append(make(name).fit(tables()))
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    np.testing.assert_allclose(models[0].view_weights_, models[1].view_weights_, rtol=1e-9)
+
+
+# New samples.
+
+PREDICTING = [("dalmc", form) for form in FORMS] + [("auto", frames), ("auto", npy_files)]
+
+
+@pytest.mark.parametrize(("name", "form"), PREDICTING, ids=shown)
+def test_predict_and_saved_models_give_the_labels_of_the_fit(name, form, tmp_path):
+    (tmp_path / "data").mkdir()
+    views = form(tables(), tmp_path / "data")
+    model = make(name).fit(views)
+    np.testing.assert_array_equal(np.asarray(model.predict(views)), labels_of(model))
+    model.save(tmp_path / "model.anchorview")
+    loaded = load(tmp_path / "model.anchorview")
+    np.testing.assert_array_equal(np.asarray(loaded.predict(views)), labels_of(model))
+    np.testing.assert_array_equal(
+        np.asarray(loaded.transform(views)), np.asarray(model.transform(views))
+    )
+    for each in (model, loaded):
+        assert each.view_names_in_ == tuple(tables())
+        if form in WITH_FEATURE_NAMES:
+            np.testing.assert_array_equal(
+                np.concatenate(each.feature_names_per_view_),
+                np.concatenate([table.columns for table in tables().values()]),
+            )
+
+
+NAMED = [(name, form) for name, form in PREDICTING if form in WITH_FEATURE_NAMES]
+
+
+@pytest.mark.parametrize(("name", "form"), NAMED, ids=shown)
+def test_new_samples_are_matched_by_view_and_feature_names(name, form, tmp_path):
+    model = reference(name)
+    other_order = {key: table.iloc[:, ::-1] for key, table in reversed(tables().items())}
+    renamed = {key: table.rename(columns={f"{key}_3": "other"}) for key, table in tables().items()}
+    for folder in ("order", "renamed"):
+        (tmp_path / folder).mkdir()
+    found = model.predict(form(other_order, tmp_path / "order"))
+    np.testing.assert_array_equal(np.asarray(found), model.labels_)
+    with pytest.raises(ValueError, match=r"view 0 \('image'\)(.|\n)*(other|image_3)"):
+        model.predict(form(renamed, tmp_path / "renamed"))
+
+
+# Bad input.
+
+
+class Unreadable:
+    """An object of another library that must not be read element by element."""
+
+    def __len__(self):
+        raise AssertionError
+
+    __iter__ = __getitem__ = __len__
+
+
+def spoiled(value, row=7, column=2):
+    table = tables()["sound"].copy()
+    table.iloc[row, column] = value
+    return table
+
+
+def beside(view):
+    """Views of which the second is bad."""
+    return {"image": tables()["image"], "sound": view}
+
+
+VIEW = r"view 1 \('sound'\)"
+GOOD = next(iter(tables().values()))
+BAD_INPUT = {
+    "nothing": ([], "There are no views"),
+    "number": (3, "list, tuple or dict of 2-D arrays"),
+    "unknown object": (beside(Unreadable()), f"{VIEW} is of type Unreadable, which"),
+    "vector": (beside(np.ones(N)), rf"{VIEW} has 1 dimension.*reshape\(-1, 1\)"),
+    "stacked views": (np.ones((2, N, 4)), r"has 3 dimension.*list\(array\)"),
+    "no features": (beside(GOOD[[]]), f"{VIEW} is empty.* 0 feature"),
+    "other length": ([GOOD.to_numpy(), np.ones((9, 2))], f"view 0 has {N} .* view 1 has 9"),
+    "other ids": (beside(GOOD.add_prefix("t", axis=0)), "shares no sample with another view"),
+    "repeated ids": (
+        beside(GOOD.rename({"s001": "s000"})),
+        f"{VIEW} has the sample id 's000' more",
+    ),
+    "NaN": (beside(spoiled(np.nan)), rf"{VIEW} contains NaN at row 7 \(sample 's007'\), column 2 "),
+    "infinity": (beside(spoiled(-np.inf)), f"{VIEW} contains infinity at row 7"),
+    "huge value": (beside(spoiled(1e200)), rf"{VIEW} has 1e\+200 at row 7.* too large"),
+    "tiny values": (beside(1e-180 * GOOD), f"{VIEW} underflows"),
+    "text": (beside(GOOD.assign(t="x")), f"{VIEW}.* (column 't' is not numeric|is 'x')"),
+    "complex": (beside(GOOD.to_numpy() + 1j), f"{VIEW} is complex"),
+    "constant view": (beside(0 * GOOD + 3), f"{VIEW} is constant"),
+    "few samples": (GOOD[:2], "n_samples=2 should be >= n_clusters=3"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+@pytest.mark.parametrize("name", METHODS)
+def test_bad_input_is_refused(name, case):
+    views, message = BAD_INPUT[case]
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        make(name).fit(views)
+    assert "np." not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [sparse_matrices, npy_files, dask_arrays, dask_frames], ids=shown)
+@pytest.mark.parametrize("case", ["NaN", "infinity", "huge value", "tiny values", "constant view"])
+def test_bad_values_are_refused_in_every_source(form, case, tmp_path):
+    views, message = BAD_INPUT[case]
+    views = form({"image": views["image"], "sound": views["sound"]}, tmp_path)
+    with pytest.raises(ValueError, match=message.split(" at row")[0]):
+        make("dalmc", solver="compressed").fit(views)
+
+
+@pytest.mark.parametrize("name", ["dalmc", "auto", "bmvc"])
+def test_columns_of_ids_and_labels_are_named_in_a_warning(name):
+    table = tables()["sound"].copy()
+    table.insert(0, "number", np.arange(N))
+    with pytest.warns(UserWarning, match=f"{VIEW}: the first column, 'number', has a different"):
+        make(name).fit(beside(table))
+    with pytest.warns(UserWarning, match=f"{VIEW}: column 'target' is named like class labels"):
+        make(name).fit(beside(table.drop(columns="number").assign(target=np.arange(N) % 3)))
