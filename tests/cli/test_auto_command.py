@@ -145,8 +145,11 @@ def test_a_setting_selects_dalmc_and_is_rejected_by_auto(data, fits, name, value
     assert f"{setting[0]} is not a setting of auto; the parameters of AutoDALMC are" in message
 
 
-def test_verbose_prints_the_stages(data):
-    assert "[DALMC] assigned" in output_of("fit", data, "-k", 3, "--beta", 0.5, "--verbose")
+def test_verbose_prints_the_stages_on_stderr(data):
+    result = run("fit", data, "-k", 3, "--beta", 0.5, "--verbose")
+    assert "[DALMC] assigned" in result.stderr
+    assert "[DALMC]" not in result.stdout
+    assert "3 clusters by DALMC" in result.stdout
 
 
 def test_without_settings_the_method_is_auto(data, fits):

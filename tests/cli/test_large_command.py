@@ -85,7 +85,7 @@ WORKERS = ("-k", 4, "--scheduler", "tcp://127.0.0.1:1")
         (("-k", 4, "--memory-limit=much"), "memory_limit='much' (--memory-limit) is not a number"),
         (("-k", 4, "--memory-limit=0"), "'1.5GB'"),
         (("-k", 4, "--memory-limit=-1GB"), "'1.5GB'"),
-        ((*BMVC, "--results", "r"), "--results is for --method dalmc, not bmvc."),
+        ((*BMVC, "--results", "r"), "--results is for --method auto or dalmc, not bmvc."),
         ((*BMVC, "--scheduler", "s"), "--scheduler is for --method dalmc, not bmvc."),
         ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is for --method dalmc, not bmvc."),
         ((*WORKERS, "--results", "r"), "stay on the workers"),

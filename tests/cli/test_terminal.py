@@ -17,6 +17,8 @@ from anchorview.cli.terminal import FIT_OPTIONS, explained_errors, name_options,
         ("Pass out= or n_clusters.", "Pass out= (--results) or n_clusters (-k)."),
         ("memory_limit='1.5 XB' is bad", "memory_limit='1.5 XB' (--memory-limit) is bad"),
         ("The 'n_clusters' parameter is 0.", "The 'n_clusters' (-k) parameter is 0."),
+        ("The 'n_clusters' parameter of DALMC must be an int.", "-k must be an int."),
+        ("The 'tol' parameter of DALMC must be a float.", "--tol must be a float."),
         (
             "n_samples=5 < n_clusters=9; lower n_clusters",
             "n_samples=5 < n_clusters=9 (-k); lower n_clusters",

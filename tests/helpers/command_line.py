@@ -28,6 +28,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PAUSE = "print('paused', flush=True); time.sleep(60)"
 
+PAUSE_IN_FSYNC = f"""
+import os, time
+
+def fsync(descriptor):
+    {PAUSE}
+
+os.fsync = fsync
+{INTERRUPTIBLE}
+{MAIN}
+"""
+
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)

@@ -260,7 +260,7 @@ def test_out_files_equal_returned_results(many_parts, store, tmp_path):
     views = make_views()
     out = tmp_path / "results"
     model = quick().fit(store(views), out=out)
-    assert sorted(folder_contents(out)) == ["embedding.npy", "labels.npy"]
+    assert sorted(folder_contents(out)) == ["embedding.npy", "labels.npy", "sample_ids.npy"]
     assert isinstance(model.embedding_, np.memmap)
     assert isinstance(model.labels_, np.memmap)
     np.testing.assert_array_equal(np.load(out / "embedding.npy"), model.embedding_)

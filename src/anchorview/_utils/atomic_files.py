@@ -1,14 +1,24 @@
 """Files and folders that are written completely or not at all."""
 
+import errno
 import os
+import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO, TextIO
 
 from anchorview._utils.errors import OutputFileError
+
+HAS_LOCKS = find_spec("fcntl") is not None
+"""Whether the system has file locks."""
+
+_PART = f".anchorview-{sha256(platform.node().encode()).hexdigest()[:8]}-{{}}.part"
+"""Names of unfinished files of this machine: others on a network drive may not share its locks."""
 
 
 def require_writable(path: Path) -> None:
@@ -16,17 +26,18 @@ def require_writable(path: Path) -> None:
 
     That is, if the folder is missing or read-only, or the path is not that of a file.
     """
-    target = _resolved(path)
-    if target.is_dir():
-        raise OutputFileError(f"{path}: is a folder. Give the name of a file.")
-    _require_parent(path)
-    # Renaming a file over a device, such as /dev/null, would destroy the device.
-    if target.exists() and not target.is_file():
-        raise OutputFileError(f"{path}: is not a regular file. Give the name of a file.")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OutputFileError(f"{path}: is write-protected. Give another name.")
-    with _explained(path), _part_beside(target):
-        pass
+    with _explained(path):
+        target = _resolved(path)
+        if target.is_dir():
+            raise OutputFileError(f"{path}: is a folder. Give the name of a file.")
+        _require_parent(path)
+        # Renaming a file over a device, such as /dev/null, would destroy the device.
+        if target.exists() and not target.is_file():
+            raise OutputFileError(f"{path}: is not a regular file. Give the name of a file.")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise OutputFileError(f"{path}: is write-protected. Give another name.")
+        with _part_beside(target):
+            pass
 
 
 def require_writable_folder(path: Path) -> None:
@@ -34,19 +45,21 @@ def require_writable_folder(path: Path) -> None:
 
     The folder need not exist yet, but its parent must.
     """
-    if path.exists() and not path.is_dir():
-        raise OutputFileError(f"{path}: is not a folder. Give the name of a folder.")
-    if not path.exists():
-        _require_parent(path)
-    with _explained(path), _part_beside((path / "any") if path.exists() else _resolved(path)):
-        pass
+    with _explained(path):
+        target = _resolved(path)
+        if target.exists() and not target.is_dir():
+            raise OutputFileError(f"{path}: is not a folder. Give the name of a folder.")
+        if not target.exists():
+            _require_parent(path)
+        with _part_beside(target / "any" if target.exists() else target):
+            pass
 
 
 @contextmanager
 def created_folder(path: Path) -> Iterator[None]:
     """Create a folder unless it exists; a new one is removed again if the block fails."""
-    is_new = not path.exists()
     with _explained(path):
+        is_new = not path.exists()
         path.mkdir(exist_ok=True)
     try:
         yield
@@ -63,7 +76,8 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
 
     If the block fails or is interrupted, an existing file is kept and nothing else is left. A
     symbolic link is kept, and the file it points to is replaced. Raises an OutputFileError if the
-    file cannot be written.
+    file cannot be written. What a killed process left is removed by the next one that writes to
+    the same folder.
 
     Examples
     --------
@@ -84,7 +98,9 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
 def atomic_write_binary(*paths: Path) -> Iterator[list[BinaryIO]]:
     """Write binary files as :func:`atomic_write` does; the streams can be read back.
 
-    All files are complete before the first appears under its name.
+    All files are complete before the first appears under its name. Earlier files of these names
+    are removed before, the last first, so that the last file never stands beside others of an
+    earlier set, even if the process is killed.
     """
     with _replacing(paths, mode="w+b") as streams:
         yield streams
@@ -94,8 +110,8 @@ def atomic_write_binary(*paths: Path) -> Iterator[list[BinaryIO]]:
 def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]:
     # The system does not tell which of several files did not fit on the disk.
     reported = paths[0] if len(paths) == 1 else paths[0].parent
-    targets = [_resolved(path) for path in paths]
     with _explained(reported), ExitStack() as stack:
+        targets = [_resolved(path) for path in paths]
         parts = [stack.enter_context(_part_beside(target)) for target in targets]
         for target, part in zip(targets, parts, strict=True):
             if target.exists():
@@ -107,6 +123,8 @@ def _replacing(paths: Sequence[Path], **how_to_open: Any) -> Iterator[list[Any]]
                 stream.flush()
                 # A full disk may be reported only now; after renaming it would be too late.
                 os.fsync(stream.fileno())
+        for target in reversed(targets[1:]):
+            target.unlink(missing_ok=True)
         for target, part in zip(targets, parts, strict=True):
             os.replace(part, target)
 
@@ -119,7 +137,10 @@ def _require_parent(path: Path) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    resolved = Path(os.path.realpath(path))
+    if resolved.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return resolved
 
 
 @contextmanager
@@ -141,36 +162,87 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     ...     exists_early, [file.name for file in path.iterdir()]
     (False, ['greeting.txt'])
     """
-    target = _resolved(path)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise OutputFileError(f"{path}: already exists. Give another name, or remove it first.")
-    _require_parent(path)
-    part = _part_name(target)
     with _explained(path):
-        try:
-            part.mkdir()
+        target = _resolved(path)
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise OutputFileError(f"{path}: already exists. Give another name, or remove it first.")
+        _require_parent(path)
+        with _part_beside(target, folder=True) as part:
             yield part
             if target.exists():
                 target.rmdir()
             part.rename(target)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager
-def _part_beside(target: Path) -> Iterator[Path]:
-    """Create an empty file beside `target`, removed after the block unless it was renamed."""
-    part = _part_name(target)
+def _part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Create an empty file or folder beside `target`, removed after the block unless renamed.
+
+    It stays locked as long as this process lives.
+    """
+    _remove_abandoned(target.parent)
+    with ExitStack() as lock:
+        while True:
+            part = target.with_name(_PART.format(token_hex(8)))
+            try:
+                if folder:
+                    part.mkdir()
+                else:
+                    part.touch(exist_ok=False)
+                # Another process may have taken it for abandoned before it was locked.
+                if lock.enter_context(_locked(part, wait=True)) is not False:
+                    yield part
+                    return
+            finally:
+                _remove(part)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the unfinished files and folders of processes that no longer exist."""
+    with suppress(OSError):
+        for part in folder.glob(_PART.format("*")):
+            with _locked(part, wait=False) as is_ours:
+                if is_ours:
+                    _remove(part)
+
+
+@contextmanager
+def _locked(part: Path, *, wait: bool) -> Iterator[bool | None]:
+    """Lock a file or folder until the block ends.
+
+    Yields False if it is gone or, without `wait`, locked by another process; None if the system
+    or the drive has no locks.
+    """
+    if not HAS_LOCKS:
+        yield None
+        return
+    import fcntl
+
     try:
-        part.touch(exist_ok=False)
-        yield part
+        descriptor = os.open(part, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            is_held: bool | None = False
+        except OSError:
+            is_held = None
+        else:
+            is_held = part.exists()
+        yield is_held
     finally:
+        os.close(descriptor)
+
+
+def _remove(part: Path) -> None:
+    if part.is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+    else:
         with suppress(OSError):
             part.unlink()
-
-
-def _part_name(target: Path) -> Path:
-    return target.with_name(f".anchorview-{token_hex(8)}.part")
 
 
 @contextmanager
@@ -182,9 +254,9 @@ def _explained(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         reason = error.strerror or error
-        raise OutputFileError(
-            f"{path}: cannot be written ({reason}). Free some space, or give another path."
-        ) from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = "Free some space, or give another path." if full else "Give another path."
+        raise OutputFileError(f"{path}: cannot be written ({reason}). {advice}") from error
 
 
 @contextmanager
@@ -194,11 +266,11 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
     The lock ends with the process, however it ends. Without file locks in the system, nothing is
     locked.
     """
-    try:
-        import fcntl
-    except ImportError:
+    if not HAS_LOCKS:
         yield
         return
+    import fcntl
+
     with (folder / ".lock").open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,3 +11,7 @@ class MissingPackageError(DataFileError, ImportError):
 
 class OutputFileError(OSError):
     """A file that cannot be written; the message says why and what to do."""
+
+
+class ClusterLostError(ConnectionError):
+    """A Dask cluster that no longer computes; the message says why and what to do."""

@@ -2,18 +2,40 @@
 
 # Imported by ``--help``: light modules only.
 import csv
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
-from anchorview.cli.summaries import closing_lines, fit_lines, print_views_of_model
-from anchorview.cli.terminal import command_line, print_lines, printable, progress_bar, watched
+from anchorview.cli.summaries import (
+    closing_lines,
+    fit_lines,
+    fit_record,
+    print_views_of_model,
+    size_lines,
+)
+from anchorview.cli.terminal import (
+    SummaryTarget,
+    attempt_all,
+    command_line,
+    print_json,
+    print_lines,
+    progress_bar,
+    raise_all,
+    summary_to,
+    watched,
+    write_stdout,
+)
 from anchorview.estimators.methods import method_class
 
 if TYPE_CHECKING:
@@ -41,15 +63,81 @@ class Samples:
     name: str
     """Name of the data set."""
 
+    def __len__(self) -> int:
+        views: Any = self.data.views
+        first = next(iter(views.values() if isinstance(views, Mapping) else views))
+        return int(first.shape[0])
+
+
+STDOUT = Path("-")
+"""Path of the labels that stands for standard output."""
+
 
 @dataclass(frozen=True)
 class OutputPaths:
     """Files and folders to write."""
 
     labels: Path | None = None
+    """A file, or :data:`STDOUT`."""
     model: Path | None = None
     report: Path | None = None
     results: Path | None = None
+
+    def by_option(self) -> dict[str, Path]:
+        """Paths that were given, by option."""
+        options = {
+            "--out": self.labels,
+            "--save": self.model,
+            "--report": self.report,
+            "--results": self.results,
+        }
+        return {option: path for option, path in options.items() if path is not None}
+
+    def require_separate(self, inputs: Mapping[str, Path]) -> None:
+        """Raise if two paths are the same, or one is inside a folder of another or of the data.
+
+        There it would be taken for a view, or replace one.
+        """
+        written = {name: path for name, path in self.by_option().items() if path != STDOUT}
+        paths = {name: Path(os.path.realpath(path)) for name, path in {**written, **inputs}.items()}
+        for (name, path), (other, place) in combinations(paths.items(), 2):
+            if path == place:
+                raise ValueError(f"{name} and {other} are the same file, {path}. Pass two names.")
+            for inner, outer in ((name, other), (other, name)):
+                if inner in written and paths[inner].is_relative_to(paths[outer]):
+                    raise ValueError(
+                        f"{inner} is in the folder of {outer}, {paths[outer]}. Pass another."
+                    )
+
+    def require_writable(self) -> None:
+        """Raise if one of the outputs cannot be written."""
+        for path in (self.labels, self.model, self.report):
+            if path is not None and path != STDOUT:
+                require_writable(path)
+        if self.results is not None:
+            from anchorview.sources.results_folder import require_results_folder
+
+            require_results_folder(self.results)
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What is printed."""
+
+    quiet: bool = False
+    """Nothing but warnings and errors."""
+    as_json: bool = False
+    """A JSON object instead of the summary."""
+    sizes: bool = True
+    """Sizes of the clusters and numbers of missing views in the summary."""
+
+    def summary_target(self, labels: Path | None) -> SummaryTarget:
+        """Where the summary is printed; raises if labels and JSON would both go to stdout."""
+        if labels == STDOUT and self.as_json:
+            raise ValueError("--out - and --json both write to standard output. Leave one out.")
+        if self.quiet or self.as_json:
+            return "nowhere"
+        return "stderr" if labels == STDOUT else "stdout"
 
 
 def is_large(path: Path, memory_limit: str | None, **layout: bool) -> bool:
@@ -102,9 +190,15 @@ def cluster_samples(
     paths: OutputPaths,
     method: str,
     scheduler: str | None = None,
+    *,
+    printing: Printing,
     **settings: Any,
 ) -> None:
-    """Load samples, cluster them, write the outputs and print a summary."""
+    """Load samples, cluster them, write the outputs and print a summary.
+
+    All outputs are attempted if one of them fails.
+    """
+    target = printing.summary_target(paths.labels)
     _check_outputs(paths, method, scheduler)
     connection: AbstractContextManager[object] = nullcontext()
     if scheduler is not None:
@@ -112,40 +206,47 @@ def cluster_samples(
 
         connection = connected(scheduler)
     # The lines that a verbose estimator prints would break the bar.
-    with progress_bar(shown=watched() and not settings.get("verbose")), connection:
+    shown = watched() and not settings.get("verbose") and not printing.quiet
+    # Standard output is for results; what a verbose estimator prints is not.
+    with progress_bar(shown=shown), redirect_stdout(sys.stderr), connection:
         report_progress("reading", 0, 1)
         import numpy as np
 
         from anchorview.metrics import clustering_scores
+        from anchorview.views.container import MultiViewData
 
         estimator = _estimator(method, settings)
         samples = load()
-        if settings["n_clusters"] is None and method != "auto":
-            raise ValueError(_missing_n_clusters(samples.target))
+        in_memory = isinstance(samples.data, MultiViewData)
+        _check_n_clusters(settings["n_clusters"], method, samples)
         views: Any = samples.data
         if scheduler is not None:
             from anchorview.distributed import dask_views
 
             views = dask_views(views)
+        # Of data in memory the embedding fits as well, and is written after the fit.
+        in_parts = {} if in_memory or paths.results is None else {"out": paths.results}
         start = perf_counter()
-        model = estimator.fit(views, **({} if paths.results is None else {"out": paths.results}))
+        model = estimator.fit(views, **in_parts)
         seconds = perf_counter() - start
         # Labels are fetched from the workers only if they are needed.
-        needed = paths.labels is not None or samples.target is not None
+        needed = scheduler is None or paths.labels is not None or samples.target is not None
         labels: Any = np.asarray(model.labels_) if needed else None
         scores = {} if samples.target is None else clustering_scores(samples.target, labels)
-    if paths.labels is not None:
-        write_labels(labels, getattr(model, "confidence_", None), samples.ids, paths.labels)
-    if paths.model is not None:
-        model.save(paths.model)
-    if paths.report is not None:
-        with progress_bar(shown=watched()):
-            report_progress("drawing", 0, 1)
-            from anchorview.report import write_fit_report
-            from anchorview.views.container import MultiViewData
 
+    def write_results(folder: Path) -> None:
+        from anchorview.sources.results_folder import save_results
+
+        if not in_parts:
+            save_results(folder, model.embedding_, labels, samples.ids)
+
+    def write_report(path: Path) -> None:
+        from anchorview.report import write_fit_report
+
+        with progress_bar(shown=watched() and not printing.quiet):
+            report_progress("drawing", 0, 1)
             write_fit_report(
-                paths.report,
+                path,
                 model,
                 # Views that are too large for memory are not drawn.
                 samples.data if isinstance(samples.data, MultiViewData) else None,
@@ -156,12 +257,26 @@ def cluster_samples(
                 seconds=seconds,
                 name=samples.name,
             )
-    print_views_of_model(model)
-    print_lines(*fit_lines(model, seconds), *closing_lines(scores, paths.labels or paths.results))
-    if paths.model is not None:
-        print_lines(f"Model saved to {printable(paths.model)}")
-    if paths.report is not None:
-        print_lines(f"Report written to {printable(paths.report)}")
+
+    confidence = getattr(model, "confidence_", None)
+    writers: dict[str, Callable[[Path], object]] = {
+        "--out": lambda path: write_labels(labels, confidence, samples.ids, path),
+        "--save": model.save,
+        "--results": write_results,
+        "--report": write_report,
+    }
+    given = paths.by_option()
+    done, errors = attempt_all({name: partial(writers[name], path) for name, path in given.items()})
+    written = {option: path for option, path in given.items() if option in done}
+    if printing.as_json:
+        print_json(fit_record(model, labels, samples.data, scores, seconds, written))
+    with summary_to(target):
+        print_views_of_model(model)
+        print_lines(*fit_lines(model, seconds))
+        if printing.sizes:
+            print_lines(*size_lines(model, labels, samples.data))
+        print_lines(*closing_lines(scores, written, given))
+    raise_all(errors)
 
 
 def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> None:
@@ -171,9 +286,12 @@ def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> No
             f"--save: models of {method} cannot be saved, only those of "
             f"{' and '.join(SAVED_METHODS)}."
         )
-    for path in (paths.labels, paths.model, paths.report):
-        if path is not None:
-            require_writable(path)
+    if paths.results is not None and method not in SAVED_METHODS:
+        raise ValueError(
+            f"--results is for --method {' or '.join(SAVED_METHODS)}, not {method}. Write the "
+            "labels with --out."
+        )
+    paths.require_writable()
     if paths.report is not None:
         for package in ("bokeh", "jinja2"):
             optional_import(package, "Reports", "report")
@@ -182,6 +300,19 @@ def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> No
                 "--report needs the embedding on this machine, but with --scheduler it stays on "
                 "the workers. Leave one of them out."
             )
+
+
+def _check_n_clusters(n_clusters: Any, method: str, samples: Samples) -> None:
+    """Raise if -k is missing, or larger than the number of samples."""
+    if n_clusters is None and method != "auto":
+        raise ValueError(_missing_n_clusters(samples.target))
+    n_samples = len(samples)
+    smallest = n_clusters if isinstance(n_clusters, int | None) else n_clusters[0]
+    if smallest is not None and smallest > n_samples:
+        raise ValueError(
+            f"-k {smallest} is more than the {n_samples} samples. Pass at most {n_samples}, and "
+            "usually far fewer."
+        )
 
 
 def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
@@ -209,16 +340,28 @@ def _missing_n_clusters(target: "Target") -> str:
 
 
 def write_labels(
-    labels: Any, confidence: "NDArray[Any] | None", ids: "pd.Index[Any] | None", path: Path
+    labels: Any,
+    confidence: "NDArray[Any] | None",
+    ids: "pd.Index[Any] | None",
+    path: Path,
 ) -> None:
-    """Write the cluster and, if given, the confidence of each sample to a CSV file."""
+    """Write the cluster and, if given, the confidence of each sample as CSV to a path or stdout."""
     columns = {
         "sample": range(len(labels)) if ids is None else ids.tolist(),
         "cluster": labels.tolist(),
     }
     if confidence is not None:
         columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
-    with atomic_write(path) as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    if path == STDOUT:
+        text = io.StringIO(newline="")
+        _write_csv(text, columns)
+        write_stdout(text.getvalue())
+    else:
+        with atomic_write(path) as stream:
+            _write_csv(stream, columns)
+
+
+def _write_csv(stream: TextIO, columns: Mapping[str, Iterable[Any]]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))

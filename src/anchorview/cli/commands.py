@@ -2,9 +2,9 @@
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import sys
+from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
-from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +12,11 @@ import typer
 from typer.core import TyperGroup
 
 from anchorview import __version__
-from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
 from anchorview.cli.clustering import (
     OutputPaths,
+    Printing,
     Samples,
     cluster_samples,
     is_large,
@@ -24,7 +24,15 @@ from anchorview.cli.clustering import (
     read_samples,
     write_labels,
 )
-from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar, watched
+from anchorview.cli.terminal import (
+    explained_errors,
+    print_json,
+    print_lines,
+    printable,
+    progress_bar,
+    summary_to,
+    watched,
+)
 
 # Typer does not export the base class of usage errors.
 _UsageError: Any = typer.BadParameter.__base__
@@ -36,40 +44,63 @@ class _Program(TyperGroup):
     def main(self, *args: Any, **options: Any) -> Any:
         options["standalone_mode"] = False
         try:
-            code = super().main(*args, **options)
+            with terminal.stdout_errors():
+                code = super().main(*args, **options)
+                # A full device may be reported only now.
+                if sys.stdout is not None:
+                    sys.stdout.flush()
         except _UsageError as error:
-            command = error.ctx.command_path if error.ctx else "anchorview"
-            message = f"{error.format_message().rstrip('.')}. Try '{command} --help'."
-            terminal.print_message("error", message)
+            terminal.print_message("error", _usage_message(error))
             code = terminal.BAD_INPUT
+        except typer.Exit as stop:
+            code = stop.exit_code
+        except (typer.Abort, KeyboardInterrupt):
+            code = terminal.INTERRUPTED
         sys.exit(code)
 
 
+def _usage_message(error: Any) -> str:
+    command = error.ctx.command_path if error.ctx else "anchorview"
+    # The words of the library that parses the values.
+    message = error.format_message().replace("Value error, ", "").strip()
+    end = "" if message.endswith((".", "?", "!")) else "."
+    return f"{message}{end} Try '{command} --help'."
+
+
 app = typer.Typer(
-    name="anchorview", cls=_Program, add_completion=False, pretty_exceptions_enable=False
+    name="anchorview",
+    cls=_Program,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(experiment_commands.app)
 
 
 def main() -> None:
     """Run the command line."""
+    terminal.raise_when_terminated()
     app(prog_name="anchorview")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"anchorview {__version__}")
+        terminal.write_stdout(f"anchorview {__version__}\n")
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def anchorview(
+    context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", "-V", callback=_print_version, is_eager=True, help="Show the version."
+        ),
     ] = False,
 ) -> None:
     """Fast multi-view clustering by discriminative anchor learning (DALMC)."""
+    if context.invoked_subcommand is None:
+        terminal.write_stdout(f"{context.get_help()}\n")
 
 
 @app.command()
@@ -98,6 +129,8 @@ def fit(
     tol: options.Tol = None,
     random_state: options.Seed = 0,
     verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Cluster multi-view data.
 
@@ -119,18 +152,15 @@ def fit(
     }
     settings = {name: value for name, value in given.items() if value is not None}
     with explained_errors(options=terminal.FIT_OPTIONS):
-        files = {"--out": out, "--save": save, "--report": report}
-        folders = {"--results": results, "DATA": data}
-        _require_separate(files, folders)
+        paths = OutputPaths(out, save, report, results)
+        paths.require_separate({"DATA": data})
         layout = {"id_column": not no_id_column, "header": not no_header}
         on_disk = is_large(data, memory_limit, **layout) or scheduler is not None
-        chosen = method or ("dalmc" if settings or on_disk or results else "auto")
-        dalmc_only = {"--scheduler": scheduler, "--results": results}
-        if chosen != "auto":
-            dalmc_only["--memory-limit"] = memory_limit
-        for option, value in dalmc_only.items():
-            if value is not None and chosen != "dalmc":
-                raise ValueError(f"{option} is for --method dalmc, not {chosen}.")
+        chosen = method or ("dalmc" if settings or on_disk else "auto")
+        if scheduler is not None and chosen != "dalmc":
+            raise ValueError(f"--scheduler is for --method dalmc, not {chosen}.")
+        if memory_limit is not None and chosen not in ("auto", "dalmc"):
+            raise ValueError(f"--memory-limit is for --method dalmc, not {chosen}.")
         if results is not None and scheduler is not None:
             raise ValueError(
                 "--results is for files that this machine reads; with --scheduler the results stay "
@@ -152,9 +182,10 @@ def fit(
             )
         cluster_samples(
             partial(read_samples, data, zero_rows_missing, on_disk=on_disk, **layout),
-            OutputPaths(out, save, report, results),
+            paths,
             chosen,
             scheduler,
+            printing=Printing(quiet, as_json),
             n_clusters=n_clusters,
             random_state=random_state,
             verbose=int(verbose),
@@ -178,7 +209,8 @@ def demo(
     can_report = find_spec("bokeh") is not None and find_spec("jinja2") is not None
     with explained_errors():
         paths = OutputPaths(out, report=report if can_report else None)
-        cluster_samples(load, paths, "auto", n_clusters=10, random_state=0)
+        printing = Printing(sizes=False)
+        cluster_samples(load, paths, "auto", printing=printing, n_clusters=10, random_state=0)
     if not can_report:
         print_lines('To write a report: pip install "anchorview[report]"')
 
@@ -191,10 +223,12 @@ def convert(
     zero_rows_missing: options.ZeroRowsMissing = False,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
-        with progress_bar(shown=watched()):
+        OutputPaths(results=folder).require_separate({"DATA": data})
+        with progress_bar(shown=watched() and not quiet):
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
@@ -207,8 +241,9 @@ def convert(
                 header=not no_header,
             )
         views = datasets.open_views(folder).views
-    summaries.print_views(views)
-    print_lines(f"Folder {printable(folder)} written")
+    with summary_to("nowhere" if quiet else "stdout"):
+        summaries.print_views(views)
+        print_lines(f"Folder {printable(folder)} written")
 
 
 @app.command()
@@ -219,13 +254,16 @@ def predict(
     zero_rows_missing: options.ZeroRowsMissing = False,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
-        _require_separate({"--out": out, "MODEL": model, "DATA": data})
-        if out is not None:
-            require_writable(out)
-        with progress_bar(shown=watched()):
+        target = Printing(quiet, as_json).summary_target(out)
+        paths = OutputPaths(out)
+        paths.require_separate({"MODEL": model, "DATA": data})
+        paths.require_writable()
+        with progress_bar(shown=watched() and not quiet):
             report_progress("reading", 0, 1)
             from anchorview import load
             from anchorview.metrics import clustering_scores
@@ -241,13 +279,16 @@ def predict(
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:
                 labels, confidence = fitted.predict(samples.data), None
+            scores = {} if samples.target is None else clustering_scores(samples.target, labels)
         if out is not None:
             write_labels(labels, confidence, samples.ids, out)
-    scores = {} if samples.target is None else clustering_scores(samples.target, labels)
-    print_lines(
-        *summaries.prediction_lines(fitted, labels, confidence),
-        *summaries.closing_lines(scores, out),
-    )
+        if as_json:
+            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out))
+        with summary_to(target):
+            print_lines(
+                *summaries.prediction_lines(fitted, labels, confidence),
+                *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
+            )
 
 
 @app.command()
@@ -256,40 +297,44 @@ def info(
     zero_rows_missing: options.ZeroRowsMissing = False,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Describe multi-view data or a saved model."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
         from zipfile import is_zipfile
 
         from anchorview import load, open_views
-        from anchorview.datasets.formats.format_table import FILE_SUFFIXES
 
         layout = {"id_column": not no_id_column, "header": not no_header}
-        if is_large(path, None, **layout):
-            summaries.print_views(open_views(path, **layout).views)
-        # Models are archives of any name; the reader of data explains what it is otherwise.
-        elif path.suffix.lower() in FILE_SUFFIXES or not (
-            path.suffix.lower() == ".anchorview" or (path.is_file() and is_zipfile(path))
-        ):
-            samples: Any = read_samples(path, zero_rows_missing, **layout)
-            data = samples.data
-            views = dict(zip(data.names, data.views, strict=True))
-            summaries.print_views(views, data.available)
-            print_lines(*summaries.data_lines(data, samples.target))
-        else:
+        if _may_be_a_model(path):
             fitted = load(path)
+            if as_json:
+                print_json(summaries.model_record(fitted))
+                return
             summaries.print_views_of_model(fitted)
             print_lines(*summaries.model_lines(fitted))
+            return
+        if is_large(path, None, **layout):
+            file = open_views(path, **layout)
+            views, available, target = file.views, file.available, file.target
+            lines: Iterable[str] = ()
+        else:
+            samples: Any = read_samples(path, zero_rows_missing, **layout)
+            data, target = samples.data, samples.target
+            views = dict(zip(data.names, data.views, strict=True))
+            available, lines = data.available, summaries.data_lines(data, target)
+        if as_json:
+            print_json(summaries.data_record(views, available, target))
+            return
+        summaries.print_views(views, available)
+        print_lines(*lines)
 
 
-def _require_separate(
-    files: dict[str, Path | None], folders: dict[str, Path | None] | None = None
-) -> None:
-    """Raise if two paths are the same, or if a file would be written into one of the folders."""
-    folders = folders or {}
-    paths = {option: path.resolve() for option, path in (files | folders).items() if path}
-    for (option, path), (other, place) in combinations(paths.items(), 2):
-        if path == place:
-            raise ValueError(f"{option} and {other} are the same file, {path}. Pass two names.")
-        if option in files and other in folders and path.parent == place:
-            raise ValueError(f"{option} is in the folder of {other}, {place}. Pass another.")
+def _may_be_a_model(path: Path) -> bool:
+    """Whether a file is not one of data, and has the suffix or the beginning of a saved model."""
+    from anchorview.datasets.formats.format_table import find_format
+
+    if not path.is_file() or find_format(path) is not None:
+        return False
+    with path.open("rb") as stream:
+        return path.suffix.lower() == ".anchorview" or stream.read(2) == b"PK"

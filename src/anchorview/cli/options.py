@@ -69,12 +69,14 @@ NoHeader = Annotated[
     bool, option("CSV files have no header with the names of the columns.", "--no-header")
 ]
 
-Out = Annotated[Path | None, option("CSV file for the cluster labels.")]
+Out = Annotated[
+    Path | None, option("CSV file for the cluster labels; - for standard output.", metavar="FILE")
+]
 Report = Annotated[Path | None, option("HTML file for a report on the fit.")]
 Save = Annotated[Path | None, option("File for the fitted model, to be used by predict.")]
 Results = Annotated[
     Path | None,
-    option("Folder for embedding.npy and labels.npy, which are written in parts; for dalmc."),
+    option("Folder for embedding.npy, sample_ids.npy and labels.npy; for auto and dalmc."),
 ]
 MemoryLimit = Annotated[
     str | None,
@@ -117,7 +119,13 @@ MaxCandidates = Annotated[
     int | None, option("Maximum number of settings that auto tries.", default="all")
 ]
 Seed = Annotated[int, option("Random seed.", "--seed")]
-Verbose = Annotated[bool, option("Print sizes and times of the stages.", "--verbose")]
+Verbose = Annotated[
+    bool, option("Print sizes and times of the stages on standard error.", "--verbose")
+]
+Quiet = Annotated[bool, option("Print nothing but warnings and errors.", "--quiet", "-q")]
+AsJson = Annotated[
+    bool, option("Print a JSON object on standard output instead of the summary.", "--json")
+]
 
 
 def _setting(default: str, description: str) -> Any:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anchorview.views.container import MultiViewData
-    from anchorview.views.view_file import Target
+    from anchorview.views.view_file import Target, ViewFile
 
 RUNNERS_UP = 3
 """Numbers of clusters listed beside the chosen one."""
@@ -21,12 +21,18 @@ RUNNERS_UP = 3
 
 def print_views(views: Mapping[str, Any], available: "NDArray[np.bool_] | None" = None) -> None:
     """Print the size, type and number of available samples of each view."""
+    print_table(_view_rows(views, available), "View", "Features", "Type", "Samples")
+
+
+def _view_rows(
+    views: Mapping[str, Any], available: "NDArray[np.bool_] | None"
+) -> list[tuple[str, int, str, int]]:
     rows = []
     for p, (name, view) in enumerate(views.items()):
-        n_available = view.shape[0] if available is None else int(available[:, p].sum())
-        kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else view.dtype
-        rows.append((name, view.shape[1], kind, n_available))
-    print_table(rows, "View", "Features", "Type", "Samples")
+        n_available = view.shape[0] if available is None else available[:, p].sum()
+        kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else str(view.dtype)
+        rows.append((name, int(view.shape[1]), kind, int(n_available)))
+    return rows
 
 
 def print_views_of_model(model: Any) -> None:
@@ -86,14 +92,131 @@ def prediction_lines(
         yield _doubtful(confidence)
 
 
-def closing_lines(scores: Mapping[str, float], out: Path | None) -> Iterator[str]:
-    """Yield the lines on the scores and on where the labels were written."""
+def size_lines(
+    model: Any, labels: "NDArray[Any] | None", data: "MultiViewData | ViewFile"
+) -> Iterator[str]:
+    """Yield the lines on the sizes of the clusters, and on missing views of data in memory."""
+    if labels is not None:
+        yield f"sizes of the clusters: {_sizes(model, labels)}"
+    missing = {name: count for name, count in _n_missing(data).items() if count}
+    if missing:
+        views = ", ".join(f"{printable(name)} in {count}" for name, count in missing.items())
+        yield f"samples without a view: {views}"
+
+
+def closing_lines(
+    scores: Mapping[str, float], written: Mapping[str, Path], given: Mapping[str, Path]
+) -> Iterator[str]:
+    """Yield the lines on the scores and on what was written, by option."""
     if scores:
         yield "  ".join(f"{name} {score:.4f}" for name, score in scores.items())
-    if out is None:
+    labels = written.get("--out", written.get("--results"))
+    if labels is not None:
+        yield f"Labels written to {'standard output' if str(labels) == '-' else printable(labels)}"
+    elif "--out" not in given and "--results" not in given:
         yield "Labels not written; to keep them, add --out labels.csv"
+    if "--save" in written:
+        yield f"Model saved to {printable(written['--save'])}"
+    if "--results" in written and "--out" in written:
+        yield f"Embedding, sample ids and labels written to {printable(written['--results'])}"
+    if "--report" in written:
+        yield f"Report written to {printable(written['--report'])}"
+
+
+def fit_record(
+    model: Any,
+    labels: "NDArray[Any] | None",
+    data: "MultiViewData | ViewFile",
+    scores: Mapping[str, float],
+    seconds: float,
+    written: Mapping[str, Path],
+) -> dict[str, Any]:
+    """Machine-readable summary of a fit."""
+    record: dict[str, Any] = {
+        "method": type(model).__name__,
+        "n_samples": len(model.labels_),
+        "n_clusters": _n_clusters(model),
+        "cluster_sizes": None if labels is None else _sizes(model, labels),
+        "seconds": seconds,
+        "views": view_records(model),
+        "scores": dict(scores) or None,
+    }
+    missing = _n_missing(data)
+    for view in record["views"]:
+        view["n_samples_missing"] = missing.get(view["name"])
+    confidence = getattr(model, "confidence_", None)
+    if confidence is not None:
+        record |= {"n_doubtful": _n_doubtful(confidence)}
+        if model.curve_ is not None:
+            curve = model.curve_.items()
+            record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
     else:
-        yield f"Labels written to {printable(out)}"
+        record["n_iter"] = int(model.n_iter_)
+    if hasattr(model, "structure_"):
+        record["structure"] = float(model.structure_)
+    record["outputs"] = {option.removeprefix("--"): str(path) for option, path in written.items()}
+    return record
+
+
+def prediction_record(
+    model: Any,
+    labels: "NDArray[Any]",
+    confidence: "NDArray[Any] | None",
+    scores: Mapping[str, float],
+    out: Path | None,
+) -> dict[str, Any]:
+    """Machine-readable summary of a prediction."""
+    return {
+        "n_samples": len(labels),
+        "n_clusters": _n_clusters(model),
+        "cluster_sizes": _sizes(model, labels),
+        "n_doubtful": None if confidence is None else _n_doubtful(confidence),
+        "scores": dict(scores) or None,
+        "outputs": {} if out is None else {"out": str(out)},
+    }
+
+
+def model_record(model: Any) -> dict[str, Any]:
+    """Machine-readable description of a saved model."""
+    return {
+        "method": type(model).__name__,
+        "params": {name: _plain(value) for name, value in model.get_params().items()},
+        "n_samples": len(model.labels_),
+        "n_clusters": _n_clusters(model),
+        "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
+        "n_iter": int(model.n_iter_),
+        "views": view_records(model),
+    }
+
+
+def view_records(model: Any) -> list[dict[str, Any]]:
+    """Name, width, weight and, for AutoDALMC, agreement of each view of a model."""
+    views = zip(model.view_names_in_, model.n_features_per_view_, model.view_weights_, strict=True)
+    records: list[dict[str, Any]] = [
+        {"name": name, "n_features": int(width), "weight": float(weight)}
+        for name, width, weight in views
+    ]
+    if hasattr(model, "candidates_"):
+        for record, agreement in zip(records, model.view_agreement_, strict=True):
+            record["agreement"] = float(agreement)
+    return records
+
+
+def data_record(
+    views: Mapping[str, Any], available: "NDArray[np.bool_] | None", target: "Target"
+) -> dict[str, Any]:
+    """Machine-readable description of a data set."""
+    n_samples = next(iter(views.values())).shape[0]
+    rows = _view_rows(views, available)
+    return {
+        "n_samples": int(n_samples),
+        "n_features": sum(width for _, width, _, _ in rows),
+        "n_classes": None if target is None else len(set(target.tolist())),
+        "views": [
+            {"name": name, "n_features": width, "type": kind, "n_samples": count}
+            for name, width, kind, count in rows
+        ],
+    }
 
 
 def _auto_lines(model: Any) -> Iterator[str]:
@@ -144,12 +267,37 @@ def _choice(curve: "pd.Series[float]", chosen: int) -> str:
 def _doubtful(confidence: "NDArray[Any]") -> str:
     from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE as LIMIT
 
-    n, count = len(confidence), int((confidence < LIMIT).sum())
+    n, count = len(confidence), _n_doubtful(confidence)
     return f"doubtful samples (confidence below {LIMIT}): {count} of {n} ({count / n:.1%})"
 
 
+def _n_doubtful(confidence: "NDArray[Any]") -> int:
+    from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+
+    return int((confidence < DOUBTFUL_CONFIDENCE).sum())
+
+
 def _sizes(model: Any, labels: "NDArray[Any]") -> list[int]:
-    return [int((labels == cluster).sum()) for cluster in range(_n_clusters(model))]
+    import numpy as np
+
+    sizes: list[int] = np.bincount(labels, minlength=_n_clusters(model)).tolist()
+    return sizes
+
+
+def _n_missing(data: "MultiViewData | ViewFile") -> dict[str, int]:
+    """Number of samples without each view; nothing if the data were not read into memory."""
+    if not hasattr(data, "names"):
+        return {}
+    if data.available is None:
+        return dict.fromkeys(data.names, 0)
+    return dict(zip(data.names, (~data.available).sum(axis=0).tolist(), strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, list | tuple | range):
+        return [int(each) for each in value]
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _n_clusters(model: Any) -> int:

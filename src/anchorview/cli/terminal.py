@@ -1,13 +1,19 @@
 """Terminal output of the commands: tables, lines, progress bars, warnings and errors."""
 
+import json
+import os
 import re
 import shlex
+import signal
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from io import StringIO
+from math import isfinite
+from types import FrameType, MappingProxyType
+from typing import Any, Literal, TextIO
 
 import typer
 from rich import box
@@ -24,11 +30,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from anchorview._utils.errors import OutputFileError
+from anchorview._utils.errors import ClusterLostError
 from anchorview._utils.progress import listen_to_progress
 
-BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 2, 1, 130
-"""Exit codes."""
+OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST = 1, 2, 3
+INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
+"""Exit codes; the latter are those of a process that is ended by the signal."""
 
 TABLE_OPTIONS = {"id_column=False": "--no-id-column", "header=False": "--no-header"}
 """Options of all commands that read tables, for the parameters that errors of the library name."""
@@ -38,8 +45,44 @@ FIT_OPTIONS = TABLE_OPTIONS | {
     "random_state": "--seed",
     "memory_limit": "--memory-limit",
     "out=": "--results",
+    "max_candidates": "--max-candidates",
+    "n_anchors": "--n-anchors",
+    "n_components": "--n-components",
+    "n_init": "--n-init",
+    "max_iter": "--max-iter",
 }
 """Options of ``anchorview fit`` for the parameters that errors of the library name."""
+
+SummaryTarget = Literal["stdout", "stderr", "nowhere"]
+
+_summary_target: ContextVar[SummaryTarget] = ContextVar("summary_target", default="stdout")
+
+
+class Terminated(KeyboardInterrupt):
+    """Raised by the signals that ask a process to end."""
+
+
+def raise_when_terminated() -> None:
+    """Make the signals that ask a process to end raise, so that it cleans up as after Ctrl-C."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Processes that are to outlive their terminal ignore the signal.
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, handle)
+
+
+@contextmanager
+def summary_to(target: SummaryTarget) -> Iterator[None]:
+    """Choose where :func:`print_lines` and :func:`print_table` print."""
+    token = _summary_target.set(target)
+    try:
+        yield
+    finally:
+        _summary_target.reset(token)
 
 
 def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> None:
@@ -50,18 +93,76 @@ def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -
         table.add_column(column, justify="right")
     for name, *cells in rows:
         table.add_row(printable(name), *map(str, cells))
-    _console().print(table)
+    rendered = _Rendered(sys.stderr if _summary_target.get() == "stderr" else sys.stdout)
+    # View and file names must not be interpreted as markup or emoji codes.
+    Console(file=rendered, markup=False, emoji=False, highlight=False).print(table)
+    _print_summary(rendered.getvalue())
+
+
+class _Rendered(StringIO):
+    """Text that is laid out for a stream, but not written to it yet."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
 
 
 def print_lines(*lines: str) -> None:
     """Print lines without wrapping them."""
-    for line in lines:
-        _console().print(line, soft_wrap=True)
+    _print_summary("".join(f"{line}\n" for line in lines))
 
 
-def _console() -> Console:
-    # View and file names must not be interpreted as markup or emoji codes.
-    return Console(markup=False, emoji=False, highlight=False)
+def print_json(record: Mapping[str, Any]) -> None:
+    """Print a record as JSON on stdout; numbers that are not finite become null."""
+    write_stdout(json.dumps(_finite(record), indent=2) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _print_summary(text: str) -> None:
+    target = _summary_target.get()
+    if target == "stdout":
+        write_stdout(text)
+    elif target == "stderr":
+        print(text, end="", file=sys.stderr)
+
+
+def write_stdout(text: str) -> None:
+    """Write to stdout; exit with a message if it does not take the text."""
+    # sys.stdout is None if the caller closed it.
+    if sys.stdout is None:
+        return
+    with stdout_errors():
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def stdout_errors() -> Iterator[None]:
+    """Explain that stdout cannot be written; say nothing if its reader is gone."""
+    try:
+        yield
+    except OSError as error:
+        # What is still in the buffer must not fail again when the interpreter exits.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise typer.Exit(BROKEN_PIPE) from None
+        print_message("error", f"standard output cannot be written ({error.strerror}).")
+        raise typer.Exit(BAD_INPUT) from None
 
 
 class _Note(ProgressColumn):
@@ -110,20 +211,64 @@ def explained_errors(
     try:
         with _one_line_warnings():
             yield
-    except KeyboardInterrupt:
-        print(f"anchorview: interrupted; {if_interrupted}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
-    except MemoryError as error:
-        print_message("error", name_options(str(error) or "not enough memory", options))
-        raise typer.Exit(OUT_OF_MEMORY) from None
-    # ImportError: a file format may need an optional package.
-    except (ValueError, TypeError, ImportError, ConnectionError, OutputFileError) as error:
-        print_message("error", name_options(str(error), options))
-        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt as error:
+        ended = "terminated" if isinstance(error, Terminated) else "interrupted"
+        print(f"anchorview: {ended}; {if_interrupted}", file=sys.stderr)
+        code = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+        raise typer.Exit(code) from None
+    except (*EXPLAINED, ExceptionGroup) as error:
+        errors = error.exceptions if isinstance(error, ExceptionGroup) else [error]
+        for each in errors:
+            print_message("error", _explanation(each, options))
+        raise typer.Exit(max(map(_exit_code, errors))) from None
+
+
+EXPLAINED = (MemoryError, ValueError, TypeError, ImportError, OSError)
+"""Errors that the user can act on. ImportError: a file format may need an optional package."""
+
+
+def attempt_all(actions: Mapping[str, Callable[[], object]]) -> tuple[list[str], list[Exception]]:
+    """Call all functions, although some fail; return the names of the others, and the errors."""
+    done, errors = [], []
+    for name, action in actions.items():
+        try:
+            action()
+        except Exception as error:
+            errors.append(error)
+        else:
+            done.append(name)
+    return done, errors
+
+
+def raise_all(errors: list[Exception]) -> None:
+    """Raise all errors as one, unless there are none; a bug comes first."""
+    for error in errors:
+        if not isinstance(error, EXPLAINED):
+            raise error
+    if errors:
+        raise ExceptionGroup("Some outputs failed", errors)
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    return CLUSTER_LOST if isinstance(error, ClusterLostError) else BAD_INPUT
+
+
+def _explanation(error: BaseException, options: Mapping[str, str]) -> str:
+    # The library's own errors of files are complete sentences.
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    text = str(error) or ("not enough memory" if isinstance(error, MemoryError) else repr(error))
+    return name_options(text, options)
 
 
 def name_options(message: str, options: Mapping[str, str]) -> str:
-    """Add the command-line option to the first mention of each parameter."""
+    """Name command-line options instead of, or after, the parameters of the library."""
+    checked = re.match(r"The '(\w+)' parameter of \w+ must be (.*)", message, re.DOTALL)
+    if checked and options:
+        option = options.get(checked[1], f"--{checked[1].replace('_', '-')}")
+        return f"{option} must be {checked[2]}"
     for parameter, option in options.items():
         # Not within paths or longer names; a value and a closing quote belong to the mention.
         mention = rf"(?<![\w./\\-]){parameter}(='[^']*'|=[\w.]*\w)?['`]?(?![\w/\\])"

@@ -20,7 +20,14 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import Matrix
 from anchorview.datasets.file_contents import data_file_errors
-from anchorview.datasets.formats.npy_folder import LABELS, SAMPLE_IDS, Rows, npy_writer, save_npy
+from anchorview.datasets.formats.npy_folder import (
+    LABELS,
+    SAMPLE_IDS,
+    Rows,
+    npy_writer,
+    save_npy,
+    without_objects,
+)
 from anchorview.datasets.formats.table_checks import TableLayout
 from anchorview.datasets.formats.table_folder import (
     integers_if_all,
@@ -125,7 +132,7 @@ def convert(
         _require_disk_space(folder, sum(n * d * kind.itemsize for (n, d), kind in sizes))
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
-                save_npy(part / f"{name}.npy", _without_objects(values))
+                save_npy(part / f"{name}.npy", without_objects(values))
         done, total = 0, sum(len(view.rows) for view in views)
         for name, view, shape, kind in zip(names, views, shapes, dtypes, strict=True):
             with npy_writer(part / f"{name}.npy", shape, kind) as writer:
@@ -252,12 +259,6 @@ def _file_names(names: list[str]) -> list[str]:
             )
         taken[key] = f"the view {name!r}"
     return files
-
-
-def _without_objects(values: Any) -> NDArray[Any]:
-    """Convert to int64 or strings, never objects."""
-    array = np.asarray(values)
-    return array.astype(np.int64) if array.dtype.kind in "iu" else np.asarray(list(map(str, array)))
 
 
 def _require_disk_space(folder: Path, needed: int) -> None:

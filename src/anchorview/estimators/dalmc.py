@@ -277,7 +277,8 @@ class DALMC(EmbeddingClusterer):
             Not used, present for API consistency by convention.
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
-            part by part; `embedding_` and `labels_` are memory maps of them.
+            part by part; `embedding_` and `labels_` are memory maps of them. Beside them,
+            ``sample_ids.npy`` has the sample ids, or positions if there are none.
 
         Returns
         -------

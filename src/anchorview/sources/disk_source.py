@@ -10,12 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.atomic_files import (
-    atomic_write_binary,
-    created_folder,
-    require_writable,
-    require_writable_folder,
-)
+from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
@@ -26,6 +21,11 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
+from anchorview.sources.results_folder import (
+    require_results_folder,
+    result_paths,
+    writing_results,
+)
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import (
     MultiViewData,
@@ -48,8 +48,6 @@ would cost as much as reading."""
 
 COPIES = 4
 """Memory of a part while it is read, converted, checked and scaled, in sizes of the part."""
-
-EMBEDDING_NAME, LABELS_NAME = "embedding.npy", "labels.npy"
 
 
 def workers() -> int:
@@ -228,12 +226,20 @@ class DiskSource(RowSource):
         if out is None:
             yield DiskRows(_filled_array(blocks, shape, self.dtype), None)
             return
-        paths = out / EMBEDDING_NAME, out / LABELS_NAME
-        with created_folder(out), atomic_write_binary(*paths) as (embedding, labels):
+        with writing_results(out, self._ids_of_all(), self.n) as (embedding, labels):
             _write_npy(embedding, blocks, shape, self.dtype)
             results = DiskRows(open_npy(Path(embedding.name)), labels)
             yield results
-        results.embedding, results.labels = (np.load(path, mmap_mode="r") for path in paths)
+        results.embedding, _, results.labels = (
+            np.load(path, mmap_mode="r") for path in result_paths(out)
+        )
+
+    def _ids_of_all(self) -> "pd.Index[Any] | None":
+        """Sample ids, which tables have beside their rows."""
+        if self.sample_ids is not None:
+            return self.sample_ids
+        found = (view.ids(slice(0, self.n)) for view in _stored(self.views.values()))
+        return next((ids for ids in found if ids is not None), None)
 
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or it is the folder of the views."""
@@ -242,10 +248,7 @@ class DiskSource(RowSource):
                 f"{out} is the folder of the views: results would replace files there, or be taken "
                 "for views. Give another folder."
             )
-        require_writable_folder(out)
-        if out.is_dir():
-            for name in (EMBEDDING_NAME, LABELS_NAME):
-                require_writable(out / name)
+        require_results_folder(out)
 
     @property
     def _files(self) -> list[Path]:

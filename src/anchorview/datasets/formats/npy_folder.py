@@ -131,6 +131,12 @@ def save_npy(path: Path, array: NDArray[Any]) -> None:
         _sync(stream)
 
 
+def without_objects(values: Any) -> NDArray[Any]:
+    """Convert to int64 or strings, which are stored without pickling."""
+    array = np.asarray(values)
+    return array.astype(np.int64) if array.dtype.kind in "iu" else np.asarray(list(map(str, array)))
+
+
 def _sync(stream: BinaryIO) -> None:
     stream.flush()
     # A full disk may be reported only now.

@@ -1,0 +1,255 @@
+"""Outputs of the commands: what is printed where, results folders, failures, signals."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anchorview
+from anchorview import AutoDALMC, load, open_views
+from helpers.command_line import (
+    PAUSE_IN_FSYNC,
+    QUICK,
+    command,
+    error_of,
+    output_of,
+    posix,
+    read_confident_labels,
+    run,
+)
+
+
+@pytest.fixture
+def tables(tmp_path, views_and_y):
+    """Folder of CSV files with ids and classes."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    views, y = views_and_y
+    ids = pd.Index([f"s{i:03d}" for i in range(len(y))], name="id")
+    for name, view in views.items():
+        frame = pd.DataFrame(view, index=ids).add_prefix("f")
+        frame.iloc[2 if name == "view_0" else 0 :].to_csv(folder / f"{name}.csv")
+    pd.Series(y, index=ids, name="class").to_csv(folder / "labels.csv")
+    return folder
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# Results folder
+
+
+def test_results_do_not_change_the_method_and_have_the_sample_ids(tables, tmp_path):
+    out, results = tmp_path / "labels.csv", tmp_path / "results"
+    plain = output_of("fit", tables, *QUICK, "--out", out)
+    shown = output_of("fit", tables, *QUICK, "--results", results)
+    assert "by AutoDALMC (4 candidates" in shown
+    assert [line for line in plain.splitlines() if line.startswith("ACC")] == [
+        line for line in shown.splitlines() if line.startswith("ACC")
+    ]
+    assert f"Labels written to {results}\n" in shown
+    written = pd.read_csv(out, index_col="sample")["cluster"]
+    ids = np.load(results / "sample_ids.npy")
+    assert list(ids) == list(written.index)
+    np.testing.assert_array_equal(np.load(results / "labels.npy"), written)
+    assert np.load(results / "embedding.npy").shape[0] == 120
+    opened = open_views(results)
+    assert list(opened.sample_ids) == list(ids)
+    assert list(opened.views) == ["embedding"]
+
+
+def test_results_of_dalmc_in_memory_are_those_without_the_option(data, tmp_path, views_and_y):
+    results = tmp_path / "results"
+    output_of("fit", data, "-k", 3, "--solver", "direct", "--results", results)
+    model = anchorview.DALMC(3, solver="direct", random_state=0).fit(views_and_y[0])
+    np.testing.assert_array_equal(np.load(results / "labels.npy"), model.labels_)
+    np.testing.assert_array_equal(np.load(results / "embedding.npy"), model.embedding_)
+    np.testing.assert_array_equal(np.load(results / "sample_ids.npy"), np.arange(120))
+
+
+# Data are not overwritten
+
+
+def test_no_command_writes_into_the_folder_of_the_data(tables, tmp_path):
+    model = tmp_path / "m.anchorview"
+    output_of("fit", tables, *QUICK, "--save", model)
+    before = contents(tables)
+    for arguments in (
+        ("predict", model, tables, "--out", tables / "labels.csv"),
+        ("predict", model, tables, "--out", tables / "clusters.csv"),
+        ("predict", model, tables, "--out", tables / "deeper" / "clusters.csv"),
+        ("fit", tables, *QUICK, "--results", tables / "results"),
+        ("fit", tables, *QUICK, "--report", tables / "report.html"),
+        ("convert", tables, tables / "converted"),
+    ):
+        assert "is in the folder of DATA" in error_of(*arguments)
+    assert contents(tables) == before
+
+
+# Failures
+
+
+@pytest.mark.parametrize("failing", ["--out", "--save"])
+def test_a_failed_output_does_not_lose_the_others(data, tmp_path, monkeypatch, failing):
+    paths = {
+        "--out": tmp_path / "labels.csv",
+        "--save": tmp_path / "m.anchorview",
+        "--results": tmp_path / "results",
+    }
+    real = os.replace
+
+    def replace(source, target):
+        if str(target) == str(paths[failing]):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    result = run("fit", data, *QUICK, *(each for pair in paths.items() for each in pair))
+    assert result.exit_code == 2
+    assert f"{paths[failing]}: cannot be written (No space left" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "ACC " in result.stdout
+    for option, path in paths.items():
+        assert path.exists() == (option != failing)
+
+
+def test_all_outputs_are_checked_before_the_fit(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(AutoDALMC, "fit", None)
+    for option in ("--out", "--save", "--report", "--results"):
+        message = error_of("fit", data, *QUICK, option, tmp_path / "none" / "x")
+        assert "there is no folder" in message
+
+
+@posix
+def test_paths_that_the_system_rejects_have_no_traceback(data, tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert "cannot be written (" in error_of("fit", data, *QUICK, "--out", loop)
+    assert "File name too long" in error_of("fit", data, *QUICK, "--out", tmp_path / (300 * "x"))
+    assert "File name too long" in error_of("info", tmp_path / (300 * "x"))
+    assert "loop" in error_of("fit", loop, *QUICK)
+
+
+def test_errors_of_the_system_name_the_file(data, monkeypatch):
+    def load(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(anchorview.datasets, "stays_on_disk", load)
+    assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
+
+
+# Standard output
+
+
+@posix
+@pytest.mark.parametrize("arguments", [("info",), ("info", "--json")])
+def test_standard_output_that_takes_nothing(data, arguments):
+    name, *options = arguments
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command(name, data, *options), stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "anchorview: error: standard output cannot be written (No space left on device).\n"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command(name, data, *options), stdout=writer, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_labels_on_standard_output(data, out):
+    output_of("fit", data, *QUICK, "--out", out)
+    result = run("fit", data, *QUICK, "--out", "-")
+    assert result.stdout == out.read_text()
+    assert "120 samples in 3 clusters" in result.stderr
+    assert run("fit", data, *QUICK, "--out", "-", "-q").stderr == ""
+    assert "both write to standard output" in error_of("fit", data, *QUICK, "--out=-", "--json")
+
+
+def test_quiet_prints_nothing(data, out, tmp_path):
+    model = tmp_path / "m.anchorview"
+    result = run("fit", data, *QUICK, "-q", "--out", out, "--save", model)
+    assert (result.exit_code, result.output) == (0, "")
+    assert len(read_confident_labels(out)[0]) == 120
+    assert output_of("predict", model, data, "--quiet") == ""
+    assert output_of("convert", data, tmp_path / "folder", "-q") == ""
+
+
+def test_json_has_the_results(tables, tmp_path):
+    model, out = tmp_path / "m.anchorview", tmp_path / "labels.csv"
+    fit = json.loads(output_of("fit", tables, *QUICK, "--json", "--save", model, "--out", out))
+    fitted = load(model)
+    sizes = np.bincount(fitted.labels_).tolist()
+    assert (fit["method"], fit["n_samples"], fit["n_clusters"]) == ("AutoDALMC", 120, 3)
+    assert fit["cluster_sizes"] == sizes
+    assert [view["n_samples_missing"] for view in fit["views"]] == [2, 0]
+    assert [view["weight"] for view in fit["views"]] == list(fitted.view_weights_)
+    assert fit["outputs"] == {"out": str(out), "save": str(model)}
+    prediction = json.loads(output_of("predict", model, tables, "--json"))
+    assert prediction["cluster_sizes"] == sizes
+    assert prediction["scores"] == fit["scores"]
+    described = json.loads(output_of("info", model, "--json"))
+    assert described["params"]["n_clusters"] == 3
+    assert described["cluster_sizes"] == sizes
+    described = json.loads(output_of("info", tables, "--json"))
+    assert (described["n_samples"], described["n_classes"]) == (120, 3)
+    assert [view["n_samples"] for view in described["views"]] == [118, 120]
+
+
+def test_fit_prints_sizes_and_missing_views(tables):
+    shown = output_of("fit", tables, *QUICK)
+    (line,) = [line for line in shown.splitlines() if line.startswith("sizes of the clusters: [")]
+    assert sum(json.loads(line.partition(": ")[2])) == 120
+    assert "samples without a view: view_0 in 2\n" in shown
+
+
+def test_help_version_and_completion():
+    assert output_of("-V") == output_of("--version")
+    for arguments in ([], ["-h"]):
+        assert "experiment" in output_of(*arguments)
+    assert "--results" in output_of("fit", "-h")
+    assert "complete" in output_of("--show-completion", "bash")
+    main = "import runpy; runpy.run_module('anchorview', run_name='__main__')"
+    done = subprocess.run(command("-V", script=main), capture_output=True, text=True)
+    assert done.stdout == output_of("-V")
+
+
+def test_info_on_an_unknown_type_names_the_known_ones(tmp_path):
+    path = tmp_path / "x.foo"
+    path.write_text("hello")
+    message = error_of("info", path)
+    assert "unknown file type '.foo'" in message
+    assert ".npz" in message
+
+
+# Signals
+
+
+@posix
+def test_termination_cleans_up_like_an_interrupt(data, out):
+    out.write_text("before")
+    with subprocess.Popen(
+        command("fit", data, *QUICK, "--out", out, script=PAUSE_IN_FSYNC),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "paused\n"
+        assert len(list(out.parent.iterdir())) == 2
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert stderr == "anchorview: terminated; no file was left half-written\n"
+    assert out.read_text() == "before"
+    assert list(out.parent.iterdir()) == [out]
