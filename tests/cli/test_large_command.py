@@ -5,6 +5,9 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import KilledWorker
+from distributed.client import FutureCancelledError
+from distributed.comm.core import CommClosedError
 
 from anchorview import DALMC, load, make_multiview, open_views
 from anchorview._utils import memory
@@ -120,6 +123,55 @@ def test_a_scheduler_that_does_not_answer_is_named(folder, set_constants):
     set_constants(connection, PATIENCE="500ms")
     message = error_of("fit", folder, *WORKERS)
     assert message.startswith("tcp://127.0.0.1:1: ")
+
+
+class StubClient:
+    """Client of a scheduler whose workers never come, or are lost."""
+
+    def __init__(self, address, timeout):
+        self.lost = address.endswith("lost")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def scheduler_info(self):
+        return {"workers": {"one": {}} if self.lost else {}}
+
+    def wait_for_workers(self, count, timeout):
+        raise TimeoutError
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_a_scheduler_without_workers_is_given_up(folder, set_constants):
+    set_constants(connection, Client=StubClient)
+    done = run("fit", folder, "-k", 4, "--scheduler", "empty")
+    assert (done.exit_code, done.stdout) == (3, "")
+    waiting, given_up = done.stderr.splitlines()
+    assert waiting.endswith("the Dask scheduler has no workers yet; waiting 60 s for the first.")
+    assert given_up.startswith("anchorview: error: empty: the Dask scheduler has no workers. Start")
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (FutureCancelledError("key", "scheduler lost"), "the connection to the Dask scheduler was"),
+        (CommClosedError("closed"), "the connection to the Dask scheduler was lost"),
+        (KilledWorker("task", "worker", 3), "workers were lost again and again"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_lost_cluster_has_its_own_exit_code(folder, set_constants, monkeypatch, error, shown):
+    def fit(model, X):
+        raise error
+
+    set_constants(connection, Client=StubClient)
+    monkeypatch.setattr(DALMC, "fit", fit)
+    done = run("fit", folder, "-k", 4, "--scheduler", "lost")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"anchorview: error: lost: {shown}")
 
 
 def test_a_damaged_file_is_named_with_its_row(folder):

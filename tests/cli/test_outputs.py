@@ -73,6 +73,17 @@ def test_results_of_dalmc_in_memory_are_those_without_the_option(data, tmp_path,
     np.testing.assert_array_equal(np.load(results / "sample_ids.npy"), np.arange(120))
 
 
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path, views_and_y):
+    folder = tmp_path / "arrays"
+    output_of("convert", data, folder)
+    ids = np.array([f"=s{i}" if i < 2 else f"-{i}" for i in range(120)])
+    np.save(folder / "sample_ids.npy", ids)
+    result = run("fit", folder, "-k", 3, "--method", "dalmc", "--out", out)
+    assert list(pd.read_csv(out, dtype=str)["sample"]) == list(ids)
+    assert "warning: 2 sample ids, such as '=s0', begin like formulas" in result.stderr
+
+
 # Data are not overwritten
 
 

@@ -112,3 +112,12 @@ def test_yaml_is_optional(write, monkeypatch):
     message = r'Plans in YAML need yaml: pip install "anchorview\[yaml\]"\.'
     with pytest.raises(ImportError, match=message):
         read_plan(write("runs: 5", "mine.yaml"))
+
+
+@pytest.mark.parametrize("name", ["mine.toml", "mine.yaml"])
+def test_deeply_nested_values_are_refused(write, name):
+    deep = "[" * 20_000 + "]" * 20_000
+    path = write(f"runs = {deep}" if name.endswith("toml") else f"runs: {deep}", name)
+    with pytest.raises(ValueError, match="nested too deeply") as error:
+        read_plan(path)
+    assert str(error.value).startswith(f"{path}: ")

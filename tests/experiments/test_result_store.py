@@ -134,3 +134,32 @@ def test_environment_has_versions_and_no_paths():
     assert found["cores"] >= 1
     assert found["memory"] > 2**28
     assert "/" not in "".join(found["blas"])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("result", ""),
+        ("result", "[1]"),
+        ("result", "{}"),
+        ("result", '{"status": "unknown"}'),
+        ("result", '{"status": "done", "scores": {"ACC": ["a"]}}'),
+        ("result", '{"status": "done", "surprise": 1}'),
+        ("result", b"\xff\xfe"),
+        ("result", "[" * 100_000),
+        ("environment", "3"),
+        ("environment", "{"),
+    ],
+)
+def test_a_damaged_row_is_named_with_what_to_do(path, column, value):
+    with Store(path) as store:
+        for key in "ab":
+            store.add(key, JOB, RESULT, {"anchorview": "0.1"})
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"UPDATE results SET {column} = ? WHERE key = 'b'", (value,))
+        database.commit()
+    with Store(path) as store:
+        with pytest.raises(DataFileError, match="row 2 of the table results is damaged") as error:
+            store.results(), store.environments("ab")
+        assert str(error.value).startswith(f"{path}: ")
+        assert "'DELETE FROM results WHERE rowid = 2'" in str(error.value)

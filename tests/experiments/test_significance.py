@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from anchorview.experiments.results.significance import holm, like_best, overall
+from anchorview.experiments.results.significance import holm, like_best, overall, runs_needed
 from helpers.handmade import around
 
 
@@ -30,6 +30,21 @@ def test_more_columns_require_smaller_p_values():
     assert like_best({"best": best, "other": other}) == set()
     same = [x - 0.001 for x in other]
     assert like_best({"best": best, "other": other, "same": same}) == {"other", "same"}
+
+
+@pytest.mark.parametrize("n_columns", [2, 3, 10])
+def test_columns_are_alike_only_if_the_test_could_tell_them_apart(n_columns):
+    enough = runs_needed({name: [0.5] for name in range(n_columns)})
+    for n_runs in range(2, 9):
+        best, *others = range(n_columns)
+        equal = {name: around(0.5, n_runs) for name in others} | {best: around(0.5005, n_runs)}
+        apart = {name: around(0.1 * name, n_runs) for name in range(n_columns)}
+        assert like_best(equal) == (set(others) if n_runs >= enough else set())
+        # No column is alike if all differ, and the number is the smallest that shows this.
+        assert like_best(apart) == set()
+        p = stats.mannwhitneyu(apart[0], apart[1]).pvalue
+        assert ((n_columns - 1) * p < 0.05) == (n_runs >= enough)
+        assert runs_needed(equal) == (None if n_runs >= enough else enough)
 
 
 def test_holm():

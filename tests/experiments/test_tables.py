@@ -48,6 +48,26 @@ def test_scores_are_percent_with_best_and_second_marked(book):
     assert marks_of(table) == {"BMVC": "second", "DALMC": "best"}
 
 
+def test_too_few_runs_have_no_mark_of_significance_but_a_note():
+    book = book_of({name: around(mean, 3) for name, mean in (("A", 0.6), ("B", 0.89), ("C", 0.9))})
+    table = table_of(book, "compare-acc")
+    assert not any("†" in text for row in table.texts() for text in row)
+    (note,) = [note for note in table.notes if "†" in note]
+    assert "needs 5 runs of each, and some have 3." in note
+    enough = book_of(
+        {name: around(mean, 5) for name, mean in (("A", 0.89), ("B", 0.89), ("C", 0.9))}
+    )
+    assert not [note for note in table_of(enough, "compare-acc").notes if "†" in note]
+
+
+def test_names_are_not_formulas_in_spreadsheets():
+    name = "=HYPERLINK(1)"
+    book = Book(name)
+    book.add("A", done(around(0.6)))
+    text = table_of(book, "compare-acc").csv()
+    assert pd.read_csv(io.StringIO(text)).iloc[0, 0] == f"'{name}"
+
+
 def test_equal_texts_share_the_mark():
     book = book_of({"A": [0.900001] * 20, "B": [0.9] * 20, "C": [0.8] * 20, "D": [0.8] * 20})
     marks = marks_of(table_of(book, "compare-acc"))
@@ -138,7 +158,7 @@ def test_missing_fractions_have_columns_per_method_and_metric():
     assert table.headers()[1:] == headers
     assert marks_of(table)["NMI DALMC"] == "best"
     assert "removed once per fraction, so the deviation is that of K-means alone" in table.caption
-    assert "single runs are not tested" in table.caption
+    assert "only where there are enough runs to reject" in table.caption
     assert "(auto)" not in table.caption
     book.add("DALMC (auto)", done([0.9]), mode="auto", suite="incomplete", point=0.3)
     assert "(auto) is a single fit per fraction" in table_of(book, "incomplete-digits").caption

@@ -26,10 +26,11 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
-PAUSE = "print('paused', flush=True); time.sleep(60)"
+# The command may have redirected what is printed.
+PAUSE = "print('paused', flush=True, file=sys.__stdout__); time.sleep(60)"
 
 PAUSE_IN_FSYNC = f"""
-import os, time
+import os, sys, time
 
 def fsync(descriptor):
     {PAUSE}
@@ -68,7 +69,7 @@ def command(*arguments: object, script: str = MAIN) -> list[str]:
 def pausing_script(stages: tuple[str, ...], pause: str = PAUSE) -> str:
     """Program that pauses whenever it reports progress of one of the stages."""
     return f"""
-import time
+import sys, time
 from anchorview._utils import progress
 report_progress = progress.report_progress
 

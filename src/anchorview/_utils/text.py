@@ -34,3 +34,20 @@ def format_bytes(count: float) -> str:
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count / 1e3:.0f} kB"
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether spreadsheets run text as a formula; numbers with a sign are not.
+
+    Examples
+    --------
+    >>> [may_be_formula(text) for text in ("=A1", "@SUM(1)", "-1.5", "-", "a=b")]
+    [True, True, False, False, False]
+    """
+    if len(text) < 2 or text[0] not in "=+-@\t\r":
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False

@@ -3,8 +3,10 @@
 # Imported by ``--help``: light modules only.
 import csv
 import io
+import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
+from anchorview._utils.text import may_be_formula
 from anchorview.cli.summaries import (
     closing_lines,
     fit_lines,
@@ -204,6 +207,8 @@ def cluster_samples(
     if scheduler is not None:
         from anchorview.distributed import connected
 
+        # The client logs tracebacks of errors that are explained here.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         connection = connected(scheduler)
     # The lines that a verbose estimator prints would break the bar.
     shown = watched() and not settings.get("verbose") and not printing.quiet
@@ -261,7 +266,7 @@ def cluster_samples(
     confidence = getattr(model, "confidence_", None)
     writers: dict[str, Callable[[Path], object]] = {
         "--out": lambda path: write_labels(labels, confidence, samples.ids, path),
-        "--save": model.save,
+        "--save": lambda path: model.save(path),
         "--results": write_results,
         "--report": write_report,
     }
@@ -345,13 +350,23 @@ def write_labels(
     ids: "pd.Index[Any] | None",
     path: Path,
 ) -> None:
-    """Write the cluster and, if given, the confidence of each sample as CSV to a path or stdout."""
+    """Write the cluster and, if given, the confidence of each sample as CSV to a path or stdout.
+
+    Ids are written as they are, so that they can be matched with those of the data.
+    """
     columns = {
         "sample": range(len(labels)) if ids is None else ids.tolist(),
         "cluster": labels.tolist(),
     }
     if confidence is not None:
         columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
+    formulas = [each for each in map(str, columns["sample"]) if may_be_formula(each)]
+    if formulas:
+        warnings.warn(
+            f"{len(formulas)} sample ids, such as {formulas[0]!r}, begin like formulas of "
+            "spreadsheets, which may run them. Import the column as text.",
+            stacklevel=2,
+        )
     if path == STDOUT:
         text = io.StringIO(newline="")
         _write_csv(text, columns)

@@ -1,8 +1,10 @@
-"""Escaping of text for LaTeX, Markdown and file names."""
+"""Escaping of text for LaTeX, Markdown, spreadsheets and file names."""
 
 import html
 import re
 from collections.abc import Iterable
+
+from anchorview._utils.text import may_be_formula
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -31,6 +33,17 @@ def markdown_escaped(text: str) -> str:
     """Escape text for GitHub's Markdown, including cells of tables."""
     safe = html.escape(" ".join(text.split()), quote=False)
     return _MARKDOWN.sub(r"\\\1", safe)
+
+
+def spreadsheet_escaped(text: str) -> str:
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
+
+    Examples
+    --------
+    >>> spreadsheet_escaped("=1+1"), spreadsheet_escaped("digits"), spreadsheet_escaped("-")
+    ("'=1+1", 'digits', '-')
+    """
+    return f"'{text}" if may_be_formula(text) else text
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """Table cells of results, with the best ones marked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from anchorview.experiments.output.table_formats import Cell, Column, format_number
-from anchorview.experiments.results.significance import like_best
+from anchorview.experiments.results.significance import LEVEL, like_best, runs_needed
 from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
 
 
@@ -32,11 +33,42 @@ def marked_scores(
     """Scores of all columns of a suite, with the best of each contest marked."""
     records = [results.record(data, contender, point) for contender in results.contenders]
     cells = [score_cell(record, metric) for record in records]
-    for members in _contests(results.contenders):
-        runs = {i: record[f"{metric}_runs"] for i in members if (record := records[i])}
+    for runs in _runs_of_contests(results, data, metric, point):
         for i in like_best(runs):
             cells[i] = replace(cells[i], like_best=True)
     return marked(cells, results.contenders, Column(""))
+
+
+def too_few_runs_note(
+    results: SuiteResults, rows: Iterable[tuple[str, float | None]], metrics: Iterable[str]
+) -> tuple[str, ...]:
+    """Note on the rows (data set and point) in which the test of the runs cannot reject."""
+    contests = [
+        runs
+        for metric, (data, point) in product(metrics, rows)
+        for runs in _runs_of_contests(results, data, metric, point)
+    ]
+    lacking = [(n, runs) for runs in contests if (n := runs_needed(runs)) is not None]
+    if not lacking:
+        return ()
+    needed = max(n for n, _ in lacking)
+    fewest = min(len(scores) for _, runs in lacking for scores in runs.values())
+    return (
+        f"† is left out where the test could not reject at {100 * LEVEL:g} % whatever the scores: "
+        f"with this number of columns it needs {needed} runs of each, and some have "
+        f"{fewest}.",
+    )
+
+
+def _runs_of_contests(
+    results: SuiteResults, data: str, metric: str, point: float | None
+) -> list[dict[int, Sequence[float]]]:
+    """Scores of the runs of the columns, by their positions, in each contest."""
+    records = [results.done(data, contender, point) for contender in results.contenders]
+    return [
+        {i: record[f"{metric}_runs"] for i in members if (record := records[i])}
+        for members in _contests(results.contenders)
+    ]
 
 
 def marked(

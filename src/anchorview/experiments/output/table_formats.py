@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from anchorview.experiments.output.escaping import latex_escaped, markdown_escaped
+from anchorview.experiments.output.escaping import (
+    latex_escaped,
+    markdown_escaped,
+    spreadsheet_escaped,
+)
 
 Kind = Literal["text", "point", "number", "score"]
 Mark = Literal["best", "second", ""]
@@ -98,7 +102,10 @@ class ResultTable:
         return "\n".join(_markdown_lines(self)) + "\n"
 
     def csv(self) -> str:
-        """Format as CSV, not rounded, with separate columns for mean, deviation and status."""
+        """Format as CSV, not rounded, with separate columns for mean, deviation and status.
+
+        Text that a spreadsheet would run as a formula begins with an apostrophe.
+        """
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(
@@ -170,7 +177,7 @@ def _csv_values(column: Column, cell: Cell) -> list[str]:
         return [value, deviation, cell.status]
     if column.kind == "number":
         return [value, cell.status]
-    return [cell_text(column, cell) if column.kind == "text" else value]
+    return [spreadsheet_escaped(cell_text(column, cell)) if column.kind == "text" else value]
 
 
 def _latex_lines(table: ResultTable) -> Iterator[str]:

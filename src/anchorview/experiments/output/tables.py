@@ -14,6 +14,7 @@ from anchorview.experiments.output.score_cells import (
     marked_scores,
     number_cell,
     score_cell,
+    too_few_runs_note,
 )
 from anchorview.experiments.output.table_formats import (
     Cell,
@@ -57,7 +58,7 @@ SINGLE_FIT_NOTE = "(auto) is a single fit per fraction, without a deviation. "
 MARKS_NOTE = "Bold: best; underlined: second. "
 SIGNIFICANCE_NOTE = (
     "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
-    "Holm's correction, 5 %; single runs are not tested). "
+    "Holm's correction, 5 %; only where there are enough runs to reject). "
 )
 CONTESTS_NOTE = "Oracle columns are compared with oracle columns only. "
 
@@ -93,7 +94,8 @@ def _score_tables(results: SuiteResults, suite: str, compared: str) -> Iterator[
         rows = ((*text_cells(data), *marked_scores(results, data, metric)) for data in results.data)
         title = f"{metric} of the {compared} ({place})"
         name = f"{suite}-{metric.lower()}"
-        yield ResultTable(name, title, caption, headers, tuple(rows), results.notes())
+        few = too_few_runs_note(results, [(data, None) for data in results.data], [metric])
+        yield ResultTable(name, title, caption, headers, tuple(rows), (*results.notes(), *few))
 
 
 def _own_label_tables(results: SuiteResults) -> Iterator[ResultTable]:
@@ -197,8 +199,9 @@ def _incomplete_tables(results: SuiteResults) -> Iterator[ResultTable]:
         ]
         title = f"Scores against the fraction of missing entries, {data}"
         columns = (Column("missing", kind="point"), *headers)
-        name, notes = f"incomplete-{stems[data]}", results.notes(data)
-        yield ResultTable(name, title, caption, columns, tuple(rows), notes)
+        positions = [(data, point) for point in results.points(data)]
+        notes = (*results.notes(data), *too_few_runs_note(results, positions, metrics))
+        yield ResultTable(f"incomplete-{stems[data]}", title, caption, columns, tuple(rows), notes)
 
 
 def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:

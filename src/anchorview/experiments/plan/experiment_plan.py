@@ -113,9 +113,11 @@ def _file_content(path: Path) -> dict[Any, Any]:
     except ImportError:
         # Raised for a missing optional package; also a ValueError, but not about the file.
         raise
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         kind = suffix[1:].upper()
-        raise ValueError(f"{path}: invalid {kind} ({one_line(error)}).") from None
+        deep = isinstance(error, RecursionError)
+        reason = "values are nested too deeply" if deep else one_line(error)
+        raise ValueError(f"{path}: invalid {kind} ({reason}).") from None
     if not isinstance(content, dict | None):
         kind = type(content).__name__
         raise ValueError(f"{path}: must be a mapping, such as 'runs: 5'; got {kind}.")

@@ -1,10 +1,10 @@
 """Jobs, the units of work of experiments, and their results."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from anchorview.estimators.methods import SettingValue, find_method
 
@@ -114,10 +114,52 @@ class Result:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Result from its fields, in which JSON has lists for tuples."""
-        scores = {name: tuple(values) for name, values in content["scores"].items()}
-        tuples = {name: tuple(content[name]) for name in ("objective", "view_weights")}
+        """Result from its fields, in which JSON has lists for tuples.
+
+        Raises a ValueError for anything but the fields of a result.
+        """
+        if not isinstance(content, Mapping):
+            raise ValueError("a result must be a mapping")
+        for name, value in content.items():
+            if name not in _IS_VALID or not _IS_VALID[name](value):
+                raise ValueError(f"a result cannot have {name}={str(value)[:50]!r}")
+        if "status" not in content:
+            raise ValueError("a result must have a status")
+        given = {"scores": {}, "objective": (), "view_weights": (), **content}
+        scores = {name: tuple(values) for name, values in given["scores"].items()}
+        tuples = {name: tuple(given[name]) for name in ("objective", "view_weights")}
         return cls(**{**content, "scores": scores, **tuples})
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(_is_number, value))
+
+
+def _is_mapping_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Mapping) and all(map(is_valid, value.values()))
+
+
+def _is_optional_number(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+_IS_VALID: dict[str, Callable[[Any], bool]] = {
+    "status": lambda value: value in get_args(Status),
+    "reason": lambda value: isinstance(value, str),
+    "scores": _is_mapping_of(_is_list_of_numbers),
+    "own": _is_mapping_of(_is_number),
+    "fit_seconds": _is_optional_number,
+    "seconds": _is_number,
+    "peak_bytes": _is_optional_number,
+    "n_iter": _is_optional_number,
+    "objective": _is_list_of_numbers,
+    "view_weights": _is_list_of_numbers,
+}
+"""Validity check of each field of a stored result."""
 
 
 def canonical_json(content: Any) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 from typing import TypeVar
 
 import numpy as np
@@ -22,23 +24,63 @@ def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
     """Columns that do not differ significantly from the one with the highest mean.
 
     Each is compared with the best by a two-sided Mann-Whitney U test on the scores of the runs,
-    with Holm's correction of the p-values. The best column itself is not included; columns without
-    runs or with a single one are not tested.
+    with Holm's correction of the p-values. The best column itself is not included, nor are columns
+    that the test could not tell from it whatever their scores, because there are too few runs (see
+    :func:`runs_needed`).
 
     Examples
     --------
-    >>> sorted(like_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)}))
+    >>> sorted(like_best({"a": (0.9, 0.8, 0.7, 0.6), "b": (0.8, 0.9, 0.6, 0.7)}))
     ['b']
+    >>> sorted(like_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)}))
+    []
     >>> sorted(like_best({"a": (0.9,) * 20, "b": (0.9,) * 20, "c": (0.1,) * 20}))
     ['b']
     """
     ran = {name: np.asarray(scores) for name, scores in runs.items() if len(scores)}
     if not ran:
         return set()
+    best, others = _comparisons(ran)
+    p_values = holm([_mann_whitney(ran[best], ran[name]) for name in others])
+    smallest = holm([_smallest_mann_whitney(len(ran[best]), len(ran[name])) for name in others])
+    tested = zip(others, p_values, smallest, strict=True)
+    return {name for name, p, least in tested if least < LEVEL <= p}
+
+
+def runs_needed(runs: Mapping[Name, Sequence[float]]) -> int | None:
+    """Number of runs per column from which the test of :func:`like_best` can reject.
+
+    None if it can for all columns with these runs. Columns with a single run among others with
+    more, which are not repeated by design, do not count.
+
+    Examples
+    --------
+    >>> three = (0.9, 0.8, 0.7)
+    >>> runs_needed({"a": three, "b": three})
+    4
+    >>> runs_needed({"a": three, **{f"b{i}": three for i in range(8)}})
+    6
+    >>> runs_needed({"a": three * 2, "b": three * 2})
+    """
+    ran = {name: np.asarray(scores) for name, scores in runs.items() if len(scores)}
+    if len(ran) < 2:
+        return None
+    best, others = _comparisons(ran)
+    if not others and max(map(len, ran.values())) > 1:
+        return None
+    smallest = holm([_smallest_mann_whitney(len(ran[best]), len(ran[name])) for name in others])
+    if others and (smallest < LEVEL).all():
+        return None
+    n_comparisons = len(others) or len(ran) - 1
+    enough = (n for n in count(2) if n_comparisons * _smallest_mann_whitney(n, n) < LEVEL)
+    return next(enough)
+
+
+def _comparisons(ran: Mapping[Name, NDArray[np.float64]]) -> tuple[Name, list[Name]]:
+    """The column with the highest mean, and those with which it can be compared."""
     best = max(ran, key=lambda name: float(ran[name].mean()))
     others = [name for name in ran if name != best and min(len(ran[name]), len(ran[best])) > 1]
-    p_values = holm([_mann_whitney(ran[best], ran[name]) for name in others])
-    return {name for name, p in zip(others, p_values, strict=True) if p >= LEVEL}
+    return best, others
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -101,6 +143,12 @@ def _mann_whitney(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return float(a[0] == b[0])
     return float(stats.mannwhitneyu(a, b, alternative="two-sided").pvalue)
+
+
+@cache
+def _smallest_mann_whitney(n: int, m: int) -> float:
+    """p-value if every score of one column is above all of the other."""
+    return float(stats.mannwhitneyu(range(n), range(n, n + m), alternative="two-sided").pvalue)
 
 
 def _friedman(ranks: pd.DataFrame) -> float:

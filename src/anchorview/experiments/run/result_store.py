@@ -5,14 +5,17 @@ A row is written completely or not at all, even if the process is killed.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import one_line
 from anchorview.experiments.plan.jobs import Job, Result, canonical_json
+
+Value = TypeVar("Value")
 
 APPLICATION_ID = 0x416E5669
 """Identifies the file as a result store in the header of SQLite files."""
@@ -33,7 +36,8 @@ SCHEMA = """
 class Store:
     """Results of jobs in an SQLite file.
 
-    The file is created if it does not exist.
+    The file is created if it does not exist. A file or a row that cannot be used raises a
+    DataFileError that names it and says what to do.
 
     Examples
     --------
@@ -77,18 +81,34 @@ class Store:
 
     def results(self) -> dict[str, Result]:
         """All results by key, in the order in which they were added."""
-        rows = self._rows("SELECT key, result FROM results ORDER BY rowid")
-        return {key: Result.from_json(json.loads(text)) for key, text in rows}
+        rows = self._rows("SELECT rowid, key, result FROM results ORDER BY rowid")
+        return {key: self._parsed(row, text, Result.from_json) for row, key, text in rows}
 
     def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """Distinct environments of the results with these keys, in the order of their addition."""
         wanted = set(keys)
-        rows = self._rows("SELECT key, environment FROM results ORDER BY rowid")
-        return [json.loads(text) for text in dict.fromkeys(e for key, e in rows if key in wanted)]
+        rows = self._rows("SELECT rowid, key, environment FROM results ORDER BY rowid")
+        distinct: dict[Any, int] = {}
+        for row, key, text in rows:
+            if key in wanted:
+                distinct.setdefault(text, row)
+        return [self._parsed(row, text, _environment) for text, row in distinct.items()]
 
     def versions(self, keys: Iterable[str]) -> set[str]:
         """Versions of anchorview in :meth:`environments`."""
         return {e["anchorview"] for e in self.environments(keys) if "anchorview" in e}
+
+    def _parsed(self, row: int, text: Any, parse: Callable[[Any], Value]) -> Value:
+        """Content of a row; raises a DataFileError that names the row if it is damaged."""
+        try:
+            return parse(json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise DataFileError(
+                f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
+                'Restore the file from a copy, or delete the row with "sqlite3 '
+                f"{self.path.name} 'DELETE FROM results WHERE rowid = {row}'\"; the job is then "
+                "run again."
+            ) from None
 
     def _rows(self, query: str) -> list[Any]:
         with _sqlite_errors_explained(self.path):
@@ -127,6 +147,12 @@ class Store:
             self._database.execute(f"PRAGMA user_version = {VERSION}")
             self._database.execute(SCHEMA)
         self._database.execute("COMMIT")
+
+
+def _environment(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict) or not isinstance(content.get("anchorview", ""), str):
+        raise ValueError("the environment is not a mapping with versions")
+    return content
 
 
 def _not_a_store(path: Path, reason: str) -> str:
