@@ -66,6 +66,8 @@ def require_command(words):
             pass
         case ["anchorview", *arguments]:
             require_anchorview_command(arguments)
+        case ["python", "-m", "anchorview", *arguments]:
+            require_anchorview_command(arguments)
         case ["python3", "dev.py", job]:
             assert job in {"demo", "test"}
         case ["python" | "python3", script, *_]:
@@ -84,7 +86,7 @@ def require_anchorview_command(arguments):
     while arguments and hasattr(command, "commands") and not arguments[0].startswith("-"):
         name, *arguments = arguments
         command = command.commands[name]
-    if arguments and arguments != ["--help"]:
+    if arguments and arguments not in (["--help"], ["-h"]):
         command.make_context(command.name, arguments)
 
 

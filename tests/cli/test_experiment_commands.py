@@ -206,3 +206,12 @@ def test_list_has_suites_data_sets_and_instructions(folder, tmp_path):
 def test_bad_arguments(arguments, message, tmp_path):
     assert message in error_of("experiment", "run", *arguments, "--out", tmp_path / "out")
     assert not (tmp_path / "out" / "results.sqlite").exists()
+
+
+def test_results_are_not_written_into_the_data(folder, tmp_path):
+    same = error_of("experiment", "run", "compare", "--data", folder, "--out", folder)
+    assert "--out and --data are the same folder" in same
+    output_of("convert", folder / "small.npz", tmp_path / "set")
+    for out in (tmp_path / "set", tmp_path / "set" / "results"):
+        message = error_of("experiment", "run", "compare", "--data", tmp_path, "--out", out)
+        assert "--out is in the folder of the data set" in message

@@ -1,6 +1,7 @@
 """The commands ``anchorview experiment run`` and ``anchorview experiment list``."""
 
 # Imported by ``--help``: light modules only.
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -202,6 +203,7 @@ def _run(
     from anchorview.experiments.run.runner import run_jobs
 
     sets = data_sets(folder, plan.data)
+    _require_outside(out, folder, [each.path for each in sets if each.path is not None])
     by_name = {each.name: each for each in sets}
     wanted = entries(plan, sets)
     jobs = [(job, by_name[job.data]) for job in dict.fromkeys(entry.job for entry in wanted)]
@@ -234,6 +236,16 @@ def _run(
             )
         results, environments = store.results(), store.environments(keys)
         return write_outputs(out, wanted, results, sets, environments, command_line(), plan.title)
+
+
+def _require_outside(out: Path, folder: Path | None, data_sets: list[Path]) -> None:
+    """Raise if results would be taken for data, or change a data set."""
+    place = Path(os.path.realpath(out))
+    if folder is not None and place == Path(os.path.realpath(folder)):
+        raise ValueError(f"--out and --data are the same folder, {place}. Pass two names.")
+    for path in data_sets:
+        if place.is_relative_to(os.path.realpath(path)):
+            raise ValueError(f"--out is in the folder of the data set {path}. Pass another.")
 
 
 @contextmanager
