@@ -115,7 +115,7 @@ def test_outputs_are_separate_from_the_data_and_each_other(folder, tmp_path):
     ]:
         message = error_of("fit", folder, "-k", 4, *LIMIT, *arguments)
         assert "same file" in message or "in the folder of" in message
-    assert "already exists" in error_of("convert", folder, folder)
+    assert "FOLDER and DATA are the same file" in error_of("convert", folder, folder)
     assert contents(folder) == before
 
 

@@ -225,15 +225,26 @@ def test_fit_prints_sizes_and_missing_views(tables):
     assert "samples without a view: view_0 in 2\n" in shown
 
 
-def test_help_version_and_completion():
+def test_help_version_completion_and_module():
     assert output_of("-V") == output_of("--version")
     for arguments in ([], ["-h"]):
         assert "experiment" in output_of(*arguments)
     assert "--results" in output_of("fit", "-h")
-    assert "complete" in output_of("--show-completion", "bash")
+    assert "--install-completion" in output_of("-h")
     main = "import runpy; runpy.run_module('anchorview', run_name='__main__')"
-    done = subprocess.run(command("-V", script=main), capture_output=True, text=True)
-    assert done.stdout == output_of("-V")
+    words = {
+        "_ANCHORVIEW_COMPLETE": "complete_bash",
+        "COMP_WORDS": "anchorview pre",
+        "COMP_CWORD": "1",
+    }
+    for arguments, environment, shown in (("-V",), {}, output_of("-V")), ((), words, "predict\n"):
+        done = subprocess.run(
+            command(*arguments, script=main),
+            capture_output=True,
+            text=True,
+            env=os.environ | environment,
+        )
+        assert (done.returncode, done.stdout) == (0, shown), done.stderr
 
 
 def test_info_on_an_unknown_type_names_the_known_ones(tmp_path):

@@ -35,7 +35,12 @@ def test_errors_name_options_after_parameters(message, expected):
 def test_named_options_exist():
     parameters = inspect.signature(commands.fit).parameters
     for parameter, option in FIT_OPTIONS.items():
-        name = "results" if parameter == "out=" else parameter
+        special = {
+            "out=": "results",
+            "id_column=False": "no_id_column",
+            "header=False": "no_header",
+        }
+        name = special.get(parameter, parameter)
         declared = parameters[name].annotation.__metadata__[0]
         # Typer takes the first name of an option for its default until the command is built.
         names = [declared.default, *declared.param_decls, f"--{name.replace('_', '-')}"]

@@ -96,22 +96,6 @@ class OutputPaths:
         }
         return {option: path for option, path in options.items() if path is not None}
 
-    def require_separate(self, inputs: Mapping[str, Path]) -> None:
-        """Raise if two paths are the same, or one is inside a folder of another or of the data.
-
-        There it would be taken for a view, or replace one.
-        """
-        written = {name: path for name, path in self.by_option().items() if path != STDOUT}
-        paths = {name: Path(os.path.realpath(path)) for name, path in {**written, **inputs}.items()}
-        for (name, path), (other, place) in combinations(paths.items(), 2):
-            if path == place:
-                raise ValueError(f"{name} and {other} are the same file, {path}. Pass two names.")
-            for inner, outer in ((name, other), (other, name)):
-                if inner in written and paths[inner].is_relative_to(paths[outer]):
-                    raise ValueError(
-                        f"{inner} is in the folder of {outer}, {paths[outer]}. Pass another."
-                    )
-
     def require_writable(self) -> None:
         """Raise if one of the outputs cannot be written."""
         for path in (self.labels, self.model, self.report):
@@ -121,6 +105,23 @@ class OutputPaths:
             from anchorview.sources.results_folder import require_results_folder
 
             require_results_folder(self.results)
+
+
+def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+    """Raise if two paths are the same, or if one is written into another, such as the data.
+
+    There it would replace a file, or be taken for a view.
+    """
+    given = {**written, **inputs}
+    paths = {name: Path(os.path.realpath(path)) for name, path in given.items() if path != STDOUT}
+    for (name, path), (other, place) in combinations(paths.items(), 2):
+        if path == place:
+            raise ValueError(f"{name} and {other} are the same file, {path}. Pass two names.")
+        for inner, outer in ((name, other), (other, name)):
+            if inner in written and paths[inner].is_relative_to(paths[outer]):
+                raise ValueError(
+                    f"{inner} is in the folder of {outer}, {paths[outer]}. Pass another."
+                )
 
 
 @dataclass(frozen=True)
@@ -143,30 +144,45 @@ class Printing:
         return "stderr" if labels == STDOUT else "stdout"
 
 
-def is_large(path: Path, memory_limit: str | None, **layout: bool) -> bool:
+def is_large(
+    path: Path, memory_limit: str | None, labels: str | None = None, **layout: bool
+) -> bool:
     """Whether data can be read in parts, and are too large to be read as a whole.
 
-    `layout` are the options `id_column` and `header` of tables.
+    `labels` is the name of the class labels in the data, if it is not one of the usual names.
+    Tables that have them in a column are read as a whole. `layout` are the options `id_column` and
+    `header` of tables.
     """
     from anchorview._utils.memory import memory_budget
     from anchorview.datasets import open_views, stays_on_disk
+    from anchorview.datasets.file_contents import labels_named
+    from anchorview.datasets.formats.format_table import find_format
 
     budget = memory_budget(memory_limit)
-    if not stays_on_disk(path):
+    found = find_format(path)
+    if not stays_on_disk(path) or (labels is not None and found is not None and found.by_id):
         return False
-    views: Any = open_views(path, **layout).views.values()
+    with labels_named(labels, path):
+        views: Any = open_views(path, **layout).views.values()
     return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
 
 def read_samples(
-    path: Path, zero_rows_missing: bool, *, on_disk: bool = False, **layout: bool
+    path: Path,
+    zero_rows_missing: bool,
+    labels: str | None = None,
+    *,
+    on_disk: bool = False,
+    **layout: bool,
 ) -> Samples:
-    """Read samples into memory, or open them on disk; for `layout` see :func:`is_large`."""
+    """Read samples into memory, or open them on disk; for the options see :func:`is_large`."""
     from anchorview.datasets import open_views, read_views
+    from anchorview.datasets.file_contents import labels_named
     from anchorview.views.container import MultiViewData
 
     if not on_disk:
-        file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
+        with labels_named(labels, path):
+            file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
         data = MultiViewData(file.views, available=file.available)
         return Samples(data, file.target, file.sample_ids, path.name)
     if zero_rows_missing:
@@ -174,7 +190,8 @@ def read_samples(
             "--zero-rows-missing needs the data in memory. Convert them with 'anchorview convert "
             "--zero-rows-missing' first, and pass the new folder."
         )
-    file = open_views(path.resolve(), **layout)
+    with labels_named(labels, path):
+        file = open_views(path.resolve(), **layout)
     ids = file.sample_ids
     views: Any = file.views.values()
     for view in views:

@@ -22,6 +22,7 @@ from anchorview.cli.clustering import (
     is_large,
     option_name,
     read_samples,
+    require_separate,
     write_labels,
 )
 from anchorview.cli.terminal import (
@@ -114,6 +115,7 @@ def fit(
     memory_limit: options.MemoryLimit = None,
     scheduler: options.Scheduler = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
     method: options.Method = None,
@@ -153,9 +155,9 @@ def fit(
     settings = {name: value for name, value in given.items() if value is not None}
     with explained_errors(options=terminal.FIT_OPTIONS):
         paths = OutputPaths(out, save, report, results)
-        paths.require_separate({"DATA": data})
+        require_separate(paths.by_option(), {"DATA": data})
         layout = {"id_column": not no_id_column, "header": not no_header}
-        on_disk = is_large(data, memory_limit, **layout) or scheduler is not None
+        on_disk = is_large(data, memory_limit, class_labels, **layout) or scheduler is not None
         chosen = method or ("dalmc" if settings or on_disk else "auto")
         if scheduler is not None and chosen != "dalmc":
             raise ValueError(f"--scheduler is for --method dalmc, not {chosen}.")
@@ -181,7 +183,7 @@ def fit(
                 "--method auto, the default without settings, chooses among several."
             )
         cluster_samples(
-            partial(read_samples, data, zero_rows_missing, on_disk=on_disk, **layout),
+            partial(read_samples, data, zero_rows_missing, class_labels, on_disk=on_disk, **layout),
             paths,
             chosen,
             scheduler,
@@ -227,7 +229,7 @@ def convert(
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
-        OutputPaths(results=folder).require_separate({"DATA": data})
+        require_separate({"FOLDER": folder}, {"DATA": data})
         with progress_bar(shown=watched() and not quiet):
             report_progress("reading", 0, 1)
             from anchorview import datasets
@@ -252,6 +254,7 @@ def predict(
     data: options.Data,
     out: options.Out = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
     quiet: options.Quiet = False,
@@ -261,7 +264,7 @@ def predict(
     with explained_errors(options=terminal.TABLE_OPTIONS):
         target = Printing(quiet, as_json).summary_target(out)
         paths = OutputPaths(out)
-        paths.require_separate({"MODEL": model, "DATA": data})
+        require_separate(paths.by_option(), {"MODEL": model, "DATA": data})
         paths.require_writable()
         with progress_bar(shown=watched() and not quiet):
             report_progress("reading", 0, 1)
@@ -273,8 +276,8 @@ def predict(
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
             with_confidence = hasattr(fitted, "predict_with_confidence")
             layout = {"id_column": not no_id_column, "header": not no_header}
-            on_disk = not with_confidence and is_large(data, None, **layout)
-            samples = read_samples(data, zero_rows_missing, on_disk=on_disk, **layout)
+            on_disk = not with_confidence and is_large(data, None, class_labels, **layout)
+            samples = read_samples(data, zero_rows_missing, class_labels, on_disk=on_disk, **layout)
             if with_confidence:
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:
@@ -295,15 +298,14 @@ def predict(
 def info(
     path: options.ModelOrData,
     zero_rows_missing: options.ZeroRowsMissing = False,
+    class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Describe multi-view data or a saved model."""
     with explained_errors(options=terminal.TABLE_OPTIONS):
-        from zipfile import is_zipfile
-
-        from anchorview import load, open_views
+        from anchorview import load
 
         layout = {"id_column": not no_id_column, "header": not no_header}
         if _may_be_a_model(path):
@@ -314,12 +316,12 @@ def info(
             summaries.print_views_of_model(fitted)
             print_lines(*summaries.model_lines(fitted))
             return
-        if is_large(path, None, **layout):
-            file = open_views(path, **layout)
+        if is_large(path, None, class_labels, **layout):
+            file: Any = read_samples(path, False, class_labels, on_disk=True, **layout).data
             views, available, target = file.views, file.available, file.target
             lines: Iterable[str] = ()
         else:
-            samples: Any = read_samples(path, zero_rows_missing, **layout)
+            samples: Any = read_samples(path, zero_rows_missing, class_labels, **layout)
             data, target = samples.data, samples.target
             views = dict(zip(data.names, data.views, strict=True))
             available, lines = data.available, summaries.data_lines(data, target)

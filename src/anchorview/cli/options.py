@@ -68,6 +68,15 @@ NoIdColumn = Annotated[
 NoHeader = Annotated[
     bool, option("CSV files have no header with the names of the columns.", "--no-header")
 ]
+Labels = Annotated[
+    str | None,
+    option(
+        "Variable, column or key of obs with the known classes, used only for scores.",
+        "--labels",
+        metavar="NAME",
+        default="y, gt, labels or a similar name",
+    ),
+]
 
 Out = Annotated[
     Path | None, option("CSV file for the cluster labels; - for standard output.", metavar="FILE")

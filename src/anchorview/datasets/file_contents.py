@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -75,19 +76,55 @@ def natural(name: str) -> list[str | int]:
     return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))]
 
 
+_given_name: ContextVar[str | None] = ContextVar("name_of_class_labels", default=None)
+_is_found: ContextVar[bool] = ContextVar("class_labels_found", default=False)
+
+
+@contextmanager
+def labels_named(name: str | None, path: Path) -> Iterator[None]:
+    """Read class labels from the variable, column or file of a name inside the block.
+
+    Raises a DataFileError at its end if nothing has the name. None stands for the usual names.
+    """
+    tokens = _given_name.set(name), _is_found.set(False)
+    try:
+        yield
+        if name is not None and not _is_found.get():
+            raise DataFileError(
+                f"{path}: holds nothing named {name!r} for the class labels. Check the name."
+            )
+    finally:
+        _given_name.reset(tokens[0])
+        _is_found.reset(tokens[1])
+
+
+def is_given_label_name(name: object) -> bool:
+    """Whether a name is the one of :func:`labels_named`."""
+    is_given = name is not None and name == _given_name.get()
+    if is_given:
+        _is_found.set(True)
+    return is_given
+
+
 def is_label_name(name: str) -> bool:
     """Whether a name is reserved for class labels."""
-    return name.lower() in LABEL_NAMES
+    return is_given_label_name(name) or name.lower() in LABEL_NAMES
 
 
 def by_precedence(names: Iterable[str]) -> list[str]:
     """Return those of the names that are reserved for class labels, by precedence."""
-    return sorted(filter(is_label_name, names), key=lambda name: LABEL_NAMES.index(name.lower()))
+    found = list(filter(is_label_name, names))
+    given = list(filter(is_given_label_name, found))
+    return given or sorted(found, key=lambda name: LABEL_NAMES.index(name.lower()))
 
 
 def single_label_name(names: Iterable[str]) -> str | None:
     """Return the one name whose last part is reserved for class labels; None if there is none."""
-    found = [name for name in names if is_label_name(name.rpartition("/")[2])]
+    found = [
+        name
+        for name in names
+        if is_given_label_name(name) or is_label_name(name.rpartition("/")[2])
+    ]
     if len(found) > 1:
         raise DataFileError(f"several names of class labels: {', '.join(found)}. Keep one.")
     return found[0] if found else None

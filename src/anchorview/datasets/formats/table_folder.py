@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import (
     data_file_errors,
+    is_given_label_name,
     labels_by_id,
     natural,
     require_regular_file,
@@ -61,8 +63,13 @@ def read_table_folder(folder: Path, layout: TableLayout) -> ViewFile:
     """Read the tables and align them to the union of their samples."""
     files, label_file = table_files(folder, layout)
     tables = {name: _read_view(path, layout) for name, path in files.items()}
+    columns = [column for table in tables.values() if (column := _given_labels(table)) is not None]
+    tables = {name: _numeric(table, files[name]) for name, table in tables.items()}
     ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, layout)
     target = None if label_file is None else read_labels(label_file, ids, layout)
+    if columns:
+        labels_of_views = _integers_from_text(reduce(pd.Series.combine_first, columns))
+        target = labels_by_id(labels_of_views, ids, f"the column {columns[0].name!r}")
     rows = {name: table.index.get_indexer(ids) for name, table in tables.items()}
     available = np.column_stack([of_view >= 0 for of_view in rows.values()])
     sample_ids = integers_if_all(ids)
@@ -158,7 +165,8 @@ def read_labels(path: Path, ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Se
     """Read the class labels of exactly these samples, whose ids are strings or row numbers."""
     with data_file_errors(path):
         table = _read_table(path, layout, text=True)
-        if table.shape[1] != 1:
+        given = _given_labels(table)
+        if given is None and table.shape[1] != 1:
             raise DataFileError(
                 f"class labels need {'an id and one other' if layout.has_ids else 'one'} column, "
                 f"but there are {table.shape[1]}. Drop the others."
@@ -168,11 +176,23 @@ def read_labels(path: Path, ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Se
                 f"{len(table)} class labels, but the views have {len(ids)} rows. Store one label "
                 "per row."
             )
-    labels: pd.Series[Any] = table.iloc[:, 0]
+    labels = _integers_from_text(table.iloc[:, 0] if given is None else given)
+    return labels_by_id(labels, ids, path.name)
+
+
+def _given_labels(table: pd.DataFrame) -> "pd.Series[Any] | None":
+    """Remove and return the column with the name that was given for class labels, if any."""
+    for name in table.columns:
+        if is_given_label_name(name):
+            return table.pop(name)
+    return None
+
+
+def _integers_from_text(labels: "pd.Series[Any]") -> "pd.Series[Any]":
     texts = [value for value in labels.dropna() if isinstance(value, str)]
     if texts and all(INTEGER_LABEL.fullmatch(text) for text in texts):
-        labels = pd.to_numeric(labels)
-    return labels_by_id(labels, ids, path.name)
+        return pd.to_numeric(labels)
+    return labels
 
 
 def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
@@ -184,9 +204,15 @@ def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
 
 
 def _read_view(path: Path, layout: TableLayout) -> pd.DataFrame:
-    """Read a table as numbers of one type, indexed by sample ids that are strings."""
+    """Read a table, indexed by sample ids that are strings."""
     with data_file_errors(path):
-        table = _read_table(path, layout)
+        return _read_table(path, layout)
+
+
+def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Convert a table to numbers of one type."""
+    with data_file_errors(path):
+        require_content(*table.shape)
         values = numeric_values(table)
     return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
 
