@@ -1,0 +1,28 @@
+"""Every reader on damaged files: a right result or a documented error, within limits."""
+
+import pytest
+
+from anchorview.datasets.formats.format_table import FORMATS
+from helpers.failing_readers import EXPECTED, FAILING_READERS
+from helpers.mutated_data import DATA_READERS, formats_written
+from helpers.mutated_files import run_cases
+
+
+def test_all_formats_are_mutated(tmp_path):
+    assert formats_written(tmp_path) == {entry.name for entry in FORMATS}
+
+
+def test_forbidden_outcomes_are_noticed():
+    outcomes = run_cases(FAILING_READERS, lambda reader: [3], seconds=2)
+    assert set(outcomes.counts) == {(name, outcome) for name, (_, outcome) in EXPECTED.items()}
+    assert len(outcomes.failures) == len(EXPECTED) - 1
+
+
+@pytest.mark.parametrize("n_cases", [84, pytest.param(840, marks=pytest.mark.slow)])
+def test_damaged_files_give_a_result_or_a_documented_error(n_cases):
+    outcomes = run_cases(DATA_READERS, lambda reader: range(n_cases))
+    assert outcomes.failures == []
+    assert sum(outcomes.counts.values()) == n_cases * len(DATA_READERS)
+    for reader in DATA_READERS:
+        # Most damage is noticed; a changed value in an array without a checksum cannot be.
+        assert 0 < outcomes.counts[reader.name, "read"] < n_cases / 2
