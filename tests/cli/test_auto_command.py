@@ -217,7 +217,7 @@ def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):
 
     shown = output_of("info", saved)
     rows = [line.split() for line in shown.splitlines()]
-    weight, own = chosen.view_weights_[1], chosen.view_agreement_[1]
+    weight, own = chosen.view_weights_.iloc[1], chosen.view_agreement_.iloc[1]
     assert ["view_1", "12", f"{weight:.3f}", f"{own:.3f}"] in rows
     assert "AutoDALMC(" in shown
     assert f"120 samples in clusters of {sizes}\n" in shown

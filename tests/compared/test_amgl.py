@@ -84,7 +84,7 @@ class TestComponents:
         apart, y, rng = self.views(n, 3)
         model = AMGL(3, random_state=0).fit([apart, rng.standard_normal((n, 20))])
         assert adjusted_rand_score(y, model.labels_) == 1
-        assert model.view_weights_[0] > 0.99
+        assert model.view_weights_.iloc[0] > 0.99
         F = model.embedding_
         assert laplacian_traces(affinities([apart]), F) == pytest.approx(3 * MIN_TRACE)
 

@@ -74,7 +74,7 @@ def test_predicting_one_by_one_gives_the_same(cls):
     model = cls(2, random_state=0).fit(X)
     one_by_one = np.concatenate([model.predict(row[None]) for row in X])
     np.testing.assert_array_equal(one_by_one, model.labels_)
-    rows = np.vstack([model.transform(row[None]) for row in X])
+    rows = np.vstack([model.transform(row[None], scale=False) for row in X])
     np.testing.assert_allclose(rows, model.embedding_, atol=1e-12)
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(X[0])

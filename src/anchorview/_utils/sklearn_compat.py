@@ -2,5 +2,11 @@
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 
-__all__ = ["Interval", "StrOptions", "fit_context"]
+__all__ = ["Interval", "StrOptions", "fit_context", "output_container"]
+
+
+def output_container(estimator: object) -> str:
+    """Container of the output of `transform`, as set by `set_output` or by the configuration."""
+    return str(_get_output_config("transform", estimator)["dense"])

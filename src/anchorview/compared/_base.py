@@ -82,7 +82,7 @@ class Baseline(MultiViewClusterer):
         start = self._say(f"clustering {data!r}")
         result = self._cluster(data)
         self.labels_ = result.labels.astype(np.int32)
-        self.view_weights_ = result.view_weights
+        self.view_weights_ = self._by_view(result.view_weights, "weight")
         self.objective_ = result.objective
         self.n_iter_ = len(result.objective)
         if result.embedding is not None:

@@ -1,10 +1,13 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
@@ -24,31 +27,98 @@ REPLAYED_ROWS = 4096
 """About how many samples are replayed through the trace together."""
 
 
-class Embedder:
-    """Embeds samples with any pattern of available views, by the trace of an optimization."""
+MAX_CACHED_MAPS = 32
+"""Number of patterns of available views whose maps are kept for the next samples."""
 
-    def __init__(self, trace: Trace, scalings: tuple[ViewScaling, ...]) -> None:
+Pattern = tuple[int, ...]
+"""Positions of the views that a sample has."""
+
+Map = npt.NDArray[np.floating[Any]]
+
+
+class Embedder:
+    """Embeds samples with any pattern of available views, by the trace of an optimization.
+
+    Without a trace there is a map for every pattern, from the scaled features of its views, side by
+    side, to the embedding. `complete` says that every sample of the optimization had every view.
+    """
+
+    def __init__(
+        self,
+        trace: Trace | None,
+        scalings: tuple[ViewScaling, ...],
+        complete: bool,
+        maps: dict[Pattern, Map] | None = None,
+    ) -> None:
         self.trace = trace
         self.scalings = scalings
-        self._maps: dict[tuple[int, ...], Array] = {}
+        self.complete = complete
+        self.maps = maps
+        self._cached_maps: OrderedDict[Pattern, Map] = OrderedDict()
 
-    def maps(self, views: tuple[int, ...]) -> Array:
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cached_maps": OrderedDict()}
+
+    @property
+    def n_anchors(self) -> int:
+        """Columns of the embedding."""
+        if self.trace is None:
+            return self.map_from((0,)).shape[1]
+        return self.trace.n_anchors
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of features of each view."""
+        if self.trace is None:
+            return [len(self.map_from((p,))) for p in range(len(self.scalings))]
+        return [len(E) for E in self.trace.start.to_graph]
+
+    def map_from(self, views: Pattern) -> Map:
         """Map from the scaled features of some views, side by side, to the embedding."""
-        if views not in self._maps:
-            self._maps[views] = self.trace.maps(views)
-        return self._maps[views]
+        if self.trace is None:
+            assert self.maps is not None
+            return self.maps[views]
+        # Concurrent threads may compute a map twice, which does no harm.
+        found = self._cached_maps.get(views)
+        if found is None:
+            found = self.trace.maps(views)
+            self._cached_maps[views] = found
+            while len(self._cached_maps) > MAX_CACHED_MAPS:
+                self._cached_maps.popitem(last=False)
+        return found
 
-    def _maps_by_view(self, views: tuple[int, ...], dtype: "np.dtype[Any]") -> list[Array]:
-        widths = [self.trace.start.to_graph[p].shape[0] for p in views]
-        return np.split(self.maps(views).astype(dtype), np.cumsum(widths)[:-1])
+    def smallest(self, dtype: "np.dtype[Any]") -> "Embedder":
+        """Return this embedder with maps in place of the trace, if these are smaller.
+
+        Samples with all views, of a type whose embedding has the type `dtype`, get the same
+        embedding, bit by bit. So the trace stays if samples of the optimization lacked views.
+        """
+        n_views = len(self.scalings)
+        if self.trace is None or not self.complete:
+            return self
+        patterns = 2 ** (n_views - 1)
+        if patterns * sum(self.widths) * self.n_anchors * dtype.itemsize >= self.trace.nbytes:
+            return self
+        maps = {
+            views: self.map_from(views).astype(dtype)
+            for count in range(1, n_views + 1)
+            for views in combinations(range(n_views), count)
+        }
+        return Embedder(None, self.scalings, True, maps)
+
+    def _maps_by_view(self, views: Pattern, dtype: "np.dtype[Any]") -> list[Array]:
+        widths = [self.widths[p] for p in views]
+        return np.split(self.map_from(views).astype(dtype), np.cumsum(widths)[:-1])
 
     def __call__(self, data: MultiViewData) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
-        embedding = np.empty((len(data), self.trace.n_anchors), dtype=data.dtype)
+        embedding = np.empty((len(data), self.n_anchors), dtype=data.dtype)
         maps = {
             g: self._maps_by_view(group.views, data.dtype)
             for g, group in enumerate(data.groups)
-            if group.size >= ROWS_FOR_A_MAP or len(group.views) == len(data.views)
+            if self.trace is None
+            or group.size >= ROWS_FOR_A_MAP
+            or len(group.views) == len(data.views)
         }
 
         def work(block: RowBlock) -> None:
@@ -61,6 +131,7 @@ class Embedder:
 
     def _replay(self, blocks: list[RowBlock], data: MultiViewData, embedding: Array) -> None:
         """Replay samples with rare patterns of views through the trace, many patterns at a time."""
+        trace = self.trace
         while blocks:
             ends = np.cumsum([block.size for block in blocks])
             count = int(np.searchsorted(ends, REPLAYED_ROWS)) + 1
@@ -72,7 +143,8 @@ class Embedder:
                 for p in block.views:
                     self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
                 available[rows, list(block.views)] = True
-            rows_of_graph = np.split(self.trace.replay(views, available), ends[:-1])
+            assert trace is not None
+            rows_of_graph = np.split(trace.replay(views, available), ends[:-1])
             for block, part in zip(batch, rows_of_graph, strict=True):
                 embedding[block.rows] = part
 
@@ -81,7 +153,8 @@ def embedder_of(solution: Solution, problem: Problem) -> Embedder | None:
     """Embedder of a solution; None for the ablations, which cannot embed other samples."""
     if solution.trace is None:
         return None
-    return Embedder(solution.trace.converted(problem.in_features), problem.scalings)
+    trace = solution.trace.converted(problem.in_features)
+    return Embedder(trace, problem.scalings, problem.available is None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +167,16 @@ class SampleMap:
     fitted: FittedViews
     embedder: Embedder
     assignment: Callable[[Array], Array] | None = None
+    factor: float = 1.0
+    """Factor of the embeddings that are returned."""
 
     def __call__(self, part: MultiViewData) -> Array:
         """Embeddings or labels of some samples."""
         embedding = self.embedder(part.matched_to(self.fitted))
-        return embedding if self.assignment is None else self.assignment(embedding)
+        if self.assignment is not None:
+            return self.assignment(embedding)
+        embedding *= self.factor
+        return embedding
 
 
 def for_embeddings(
@@ -110,7 +188,7 @@ def for_embeddings(
 
     The embedders share their scalings. No embedding is ever held as a whole.
     """
-    width = sum(embedder.trace.n_anchors for embedder in embedders)
+    width = sum(embedder.n_anchors for embedder in embedders)
     if data.available is not None:
         step = max(REPLAYED_ROWS, LARGEST_BLOCK // (8 * (width + data.shape[1])))
         for start in range(0, len(data), step):
@@ -119,7 +197,7 @@ def for_embeddings(
             function(rows, [embedder(some) for embedder in embedders])
         return
     every = tuple(range(len(data.views)))
-    maps = [embedder.maps(every).astype(data.dtype) for embedder in embedders]
+    maps = [embedder.map_from(every).astype(data.dtype) for embedder in embedders]
     together = np.hstack(maps)
     ends = np.cumsum([W.shape[1] for W in maps])[:-1]
 

@@ -58,6 +58,15 @@ class Trace:
         """Columns of ``S``."""
         return int(self.start.to_graph[0].shape[1])
 
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes of all matrices."""
+        start = self.start
+        matrices = [*start.to_graph, *start.fill, *start.to_representation]
+        for step in self.steps:
+            matrices += [*step.bases, *step.anchors, *step.to_representation, step.to_graph]
+        return sum(matrix.nbytes for matrix in matrices)
+
     def replay(self, views: Sequence[Matrix | None], available: Array) -> Array:
         """Rows of ``S`` for samples given by their scaled views.
 

@@ -5,7 +5,9 @@ import warnings
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -15,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import FeatureNames
 from anchorview.estimators.persistence import save_model
 from anchorview.views.container import MultiViewData
@@ -106,6 +109,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
                 stacklevel=4,
             )
 
+    def _by_view(self, values: ArrayLike, name: str) -> "pd.Series[float]":
+        """One number per view as a Series indexed by the names of the views."""
+        return pd.Series(np.asarray(values), index=pd.Index(self.view_names_in_), name=name)
+
     def _seeds(self) -> tuple[int, int]:
         """Seeds of the start and of the assignment."""
         start, assignment = check_random_state(self.random_state).randint(2**31 - 1, size=2)
@@ -122,6 +129,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
 class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
+
+    n_samples_fit_: int | None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
@@ -142,6 +151,25 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @property
+    def _scale_factor(self) -> float:
+        """Factor that gives the columns of `embedding_` a mean square of 1."""
+        if self.n_samples_fit_ is None:
+            raise ValueError(
+                "The model file is of an older version, which did not store the number of samples: "
+                "use scale=False, or fit and save the model again."
+            )
+        return float(np.sqrt(self.n_samples_fit_))
+
+    def _with_ids(self, rows: Any, sample_ids: Any) -> Any:
+        """Rows as a DataFrame indexed by sample id, if `set_output` asks for pandas.
+
+        scikit-learn takes the index from a single DataFrame only, not from several views.
+        """
+        if sample_ids is None or output_container(self) != "pandas":
+            return rows
+        return pd.DataFrame(np.asarray(rows), index=pd.Index(np.asarray(sample_ids)))
 
     @property
     def _n_features_out(self) -> int:

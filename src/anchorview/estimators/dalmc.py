@@ -139,8 +139,8 @@ class DALMC(EmbeddingClusterer):
         Cluster of each sample.
     embedding_ : array (n, n_anchors)
         The anchor graph: orthonormal columns, one row per sample.
-    view_weights_ : array (n_views,)
-        Weight of each view; the weights sum to 1.
+    view_weights_ : Series (n_views,)
+        Weight of each view, by name; the weights sum to 1.
     objective_ : array (n_iter_ + 1,)
         Objective after the initialization and after every iteration; it never increases.
     n_iter_ : int
@@ -158,10 +158,14 @@ class DALMC(EmbeddingClusterer):
         Scaling of each view.
     plan_ : Plan
         The chosen solver and the cost of each; set by `fit`.
+    n_samples_fit_ : int
+        Number of samples.
     n_views_in_, n_features_in_ : int
         Number of views, and of features over all views.
     n_features_per_view_ : tuple of int
         Features of each view.
+    feature_names_per_view_ : tuple of arrays of str or None
+        Names of the features of each view, if it has any. New samples are matched by them.
     sample_ids_ : pandas.Index or None
         Sample ids, if the views were DataFrames or MuData.
     view_names_in_ : tuple of str
@@ -294,7 +298,7 @@ class DALMC(EmbeddingClusterer):
         scalings = fit_scalings(source, self.scaling)
         problem = compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
         self._learn_views(source)
-        self.sample_ids_ = source.sample_ids
+        self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
         self._batch_sums: BatchSums | None = None
         self._say(f"scaled and compressed {source!r}", clock)
 
@@ -356,11 +360,11 @@ class DALMC(EmbeddingClusterer):
         )
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
-        self._batch_sums = sums
+        self._batch_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
     @available_if(_embeds_new_samples)
-    def transform(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
+    def transform(self, X: ViewsLike, *, scale: bool = True, out: PathLike | None = None) -> Any:
         """Embed samples: the rows of the anchor graph that the fitted model gives them.
 
         Parameters
@@ -368,7 +372,12 @@ class DALMC(EmbeddingClusterer):
         X : views of new samples, in any form that `fit` takes
             Views of a dict are matched by name, other forms by position. Samples may lack views,
             also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or by
-            leaving it out of a dict.
+            leaving it out of a dict. Features are matched by name where names are known.
+        scale : bool, default=True
+            Whether to scale the columns to a mean square of 1 over the samples of `fit`, as
+            classifiers and distances expect. If False, rows of the anchor graph as they are: for
+            the samples of `fit`, those of `embedding_`, whose columns are orthonormal, so that the
+            entries decrease with the number of samples.
         out : path-like, default=None
             An ``.npy`` file to which the result is written part by part; a memory map of it is
             returned.
@@ -378,7 +387,7 @@ class DALMC(EmbeddingClusterer):
         embedding : array (n, n_anchors)
             A dask array if the views are.
         """
-        return self._map(X, out, labels=False)
+        return self._map(X, out, factor=self._scale_factor if scale else 1.0)
 
     @available_if(_embeds_new_samples)
     def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
@@ -396,19 +405,40 @@ class DALMC(EmbeddingClusterer):
         labels : array (n,) of int32
             A dask array if the views are.
         """
-        return self._map(X, out, labels=True)
+        return self._map(X, out, factor=None)
 
     @available_if(_embeds_new_samples)
-    def fit_transform(self, X: ViewsLike, y: object = None, **fit_params: Any) -> Array:
-        """Fit, with the parameters that `fit` takes, and return the embedding of the samples."""
-        return self.fit(X, **fit_params).embedding_
+    def fit_transform(
+        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
+    ) -> Any:
+        """Fit, and embed the samples.
+
+        Parameters
+        ----------
+        X, y, out
+            As for `fit`.
+        scale : bool, default=True
+            As for `transform`. Must be False with `out`, whose files hold `embedding_`.
+
+        Returns
+        -------
+        embedding : array (n, n_anchors)
+            A dask array if the views are, a memory map if `out` is given.
+        """
+        if scale and out is not None:
+            raise ValueError(
+                "out= holds the embedding as it is: use scale=False, or fit, and transform with "
+                "another out=."
+            )
+        rows = self.fit(X, out=out).embedding_
+        return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     @property
     def projections_(self) -> list[Array]:
         """Linear maps from the scaled views to the embedding of a sample that has all views."""
         check_is_fitted(self)
         _embeds_new_samples(self)
-        W = self._embedder.maps(tuple(range(self.n_views_in_)))
+        W = self._embedder.map_from(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
     def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
@@ -460,7 +490,7 @@ class DALMC(EmbeddingClusterer):
         )
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
-        self.view_weights_ = solution.weights
+        self.view_weights_ = self._by_view(solution.weights, "weight")
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_iter
         self.anchors_ = list(solution.anchors)
@@ -484,20 +514,24 @@ class DALMC(EmbeddingClusterer):
             seed=seed,
         )
 
-    def _map(self, X: ViewsLike, out: PathLike | None, *, labels: bool) -> Any:
-        """Embeddings or labels of samples, in the form of their source or in the file `out`."""
+    def _map(self, X: ViewsLike, out: PathLike | None, *, factor: float | None) -> Any:
+        """Embeddings of samples times a factor, or labels if it is None.
+
+        They are in the form of their source or in the file `out`.
+        """
         check_is_fitted(self)
         source = open_source(X, self.memory_limit, write_results=out is not None)
         fitted = self.fitted_views
         source.require_like(fitted)
         self._warn_unnamed(source)
         path = None if out is None else Path(out)
-        assignment = self._assignment if labels else None
-        function = SampleMap(fitted, self._embedder, assignment)
-        if labels:
+        if factor is None:
+            function = SampleMap(fitted, self._embedder, self._assignment)
             return source.map_rows(function, None, np.int32, "labeling", path)
-        width = self._embedder.trace.n_anchors
-        return source.map_rows(function, width, source.dtype, "embedding", path)
+        function = SampleMap(fitted, self._embedder, factor=factor)
+        width = self._embedder.n_anchors
+        rows = source.map_rows(function, width, source.dtype, "embedding", path)
+        return self._with_ids(rows, source.sample_ids)
 
     @property
     def _sizes(self) -> Sizes:

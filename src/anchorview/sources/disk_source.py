@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import reduce
+from functools import cached_property, reduce
 from math import lcm
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -77,13 +77,21 @@ class DiskSource(RowSource):
         self.named = named
         self.n = common_length(list(views.values()), self.names)
         self.available = None if available is None else availability(available, self.n, self.names)
-        self.sample_ids = sample_ids
+        self._given_ids = sample_ids
         self.feature_names = feature_names or tuple(map(feature_names_of, views.values()))
         self.budget = budget
         self._reserved = 0.0
 
     def __len__(self) -> int:
         return self.n
+
+    @cached_property
+    def sample_ids(self) -> "pd.Index[Any] | None":  # type: ignore[override]
+        """Ids of the samples: given apart from the views, or else read from the first with ids."""
+        if self._given_ids is not None:
+            return self._given_ids
+        stored = _stored(self.views.values())
+        return next((ids for v in stored if (ids := v.ids(slice(self.n))) is not None), None)
 
     @property
     def n_features_per_view(self) -> tuple[int, ...]:

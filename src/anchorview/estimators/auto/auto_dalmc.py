@@ -91,13 +91,15 @@ class AutoDALMC(EmbeddingClusterer):
         between those of one, which is its stability.
     best_candidate_ : int
         Candidate with the highest score, from whose partition the consensus starts.
-    view_weights_ : array (n_views,)
+    view_weights_ : Series (n_views,)
         Mean weight of each view over the candidates; the weights sum to 1.
-    view_agreement_ : array (n_views,)
+    view_agreement_ : Series (n_views,)
         Adjusted Rand index of `labels_` with a clustering of each view alone, on the samples that
         have the view.
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`.
+    n_samples_fit_ : int
+        Number of samples.
     n_views_in_, n_features_in_ : int
         Number of views, and of features over all views.
     n_features_per_view_ : tuple of int
@@ -182,6 +184,7 @@ class AutoDALMC(EmbeddingClusterer):
         self : AutoDALMC
         """
         data = self._validate(X, reset=True, fitting=True)
+        self.n_samples_fit_ = len(data)
         _, seed = self._seeds()
         numbers = numbers_to_try(self.n_clusters, len(data))
         settings = candidate_settings(numbers[-1], len(data))[: self.max_candidates]
@@ -207,13 +210,15 @@ class AutoDALMC(EmbeddingClusterer):
         self._warn()
         return self
 
-    def transform(self, X: ViewsLike) -> Array:
+    def transform(self, X: ViewsLike, *, scale: bool = True) -> Array:
         """Embed samples by the best candidate.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             As for :meth:`anchorview.DALMC.transform`; samples may lack views.
+        scale : bool, default=True
+            As for :meth:`anchorview.DALMC.transform`.
 
         Returns
         -------
@@ -222,11 +227,14 @@ class AutoDALMC(EmbeddingClusterer):
         check_is_fitted(self, "labels_")
         data = self._validate(X, reset=False)
         best = self._candidates[self.best_candidate_]
-        return best.embedder(self._families[best.setting.family].transform(data))
+        rows = best.embedder(self._families[best.setting.family].transform(data))
+        rows *= self._scale_factor if scale else 1.0
+        return self._with_ids(rows, data.sample_ids)
 
-    def fit_transform(self, X: ViewsLike, y: object = None, **fit_params: Any) -> Array:
-        """Fit and return the embedding of the samples."""
-        return self.fit(X).embedding_
+    def fit_transform(self, X: ViewsLike, y: object = None, *, scale: bool = True) -> Array:
+        """Fit, and embed the samples; `scale` as for `transform`."""
+        rows = self.fit(X).embedding_
+        return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     def predict(self, X: ViewsLike) -> Array:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
@@ -332,9 +340,11 @@ class AutoDALMC(EmbeddingClusterer):
         self.objective_ = best.objective
         self.n_iter_ = len(best.objective) - 1
         by_candidate = weights.reshape(n_candidates, N_KMEANS_RUNS).sum(axis=1)
-        self.view_weights_ = by_candidate @ np.array([c.view_weights for c in self._candidates])
-        self.view_agreement_ = np.array(
-            [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)]
+        weights_by_candidate = np.array([c.view_weights for c in self._candidates])
+        self.view_weights_ = self._by_view(by_candidate @ weights_by_candidate, "weight")
+        self.view_agreement_ = self._by_view(
+            [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)],
+            "agreement",
         )
 
     def _table(self) -> pd.DataFrame:

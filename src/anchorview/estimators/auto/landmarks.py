@@ -10,8 +10,10 @@ their sums. The lifted view is a sparse (n, m) matrix, and is compressed and sol
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils import gen_batches
@@ -39,8 +41,8 @@ KMEANS_ITERATIONS = 5
 class ViewLift:
     """The lift of one view."""
 
-    landmarks: Array
-    """Rows of shape (m, d), in the scaled view."""
+    landmarks: npt.NDArray[np.floating[Any]]
+    """Rows of shape (m, d), in the scaled view and its precision."""
     column_factors: Array
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
@@ -131,7 +133,7 @@ def _kmeans_centers(points: Array, count: int, seed: int) -> Array:
     count = min(count, len(distinct), max(len(distinct) // 2, MIN_LANDMARKS))
     start = points[np.sort(rng.choice(distinct, count, replace=False))]
     model = KMeans(count, init=start, n_init=1, max_iter=KMEANS_ITERATIONS)
-    return model.fit(points).cluster_centers_.astype(np.float64)
+    return model.fit(points).cluster_centers_
 
 
 def _nearest_landmarks(

@@ -1,7 +1,7 @@
 """Learned attributes of AutoDALMC that model files hold, and checks of their values."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from anchorview.estimators.persistence.fitted_state import (
     TOLERANCE,
     AxisLengths,
     FittedState,
+    require_embedder,
     require_range,
     require_scalings,
-    require_trace,
     require_weights,
 )
 
@@ -46,10 +46,23 @@ class AutoDALMCState(FittedState):
     _candidates: list[Candidate]
     _failed: list[tuple[Setting, str]]
 
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """State of a fitted model, with the smallest embedders."""
+        state = super().of(model)
+        dtype = state.embedding_.dtype
+        state._candidates = [
+            replace(candidate, embedder=candidate.embedder.smallest(dtype))
+            for candidate in state._candidates
+        ]
+        return state
+
     def restore(self, model: Any) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
-        numbers_to_try(model.n_clusters, len(self.labels_))
+        numbers = numbers_to_try(model.n_clusters, len(self.labels_))
+        found = self.n_clusters_
+        require(found in numbers, f"n_clusters={model.n_clusters}, but it has {found} clusters")
         model.objective_ = self._candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_) - 1
         model.candidates_ = model._table()
@@ -80,7 +93,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
         fitted = state._families[candidate.setting.family]
         _require_candidate(candidate, fitted, AxisLengths(lengths))
     best = state._candidates[state.best_candidate_]
-    lengths.require_length("embedding_", "l", best.embedder.trace.n_anchors)
+    lengths.require_length("embedding_", "l", best.embedder.n_anchors)
     return state
 
 
@@ -98,7 +111,7 @@ def _require_candidate(candidate: Candidate, fitted: FittedFamily, lengths: Axis
     del lengths["l"]
     require_scalings(fitted.scalings, lengths)
     require_scalings(candidate.embedder.scalings, lengths)
-    require_trace(candidate.embedder.trace, lengths)
+    require_embedder(candidate.embedder, lengths)
     lengths.require(candidate, view_weights="v", objective="t")
     require(len(candidate.runs) == N_KMEANS_RUNS, f"a candidate has {len(candidate.runs)} runs")
     for run in candidate.runs:

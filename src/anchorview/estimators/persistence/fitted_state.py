@@ -19,6 +19,9 @@ from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
 from anchorview.estimators.persistence.codec import AnyIndex, require, validate
 
+PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
+"""Attributes that are a Series with one number per view, and its name."""
+
 TOLERANCE = 1e-6
 """Deviation from a bound that rounding may cause."""
 
@@ -82,6 +85,23 @@ def require_trace(trace: Trace, lengths: AxisLengths) -> None:
         lengths.require(step, weights="v", to_graph="l l", **by_view)
 
 
+def require_embedder(embedder: Embedder, lengths: AxisLengths) -> None:
+    """Check that an embedder is of these views, and has a map for every pattern or a trace."""
+    require_scalings(embedder.scalings, lengths)
+    if embedder.trace is not None:
+        require(embedder.maps is None, "'maps' are unexpected beside a trace")
+        require_trace(embedder.trace, lengths)
+        return
+    n_views, maps = len(embedder.scalings), embedder.maps or {}
+    require(len(maps) == 2**n_views - 1, f"there are maps for {len(maps)} patterns of views")
+    for views, matrix in maps.items():
+        known = views == tuple(sorted(set(views) & set(range(n_views)))) != ()
+        require(known, f"there is a map for the views {views}")
+        fits = matrix.ndim == 2 and len(matrix) == sum(lengths[f"d{p}"] for p in views)
+        require(fits, f"the map for the views {views} has shape {matrix.shape}")
+        lengths.require_length(f"map for the views {views}", "l", matrix.shape[1])
+
+
 @validate.register
 def _(trace: Trace) -> Trace:
     require_range("beta", trace.beta, 0)
@@ -117,6 +137,8 @@ class FittedState:
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
+    n_samples_fit_: int | None
+    """None in files of older versions that do not say it."""
     sample_ids_: AnyIndex | None
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]
@@ -128,6 +150,9 @@ class FittedState:
         values: dict[str, Any] = {
             own.name: getattr(model, own.name, own.default) for own in fields(cls)
         }
+        # The index of a Series is the names of the views, which the state has.
+        for name in values.keys() & PER_VIEW.keys():
+            values[name] = np.asarray(values[name])
         return cls(**values)
 
     def restore(self, model: Any) -> None:
@@ -136,6 +161,8 @@ class FittedState:
             value = getattr(self, own.name)
             if value is not None or own.default is MISSING:
                 setattr(model, own.name, value)
+        for name in vars(self).keys() & PER_VIEW.keys():
+            setattr(model, name, model._by_view(getattr(self, name), PER_VIEW[name]))
 
     def check(self, n_clusters: int) -> AxisLengths:
         """Check that the attributes fit together; returns the lengths of their axes."""
@@ -150,6 +177,7 @@ class FittedState:
         if self.sample_ids_ is not None:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)
+        require_range("n_samples_fit_", self.n_samples_fit_ or len(self.labels_), len(self.labels_))
         require_range("labels_", np.append(self.labels_, 0), 0, n_clusters - 1)
         return lengths
 
@@ -168,9 +196,14 @@ class DALMCState(FittedState):
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """State of a fitted model, without rows that are in files or on workers."""
+        """State of a fitted model, without rows that are in files or on workers.
+
+        The embedder is the smallest.
+        """
         state = super().of(model)
         rows: Any = state.embedding_
+        if state._embedder is not None:
+            state._embedder = state._embedder.smallest(np.dtype(rows.dtype))
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
             state.embedding_ = np.empty((0, rows.shape[1]), rows.dtype)
@@ -183,6 +216,8 @@ class DALMCState(FittedState):
         super().restore(model)
         model.n_components_ = [Z.shape[1] for Z in self.bases_]
         model.n_iter_ = len(self.objective_) - 1
+        k = len(self._assignment.centroids)
+        require(model.n_clusters == k, f"n_clusters={model.n_clusters}, but it has {k} clusters")
         embeds = self._embedder is not None
         require(embeds == (model.variant == "dalmc"), "it was fitted with another variant")
 
@@ -194,6 +229,5 @@ def _(state: DALMCState) -> DALMCState:
     lengths.require(state, objective_="t", bases_="d* m*", anchors_="m* l")
     require_scalings(state.scalings_, lengths)
     if state._embedder is not None:
-        require_scalings(state._embedder.scalings, lengths)
-        require_trace(state._embedder.trace, lengths)
+        require_embedder(state._embedder, lengths)
     return state

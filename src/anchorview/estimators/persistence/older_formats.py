@@ -45,6 +45,13 @@ def _translate_version_3(tree: Tree) -> None:
         if names is not None:
             require(len(state["view_names_in_"]) == 1, "'feature_names_in_' is unexpected")
             state["feature_names_per_view_"] = [names]
+        # After partial_fit, which makes no plan, there are only the labels of the last batch.
+        known = tree["estimator"] == "AutoDALMC" or state["plan_"] is not None
+        state["n_samples_fit_"] = (len(state["labels_"]) or None) if known else None
+        owners = [state, *state.get("_candidates", ())]
+        for embedder in (owner.get("_embedder", owner.get("embedder")) for owner in owners):
+            if embedder is not None:
+                embedder |= {"complete": False, "maps": None}
     except (LookupError, AttributeError, TypeError) as error:
         raise ValueError(f"a field is missing: {error}") from error
 
