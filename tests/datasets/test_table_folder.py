@@ -356,6 +356,11 @@ def test_view_without_common_ids_among_others(tmp_path):
     assert "id_column=False" in message
 
 
+def test_ids_that_end_in_zero_are_different_ids(tmp_path):
+    write(tmp_path, a_csv="id,x\na,1\nb,1\n", b_csv="id,x\na.0,1\nb,2\n")
+    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "a.0"]
+
+
 def test_chain_of_views_that_share_samples(tmp_path):
     write(tmp_path, a_csv="id,x\na,1\nb,1\n", b_csv="id,x\nb,1\nc,2\n", c_csv="id,x\nc,1\nd,1\n")
     assert list(read_views(tmp_path).sample_ids) == ["a", "b", "c", "d"]
@@ -403,7 +408,11 @@ def test_header_that_is_a_sample(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    "header", ["sample,400,402,404", "gene,7157,672,348", ",0,1,2", "id,1.5,2.5,3.5", "ID,1,2,3"]
+    "header",
+    [
+        *("sample,400,402,404", "gene,7157,672,348", ",0,1,2", "id,1.5,2.5,3.5", "ID,1,2,3"),
+        "cell_1 id,1,2,3",
+    ],
 )
 def test_numbers_as_names_of_features(tmp_path, header):
     data = read_views(write(tmp_path, v_csv=f"{header}\ns1,1,2,3\ns2,1,2,4\n"))

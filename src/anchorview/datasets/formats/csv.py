@@ -23,7 +23,9 @@ AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
 ROWS_COMPARED = 20
 """Number of rows with which the header is compared."""
 
-ID_NAMES = ("", "id", "ids", "index", "name", "names", "sample", "samples", "cell", "key", "object")
+ID_NAME = re.compile(
+    r"|(.*[ _.-])?(id|index|key|name|sample|cell|barcode|patient|subject|object)s?|unnamed: 0"
+)
 """Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
 
 
@@ -112,15 +114,18 @@ def _require_header(first: list[str], rows: list[list[str]]) -> None:
         sorted(names, reverse=True),
     )
     ids = {_pattern(row[0]) for row in rows}
-    like_ids = first[0].strip().lower() not in ID_NAMES and _pattern(first[0]) in ids
+    like_ids = _pattern(first[0]) in ids and not ID_NAME.fullmatch(first[0].strip().lower())
     if like_ids or fractions or len(set(names)) < len(names):
-        raise _header_error(f"{first[0]!r} and numbers, like the rows below it")
+        raise _header_error(
+            f"{first[0]!r} and numbers, like the rows below it",
+            " If it is a header, name its first column 'id'." if like_ids else "",
+        )
 
 
-def _header_error(found: str) -> DataFileError:
+def _header_error(found: str, more: str = "") -> DataFileError:
     return DataFileError(
         f"the first row is {found}, but must be a header with the names of the columns. Add one, "
-        "or pass header=False if the first row is a sample."
+        f"or pass header=False if the first row is a sample.{more}"
     )
 
 

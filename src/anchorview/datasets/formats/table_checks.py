@@ -140,8 +140,9 @@ def _require_same_spelling(
 
 
 def _without_fraction(sample: str) -> str:
-    whole, point, fraction = sample.strip().partition(".")
-    return whole if point and not fraction.strip("0") else sample.strip()
+    whole, _, fraction = sample.strip().partition(".")
+    is_integer = whole.removeprefix("-").isdigit() and not fraction.strip("0")
+    return whole if is_integer else sample.strip()
 
 
 def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
