@@ -1,7 +1,7 @@
-"""Read randomly damaged files in every format, and count the outcomes.
+"""Read randomly damaged files of data or of models, and count the outcomes.
 
-Usage: ``python benchmarks/fuzz_files.py [--cases 20000] [--only NAME] [--first 0]``. Cases are
-numbered, so a failed one can be run again alone. The tests run a part of the same cases.
+Usage: ``python benchmarks/fuzz_files.py [--models] [--cases 20000] [--only NAME] [--first 0]``.
+Cases are numbered, so a failed one can be run again alone. The tests run a part of the same cases.
 """
 
 import argparse
@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from helpers.mutated_data import DATA_READERS
 from helpers.mutated_files import run_cases
+from helpers.mutated_models import MODEL_READERS
 
 
 def main() -> None:
@@ -19,8 +20,10 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000, help="number of files in all")
     parser.add_argument("--only", help="name of one reader")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--models", action="store_true", help="model files, not data files")
     wanted = parser.parse_args()
-    readers = [reader for reader in DATA_READERS if wanted.only in (None, reader.name)]
+    known = MODEL_READERS if wanted.models else DATA_READERS
+    readers = [reader for reader in known if wanted.only in (None, reader.name)]
     each = range(wanted.first, wanted.first + -(-wanted.cases // len(readers)))
     outcomes = run_cases(readers, lambda reader: each)
     print("| reader | outcome | files |\n|---|---|---|")

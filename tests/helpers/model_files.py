@@ -87,13 +87,19 @@ def error_of(path):
     return message
 
 
+def sealed(content):
+    """Content of an archive, whose comment has room for the checksum, with the correct one."""
+    return content[:-64] + sha256(content[:-64]).hexdigest().encode()
+
+
 def seal(path, content):
-    """Write an archive whose comment has room for the checksum, with the correct one."""
-    path.write_bytes(content[:-64] + sha256(content[:-64]).hexdigest().encode())
+    """Write an archive with the correct checksum."""
+    path.write_bytes(sealed(content))
 
 
-def members_of(path):
-    with zipfile.ZipFile(path) as archive:
+def members_of(file):
+    """Members of an archive that is a path or a stream."""
+    with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -103,12 +109,17 @@ def document_of(members):
 
 def forge(path, members, compression=zipfile.ZIP_STORED):
     """Write a file with a correct checksum."""
+    path.write_bytes(archive_bytes(members, compression))
+
+
+def archive_bytes(members, compression=zipfile.ZIP_STORED):
+    """Content of a file with a correct checksum."""
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", compression) as archive:
         archive.comment = bytes(64)
         for name, content in members.items() if isinstance(members, dict) else members:
             archive.writestr(zipfile.ZipInfo(name), content, compression)
-    seal(path, stream.getvalue())
+    return sealed(stream.getvalue())
 
 
 def with_values(members, changes):

@@ -61,7 +61,7 @@ class PlanRequest:
 def plan_in_passes(shape: tuple[int, int], memory: float) -> Plan:
     """Plan of a fit whose rows are read in parts, and which needs this many bytes."""
     n, D = shape
-    return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": memory})
+    return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": float(memory)})
 
 
 def plan(
@@ -85,8 +85,8 @@ def plan(
         else _whole_cost(*common, left=route == "left")
         for route in routes
     }
-    work = {route: cost[0] for route, cost in costs.items()}
-    memory = {route: cost[1] for route, cost in costs.items()}
+    work = {route: float(cost[0]) for route, cost in costs.items()}
+    memory = {route: float(cost[1]) for route, cost in costs.items()}
     smallest = min(routes, key=memory.__getitem__)
     require_memory(
         memory[smallest],

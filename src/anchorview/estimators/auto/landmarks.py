@@ -42,7 +42,7 @@ class ViewLift:
     """The lift of one view."""
 
     landmarks: npt.NDArray[np.floating[Any]]
-    """Rows of shape (m, d), in the scaled view and its precision."""
+    """Rows of shape (m, d), in the scaled view; float64 in files of older versions."""
     column_factors: Array
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
@@ -133,7 +133,8 @@ def _kmeans_centers(points: Array, count: int, seed: int) -> Array:
     count = min(count, len(distinct), max(len(distinct) // 2, MIN_LANDMARKS))
     start = points[np.sort(rng.choice(distinct, count, replace=False))]
     model = KMeans(count, init=start, n_init=1, max_iter=KMEANS_ITERATIONS)
-    return model.fit(points).cluster_centers_
+    # Single precision is enough for places, and halves what a saved model takes.
+    return model.fit(points).cluster_centers_.astype(np.float32)
 
 
 def _nearest_landmarks(
