@@ -164,6 +164,7 @@ def test_missing_k_names_the_number_of_classes_but_does_not_use_it(data, options
     [
         (["-k", 121], "-k 121 is more than the 120 samples. Pass at most 120"),
         (["-k", "121-130"], "-k 121 is more than the 120 samples"),
+        (["-k", "2-61"], "-k: 61 clusters are too many to choose from. Pass at most 60, half of"),
         (["-k", 121, "--method", "dalmc"], "-k 121 is more than the 120 samples"),
         (["--max-candidates", 0], "--max-candidates must be an int in the range"),
         (["--beta", -1], "--beta must be a float in the range"),

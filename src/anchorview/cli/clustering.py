@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
-from anchorview._utils.text import may_be_formula
 from anchorview.cli.summaries import (
     closing_lines,
     fit_lines,
@@ -329,11 +328,18 @@ def _check_n_clusters(n_clusters: Any, method: str, samples: Samples) -> None:
     if n_clusters is None and method != "auto":
         raise ValueError(_missing_n_clusters(samples.target))
     n_samples = len(samples)
-    smallest = n_clusters if isinstance(n_clusters, int | None) else n_clusters[0]
-    if smallest is not None and smallest > n_samples:
+    if n_clusters is None:
+        return
+    numbers = [n_clusters] if isinstance(n_clusters, int) else n_clusters
+    if numbers[0] > n_samples:
         raise ValueError(
-            f"-k {smallest} is more than the {n_samples} samples. Pass at most {n_samples}, and "
+            f"-k {numbers[0]} is more than the {n_samples} samples. Pass at most {n_samples}, and "
             "usually far fewer."
+        )
+    if len(numbers) > 1 and numbers[-1] > n_samples // 2:
+        raise ValueError(
+            f"-k: {numbers[-1]} clusters are too many to choose from. Pass at most "
+            f"{n_samples // 2}, half of the {n_samples} samples."
         )
 
 
@@ -371,6 +377,8 @@ def write_labels(
 
     Ids are written as they are, so that they can be matched with those of the data.
     """
+    from anchorview._utils.text import may_be_formula
+
     columns = {
         "sample": range(len(labels)) if ids is None else ids.tolist(),
         "cluster": labels.tolist(),
