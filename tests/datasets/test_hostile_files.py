@@ -122,6 +122,24 @@ def test_strings_that_hdf5_would_read_forever(tmp_path):
     assert "strings in the HDF5 file are damaged" in error_of(path)
 
 
+@pytest.mark.parametrize("place", ["dataset", "attribute"])
+def test_sequences_of_variable_length_are_refused(tmp_path, place):
+    """A damaged type of a string looks like one, and reading it ends the process."""
+    path = mutated_data.WRITERS["h5mu"](tmp_path)
+    with h5py.File(path, "a") as file:
+        if place == "dataset":
+            file.create_dataset("uns/odd", (2,), dtype=h5py.vlen_dtype(np.int32))
+        else:
+            values = np.empty(1, dtype=object)
+            values[0] = np.arange(3, dtype=np.int32)
+            file["uns"].attrs.create("odd", values, dtype=h5py.vlen_dtype(np.int32))
+    assert "has sequences of variable length" in error_of(path)
+    labels = write_hdf5(tmp_path / "a.h5", x=TALL)
+    with h5py.File(labels, "a") as file:
+        file.create_dataset("y", (12,), dtype=h5py.vlen_dtype(np.int32))
+    assert "'y' has sequences of variable length" in error_of(labels)
+
+
 # What is not a file, or may not be read.
 
 

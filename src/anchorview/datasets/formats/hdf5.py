@@ -68,6 +68,7 @@ def _read_dataset(path: Path, key: str) -> Array:
     h5py = _h5py()
     with h5py.File(path, "r") as file:
         node = file[key]
+        _require_no_sequences(key if _is_sequence(node.dtype) else None)
         if node.dtype.kind == "O":
             require_sound_strings(path)
         if h5py.check_string_dtype(node.dtype) is not None:
@@ -115,19 +116,38 @@ def require_sound_strings(path: Path) -> None:
                 position += 16 + length + -length % 8 if number else length
 
 
+def _is_sequence(dtype: "np.dtype[Any]") -> bool:
+    """Whether values are sequences of variable length, but neither strings nor references."""
+    h5py = _h5py()
+    text, reference = h5py.check_string_dtype(dtype), h5py.check_ref_dtype(dtype)
+    return dtype.kind == "O" and text is None and reference is None
+
+
+def _require_no_sequences(name: str | None) -> None:
+    # A damaged type of a string is such a type, and HDF5 ends the process when it reads one.
+    if name is not None:
+        raise DataFileError(
+            f"{name!r} has sequences of variable length, which are not read. Store arrays; if it "
+            "has none, the file is damaged: export it again."
+        )
+
+
 def require_readable(path: Path) -> None:
     """Raise if a file that another package is going to read whole cannot be read safely."""
     h5py = _h5py()
     sizes = [0.0]
 
-    def add_size(name: str, node: Any) -> None:
+    def examine(name: str, node: Any) -> str | None:
+        types = [node.attrs.get_id(attribute).dtype for attribute in node.attrs]
         if isinstance(node, h5py.Dataset) and node.shape is not None:
+            types.append(node.dtype)
             sizes.append(float(np.prod(node.shape, dtype=float)) * node.dtype.itemsize)
+        return name if any(map(_is_sequence, types)) else None
 
     require_sound_strings(path)
     with h5py.File(path, "r") as file:
         require_own_data(file)
-        file.visititems(add_size)
+        _require_no_sequences(examine("/", file) or file.visititems(examine))
     require_free_memory(2 * sum(sizes), "reading the file")
 
 

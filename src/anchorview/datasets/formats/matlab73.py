@@ -108,7 +108,10 @@ def _matlab_class(node: Any) -> object:
     if "MATLAB_class" not in node.attrs:
         return None
     # Other programs than MATLAB may write strings of variable length.
-    if node.attrs.get_id("MATLAB_class").dtype.kind == "O":
+    dtype = node.attrs.get_id("MATLAB_class").dtype
+    if dtype.kind == "O" and _h5py().check_string_dtype(dtype) is None:
+        return None
+    if dtype.kind == "O":
         require_sound_strings(Path(node.file.filename))
     found = node.attrs["MATLAB_class"]
     return found.encode() if isinstance(found, str) else found
