@@ -18,9 +18,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
-from anchorview._utils.typing import FeatureNames
+from anchorview._utils.typing import Array, FeatureNames
+from anchorview.core.imputation import Imputation, fit_imputation
 from anchorview.estimators.persistence import save_model
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, container_with_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import ViewsSchema
 
@@ -31,6 +32,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
+    imputation_: tuple[Array | None, ...] | None
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -51,14 +53,19 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
         `fitting` says that `labels_` will be those of these samples.
         """
-        data = MultiViewData(X)
+        impute = getattr(self, "impute", None)
+        imputes = impute is not None if reset else self.imputation_ is not None
+        data = container_with_nan(X) if imputes else MultiViewData(X)
         if reset:
             self._require_possible(data)
+            self.imputation_ = fit_imputation(data, impute)
+            data = Imputation(self.imputation_)(data) if imputes else data
             data.require_fittable()
             self._learn_views(data)
         else:
             self._warn_unnamed(data)
             data = data.matched_to(self.fitted_views)
+            data = Imputation(self.imputation_)(data) if imputes else data
         if fitting:
             self.sample_ids_ = data.sample_ids
         return data

@@ -1,7 +1,7 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -30,6 +30,7 @@ from anchorview.core.compress import Problem, compress
 from anchorview.core.cost_model import Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
+from anchorview.core.imputation import STATISTICS, Imputation, Impute, fit_imputation
 from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
@@ -125,6 +126,11 @@ class DALMC(EmbeddingClusterer):
         The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
         graph with entries between 0 and 1 that is not orthonormal. Ablations run on the data as
         they are and cannot embed new samples.
+    impute : {"mean", "median"}, dict or None, default=None
+        How to fill single missing values (NaN): by the mean or median of the feature over the
+        samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
+        sample without the view, and needs no imputation. Medians need the samples in memory. If
+        None, single missing values raise an error.
     memory_limit : float or str, default=None
         Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
         the parts in which views on disk are read follows from it. If None, half of the free memory.
@@ -158,6 +164,8 @@ class DALMC(EmbeddingClusterer):
         Scaling of each view.
     plan_ : Plan
         The chosen solver and the cost of each; set by `fit`.
+    imputation_ : tuple of arrays or None
+        Values that fill NaN in each view; set if `impute` is.
     n_samples_fit_ : int
         Number of samples.
     n_views_in_, n_features_in_ : int
@@ -218,6 +226,7 @@ class DALMC(EmbeddingClusterer):
         "n_init": N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
+        "impute": [StrOptions(set(STATISTICS)), Mapping, None],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
@@ -240,6 +249,7 @@ class DALMC(EmbeddingClusterer):
         n_init: int = 10,
         normalize_embedding: bool = True,
         variant: str = "dalmc",
+        impute: Impute = None,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -258,6 +268,7 @@ class DALMC(EmbeddingClusterer):
         self.n_init = n_init
         self.normalize_embedding = normalize_embedding
         self.variant = variant
+        self.impute = impute
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
@@ -443,13 +454,21 @@ class DALMC(EmbeddingClusterer):
 
     def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
         """Source of the samples; raises if the parameters do not fit it."""
-        source = open_source(X, self.memory_limit, write_results=out is not None)
+        source = open_source(
+            X,
+            self.memory_limit,
+            write_results=out is not None,
+            nan_cells=self.impute is not None,
+        )
         in_parts = self.solver == "compressed"
         if self.solver == "auto" and self.variant == "dalmc":
             in_parts = source.shape[0] > source.shape[1]
         if not in_parts and source.data is None:
             source = MemorySource(source.read())
         self._require_possible(source)
+        self.imputation_ = fit_imputation(source, self.impute)
+        if self.imputation_ is not None:
+            source.prepare_parts(Imputation(self.imputation_))
         if source.data is not None:
             source.data.require_fittable()
         if out is not None:
@@ -520,10 +539,17 @@ class DALMC(EmbeddingClusterer):
         They are in the form of their source or in the file `out`.
         """
         check_is_fitted(self)
-        source = open_source(X, self.memory_limit, write_results=out is not None)
+        source = open_source(
+            X,
+            self.memory_limit,
+            write_results=out is not None,
+            nan_cells=self.imputation_ is not None,
+        )
         fitted = self.fitted_views
         source.require_like(fitted)
         self._warn_unnamed(source)
+        if self.imputation_ is not None:
+            source.prepare_parts(Imputation(self.imputation_, fitted))
         path = None if out is None else Path(out)
         if factor is None:
             function = SampleMap(fitted, self._embedder, self._assignment)

@@ -77,7 +77,7 @@ def check_fit(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> 
         )
     data = None
     if X is not None:
-        data = MultiViewData(X).matched_to(model.fitted_views)
+        data = model._validate(X, reset=False)
         _check_length("X", data, labels)
         data = _reorder(data, data.sample_ids, model.sample_ids_, "X")
     if target is not None:

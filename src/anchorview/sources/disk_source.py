@@ -71,6 +71,7 @@ class DiskSource(RowSource):
         sample_ids: "pd.Index[Any] | None",
         budget: float,
         feature_names: tuple[FeatureNames | None, ...] | None = None,
+        nan_cells: bool = False,
     ) -> None:
         self.views = dict(views)
         self.names = tuple(views)
@@ -78,6 +79,7 @@ class DiskSource(RowSource):
         self.n = common_length(list(views.values()), self.names)
         self.available = None if available is None else availability(available, self.n, self.names)
         self._given_ids = sample_ids
+        self.nan_cells = nan_cells
         self.feature_names = feature_names or tuple(map(feature_names_of, views.values()))
         self.budget = budget
         self._reserved = 0.0
@@ -117,16 +119,22 @@ class DiskSource(RowSource):
 
     def _part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         if self.complete:
-            return container_of_checked_rows(views, self.named, self.feature_names)
-        require_same_ids(self.views.values(), rows)
+            part = container_of_checked_rows(views, self.named, self.feature_names)
+        else:
+            require_same_ids(self.views.values(), rows)
+            part = self._checked_part(rows, views)
+        return part if self._prepare is None else self._prepare(part)
+
+    def _checked_part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         available = None if self.available is None else self.available[rows]
-        return container_of_rows(views, self.named, self.feature_names, available, rows.start)
+        return container_of_rows(
+            views, self.named, self.feature_names, available, rows.start, self.nan_cells
+        )
 
     def _require_finite(self, rows: slice) -> None:
         """Raise if values are not finite that were so when the first pass checked them."""
         views = {name: None if view is None else view[rows] for name, view in self.views.items()}
-        available = None if self.available is None else self.available[rows]
-        container_of_rows(views, self.named, self.feature_names, available, rows.start)
+        self._checked_part(rows, views)
 
     @property
     def slices(self) -> list[slice]:

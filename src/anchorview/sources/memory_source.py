@@ -27,6 +27,10 @@ class MemorySource(RowSource):
         self.names, self.named = data.names, data.named
         self.sample_ids, self.feature_names = data.sample_ids, data.feature_names
 
+    def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
+        """Replace the samples by a function of them."""
+        self.data = function(self.data)
+
     def __len__(self) -> int:
         return len(self.data)
 

@@ -46,7 +46,14 @@ class RowSource(Parts):
     """All samples, if they are in memory."""
     complete: bool = False
     """Whether the first pass found all views for all samples; later passes then skip the checks."""
+    nan_cells: bool = False
+    """Whether single values may be NaN, until a function for `prepare_parts` imputes them."""
+    _prepare: PartFunction[MultiViewData] | None = None
     _scanned: bool = False
+
+    def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
+        """From now on, replace every part by a function of it first."""
+        self._prepare = function
 
     def __repr__(self) -> str:
         widths = zip(self.names, self.n_features_per_view, strict=True)

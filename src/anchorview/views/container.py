@@ -23,7 +23,7 @@ from anchorview.views.matrix_checks import (
 )
 from anchorview.views.mudata_views import AnnotatedData
 from anchorview.views.parts import Parts, Result
-from anchorview.views.schema import LARGEST_BLOCK, working_precision
+from anchorview.views.schema import LARGEST_BLOCK, describe_view, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -267,8 +267,16 @@ _Contents: TypeAlias = (
 """Views, their names and whether these were given, availability, sample ids, feature names."""
 
 
-def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int = 0) -> _Contents:
-    """Contents of a container, checked; messages count rows from `first_row`."""
+def _checked(
+    views: NamedViews,
+    given: ArrayLike | None = None,
+    first_row: int = 0,
+    nan_cells: bool = False,
+) -> _Contents:
+    """Contents of a container, checked; messages count rows from `first_row`.
+
+    With `nan_cells`, single values may be NaN: they will be imputed.
+    """
     matrices, ids = views.aligned()
     matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in matrices]
     n = common_length(matrices, views.names)
@@ -281,7 +289,7 @@ def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int =
             available[:, p] = False
         else:
             available[:, p] &= finite_rows(
-                matrix, available[:, p], description, ids, features[p], first_row
+                matrix, available[:, p], description, ids, features[p], first_row, nan_cells
             )
     require_a_view(available, ids, first_row)
     empty = sparse.csr_array((n, 1), dtype=np.float32)
@@ -303,12 +311,34 @@ def container_of_rows(
     feature_names: tuple[FeatureNames | None, ...],
     available: Array | None,
     first_row: int,
+    nan_cells: bool = False,
 ) -> MultiViewData:
-    """Container of some consecutive samples; messages count rows from `first_row`."""
+    """Container of some consecutive samples; messages count rows from `first_row`.
+
+    With `nan_cells`, single values may be NaN: they will be imputed.
+    """
     parts = NamedViews(tuple(views), named, list(views.values()), available)
-    data = _new(*_checked(parts, None, first_row))
+    data = _new(*_checked(parts, None, first_row, nan_cells))
     data.feature_names = feature_names
     return data
+
+
+def container_with_nan(X: ViewsLike) -> MultiViewData:
+    """Container of views in which single values may be NaN: they will be imputed."""
+    if isinstance(X, MultiViewData):
+        return X
+    return _new(*_checked(named_views(X), nan_cells=True))
+
+
+def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> MultiViewData:
+    """Return the same samples with other values, in which nothing may be NaN."""
+    names, features = data.names, data.feature_names
+    has = availability(data.available, len(data), names)
+    for p, view in enumerate(views):
+        if view is not data.views[p] or view.dtype.kind == "f":
+            description = describe_view(p, names[p])
+            finite_rows(view, has[:, p], description, data.sample_ids, features[p], 0)
+    return _new(views, names, data.named, data.available, data.sample_ids, features)
 
 
 def container_of_checked_rows(

@@ -189,11 +189,13 @@ def finite_rows(
     ids: "pd.Index[Any] | None",
     features: FeatureNames | None,
     first_row: int,
+    nan_cells: bool = False,
 ) -> Array:
     """Which rows are not missing, i.e. not all NaN.
 
-    Any other value that is not finite, or too large to be squared, raises. Rows that `available`
-    says are missing are ignored. Messages count rows from `first_row`.
+    Any other value that is not finite, or too large to be squared, raises; with `nan_cells`, NaN
+    does not. Rows that `available` says are missing are ignored. Messages count rows from
+    `first_row`.
     """
     entries = view.data if sparse.issparse(view) else view
     every_row = np.ones(view.shape[0], bool)
@@ -208,7 +210,7 @@ def finite_rows(
     present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
-    wrong = ~(np.abs(entries) <= largest)
+    wrong = np.abs(entries) > largest if nan_cells else ~(np.abs(entries) <= largest)
     if sparse.issparse(view):
         row_of = np.repeat(np.arange(view.shape[0]), np.diff(view.indptr))
         wrong &= available[row_of]
@@ -253,8 +255,9 @@ def _bad_values(
     if kind == "infinity":
         return message + "Replace the values, or drop the rows or columns."
     return message + (
-        "A sample without this view has NaN in the whole row; otherwise impute the values, for "
-        "example with sklearn.impute.SimpleImputer, or drop the rows or columns."
+        "A sample without this view has NaN in the whole row; otherwise impute the values, with "
+        "impute='mean' of DALMC and AutoDALMC or with sklearn.impute.SimpleImputer, or drop the "
+        "rows or columns."
     )
 
 

@@ -1,7 +1,7 @@
 """AutoDALMC: the consensus of several settings, with an optional choice of the cluster number."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Self
 
@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.memory import require_memory
 from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE_INT, RANDOM_STATE, VERBOSE
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import fit_context
+from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
+from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.estimators.auto.candidates import (
     MAX_CLUSTERS,
     N_KMEANS_RUNS,
@@ -61,6 +62,11 @@ class AutoDALMC(EmbeddingClusterer):
     max_candidates : int, default=None
         Maximum number of settings to fit, which limits the time; the first four are one of each
         family. If None, all 12.
+    impute : {"mean", "median"}, dict or None, default=None
+        How to fill single missing values (NaN): by the mean or median of the feature over the
+        samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
+        sample without the view, and needs no imputation. Medians need the samples in memory. If
+        None, single missing values raise an error.
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
     verbose : int, default=0
@@ -98,6 +104,8 @@ class AutoDALMC(EmbeddingClusterer):
         have the view.
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`.
+    imputation_ : tuple of arrays or None
+        Values that fill NaN in each view; set if `impute` is.
     n_samples_fit_ : int
         Number of samples.
     n_views_in_, n_features_in_ : int
@@ -151,6 +159,7 @@ class AutoDALMC(EmbeddingClusterer):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "max_candidates": [POSITIVE_INT, None],
+        "impute": [StrOptions(set(STATISTICS)), Mapping, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
     }
@@ -160,11 +169,13 @@ class AutoDALMC(EmbeddingClusterer):
         n_clusters: int | Sequence[int] | None = None,
         *,
         max_candidates: int | None = None,
+        impute: Impute = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.max_candidates = max_candidates
+        self.impute = impute
         self.random_state = random_state
         self.verbose = verbose
 

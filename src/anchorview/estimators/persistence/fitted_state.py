@@ -137,6 +137,7 @@ class FittedState:
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
+    imputation_: tuple[Array | None, ...] | None
     n_samples_fit_: int | None
     """None in files of older versions that do not say it."""
     sample_ids_: AnyIndex | None
@@ -173,7 +174,7 @@ class FittedState:
         for p, d in enumerate(widths):
             lengths.require_length(f"n_features_per_view_/{p}", f"d{p}", d)
         lengths.require(self, embedding_="n l", labels_="n", view_weights_="v")
-        lengths.require(self, feature_names_per_view_="d*")
+        lengths.require(self, feature_names_per_view_="d*", imputation_="d*")
         if self.sample_ids_ is not None:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)

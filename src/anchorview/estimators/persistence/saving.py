@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,8 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
 
 
 def _stored_param(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.generic) or np.ndim(value):
@@ -137,6 +140,8 @@ def _restored(tree: Tree) -> "DALMC | AutoDALMC":
         simple = type(value) in (int, float, str, bool, type(None))
         if isinstance(value, list):
             simple = all(type(item) in (int, float) for item in value)
+        if isinstance(value, dict):
+            simple = all(type(item) is str for item in value.values())
         require(simple, f"the parameter {key!r} has a wrong type")
     # Parameters that are newer than the file have their defaults.
     model: DALMC | AutoDALMC = estimator(**params)

@@ -114,7 +114,15 @@ class DaskSource(RowSource):
 
     @property
     def _reader(self) -> PartReader:
-        return PartReader(self.names, self.named, self.feature_names, self._widths, self.complete)
+        return PartReader(
+            self.names,
+            self.named,
+            self.feature_names,
+            self._widths,
+            self.complete,
+            self.nan_cells,
+            self._prepare,
+        )
 
     def map_rows(
         self,

@@ -28,8 +28,17 @@ class PartReader:
     """Features of each view; 0 for one that is None."""
     complete: bool
     """Whether all values are known to be available and finite."""
+    nan_cells: bool = False
+    """Whether single values may be NaN."""
+    prepare: Callable[[MultiViewData], MultiViewData] | None = None
+    """What is done with the container first."""
 
-    def __call__(
+    def __call__(self, *arguments: Any) -> MultiViewData:
+        """Container of some samples; the arguments are those of `_container`."""
+        part = self._container(*arguments)
+        return part if self.prepare is None else self.prepare(part)
+
+    def _container(
         self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
     ) -> MultiViewData:
         """Container of the samples from `start` to `stop`; `counts` are the blocks per view."""
@@ -43,12 +52,15 @@ class PartReader:
             return container_of_checked_rows(self._plain(views), self.named, self.feature_names)
         ids = self._common_ids(views, start)
         if ids is None or ids.is_unique:
-            return container_of_rows(views, self.named, self.feature_names, None, start)
+            return self._checked(views, start)
         # Each partition may count its index from 0; such ids do not identify samples.
         plain = {name: self._values(p, view) for p, (name, view) in enumerate(views.items())}
-        part = container_of_rows(plain, self.named, self.feature_names, None, start)
+        part = self._checked(plain, start)
         part.sample_ids = ids
         return part
+
+    def _checked(self, views: dict[str, Any], start: int) -> MultiViewData:
+        return container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         found = sum(piece.shape[0] for piece in pieces)

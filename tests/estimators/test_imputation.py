@@ -1,0 +1,110 @@
+"""Single missing values are filled by statistics of the samples of `fit`."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+
+from anchorview import DALMC, AutoDALMC, load, open_views
+from anchorview.sources import disk_source
+from helpers.data import clustered_views
+
+MODELS = [DALMC(3, random_state=0), AutoDALMC(3, max_candidates=2, random_state=0)]
+
+
+@pytest.fixture
+def views():
+    """Views of which some values are missing, and one sample lacks a view."""
+    views, _ = clustered_views(120, 3, (6, 8))
+    rng = np.random.default_rng(0)
+    for view in views.values():
+        view[rng.random(view.shape) < 0.1] = np.nan
+    views["view_1"][5] = np.nan
+    return views
+
+
+def filled(views, statistic):
+    """Values filled by scikit-learn, except those of the sample that lacks a view."""
+    found = {}
+    for name, view in views.items():
+        lacking = np.isnan(view).all(axis=1)
+        imputer = SimpleImputer(strategy=statistic).fit(view[~lacking])
+        found[name] = np.where(lacking[:, None], np.nan, imputer.transform(view))
+    return found
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+@pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
+def test_imputed_values_are_those_of_scikit_learn(model, statistic, views, tmp_path):
+    expected = model.set_params(impute=None).fit(filled(views, statistic)).embedding_
+    model.set_params(impute=statistic).fit(views)
+    np.testing.assert_allclose(model.embedding_, expected, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(views), model.labels_)
+    # New samples are filled with the values of fit, not with their own.
+    few = {name: view[:3] for name, view in views.items()}
+    np.testing.assert_array_equal(loaded.predict(few), model.labels_[:3])
+
+
+def test_views_on_disk_and_in_dask(views, tmp_path, set_constants):
+    set_constants(disk_source, PART=1000)
+    expected = DALMC(3, impute="mean", random_state=0).fit(views)
+    for name, view in views.items():
+        np.save(tmp_path / f"{name}.npy", view)
+    on_disk = DALMC(3, impute="mean", random_state=0).fit(open_views(tmp_path))
+    np.testing.assert_allclose(on_disk.embedding_, expected.embedding_, atol=1e-9)
+    np.testing.assert_array_equal(on_disk.predict(open_views(tmp_path)), expected.labels_)
+    arrays = {name: da.from_array(view, chunks=(50, -1)) for name, view in views.items()}
+    in_dask = DALMC(3, impute="mean", random_state=0).fit(arrays)
+    np.testing.assert_allclose(in_dask.embedding_, expected.embedding_, atol=1e-9)
+    np.testing.assert_array_equal(in_dask.predict(arrays), expected.labels_)
+    with pytest.raises(ValueError, match="impute='median' needs all samples in memory"):
+        DALMC(3, impute="median").fit(open_views(tmp_path))
+
+
+def test_imputation_by_view(views):
+    known = {**views, "view_0": np.nan_to_num(views["view_0"])}
+    model = DALMC(3, impute={"view_1": "median"}, random_state=0).fit(known)
+    assert model.imputation_[0] is None
+    np.testing.assert_allclose(model.imputation_[1], np.nanmedian(views["view_1"], axis=0))
+    with pytest.raises(ValueError, match=r"view 0 .*contains NaN"):
+        model.predict(views)
+    with pytest.raises(ValueError, match="'other', but the views are"):
+        DALMC(3, impute={"other": "mean"}).fit(views)
+    with pytest.raises(ValueError, match="impute='most'"):
+        DALMC(3, impute={"view_0": "most"}).fit(views)
+
+
+def test_sparse_views(views):
+    first = sparse.csr_array(views["view_0"])
+    model = DALMC(3, impute="mean", random_state=0).fit([first, first])
+    np.testing.assert_allclose(model.imputation_[0], np.nanmean(views["view_0"], axis=0))
+    with pytest.raises(ValueError, match="use impute='mean'"):
+        DALMC(3, impute="median").fit([first, first])
+
+
+def test_what_cannot_be_imputed(views):
+    views["view_1"][:, 2] = np.nan
+    for statistic in ("mean", "median"):
+        with pytest.raises(ValueError, match="column 2 is NaN in all samples"):
+            DALMC(3, impute=statistic).fit(views)
+    views["view_0"][3, 1] = np.inf
+    with pytest.raises(ValueError, match="contains infinity"):
+        DALMC(3, impute="mean").fit(views)
+
+
+def test_without_imputation_missing_values_are_refused(views):
+    with pytest.raises(ValueError, match="impute='mean' of DALMC"):
+        DALMC(3).fit(views)
+
+
+def test_batches_are_filled_with_the_values_of_the_first(views):
+    first = {name: view[:60] for name, view in views.items()}
+    second = {name: view[60:] for name, view in views.items()}
+    model = DALMC(3, impute="mean", scaling="zscore", random_state=0).partial_fit(first)
+    values = model.imputation_
+    model.partial_fit(second)
+    assert model.imputation_ is values
