@@ -31,6 +31,7 @@ from helpers.command_line import (
     read_labels,
     run,
 )
+from helpers.data import clustered_views
 
 
 def test_fit_writes_the_labels_and_prints_views_and_scores(data, out, views_and_y):
@@ -363,3 +364,17 @@ def test_progress_is_shown_on_a_terminal_on_stderr_only(data):
         assert stage.encode() in shown
     assert "best so far" not in stdout
     assert "ACC" in stdout
+
+
+def test_single_missing_values_are_imputed(tmp_path):
+    views, _ = clustered_views(60, 3, (5, 6))
+    views["view_0"][4, 2] = np.nan
+    np.savez(tmp_path / "data.npz", **views)
+    refused = run("fit", tmp_path / "data.npz", *QUICK)
+    assert refused.exit_code == 2
+    assert "--impute" in refused.output
+    model = tmp_path / "m.anchorview"
+    output_of("fit", tmp_path / "data.npz", *QUICK, "--impute", "mean", "--save", model)
+    output_of("predict", model, tmp_path / "data.npz", "--out", tmp_path / "labels.csv")
+    refused = run("fit", tmp_path / "data.npz", "-k", 3, "--method", "bmvc", "--impute", "mean")
+    assert "--impute is for --method auto and dalmc" in refused.output

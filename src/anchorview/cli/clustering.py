@@ -172,17 +172,21 @@ def read_samples(
     labels: str | None = None,
     *,
     on_disk: bool = False,
+    nan_cells: bool = False,
     **layout: bool,
 ) -> Samples:
-    """Read samples into memory, or open them on disk; for the options see :func:`is_large`."""
+    """Read samples into memory, or open them on disk; for the options see :func:`is_large`.
+
+    With `nan_cells`, single values may be NaN: they will be imputed.
+    """
     from anchorview.datasets import open_views, read_views
     from anchorview.datasets.file_contents import labels_named
-    from anchorview.views.container import MultiViewData
+    from anchorview.views.container import MultiViewData, container_with_nan
 
     if not on_disk:
         with labels_named(labels, path):
             file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
-        data = MultiViewData(file.views, available=file.available)
+        data = container_with_nan(file) if nan_cells else MultiViewData(file)
         return Samples(data, file.target, file.sample_ids, path.name)
     if zero_rows_missing:
         raise ValueError(

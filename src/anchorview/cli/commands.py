@@ -118,6 +118,7 @@ def fit(
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    impute: options.Impute = None,
     method: options.Method = None,
     max_candidates: options.MaxCandidates = None,
     n_anchors: options.NAnchors = None,
@@ -177,13 +178,25 @@ def fit(
                     "selects dalmc. Leave one of them out."
                 )
             settings["max_candidates"] = max_candidates
+        if impute is not None:
+            if chosen not in ("auto", "dalmc"):
+                raise ValueError(f"--impute is for --method auto and dalmc, not {chosen}.")
+            settings["impute"] = impute
         if chosen != "auto" and not isinstance(n_clusters, int | None):
             raise ValueError(
                 f"-k: {chosen} takes one number of clusters, for example -k {n_clusters[0]}; only "
                 "--method auto, the default without settings, chooses among several."
             )
         cluster_samples(
-            partial(read_samples, data, zero_rows_missing, class_labels, on_disk=on_disk, **layout),
+            partial(
+                read_samples,
+                data,
+                zero_rows_missing,
+                class_labels,
+                on_disk=on_disk,
+                nan_cells=impute is not None,
+                **layout,
+            ),
             paths,
             chosen,
             scheduler,
@@ -277,7 +290,14 @@ def predict(
             with_confidence = hasattr(fitted, "predict_with_confidence")
             layout = {"id_column": not no_id_column, "header": not no_header}
             on_disk = not with_confidence and is_large(data, None, class_labels, **layout)
-            samples = read_samples(data, zero_rows_missing, class_labels, on_disk=on_disk, **layout)
+            samples = read_samples(
+                data,
+                zero_rows_missing,
+                class_labels,
+                on_disk=on_disk,
+                nan_cells=fitted.imputation_ is not None,
+                **layout,
+            )
             if with_confidence:
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:

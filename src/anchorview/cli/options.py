@@ -163,6 +163,15 @@ Solver = Annotated[
 Assignment = Annotated[
     AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
 ]
+ImputeName = Literal["mean", "median"]
+Impute = Annotated[
+    ImputeName | None,
+    typer.Option(
+        "--impute",
+        help="Fill single missing values by the mean or median of the feature (auto and dalmc).",
+        show_default=False,
+    ),
+]
 NInit = Annotated[int | None, _setting("10", "Number of restarts.")]
 MaxIter = Annotated[int | None, _setting("50", "Maximum number of iterations.")]
 Tol = Annotated[

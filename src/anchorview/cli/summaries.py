@@ -71,7 +71,9 @@ def fit_lines(model: Any, seconds: float) -> Iterator[str]:
 
 def model_lines(model: Any) -> Iterator[str]:
     """Yield the lines on a model that was loaded from a file."""
-    yield " ".join(str(model).split())
+    from sklearn.base import clone
+
+    yield " ".join(str(clone(model)).split())
     samples = f"{len(model.labels_)} samples in clusters of {_sizes(model, model.labels_)}"
     if not len(model.labels_):
         samples = "no labels in this file: the fit wrote them elsewhere or left them on workers"

@@ -46,6 +46,7 @@ FIT_OPTIONS = TABLE_OPTIONS | {
     "memory_limit": "--memory-limit",
     "out=": "--results",
     "max_candidates": "--max-candidates",
+    "impute": "--impute",
     "n_anchors": "--n-anchors",
     "n_components": "--n-components",
     "n_init": "--n-init",

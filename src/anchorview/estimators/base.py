@@ -14,13 +14,14 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.imputation import Imputation, fit_imputation
 from anchorview.estimators.persistence import save_model
+from anchorview.estimators.representation import result_html, result_lines
 from anchorview.views.container import MultiViewData, container_with_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import ViewsSchema
@@ -39,6 +40,22 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """``labels_`` as a pandas Series indexed by sample id, or by position if there are none."""
         check_is_fitted(self)
         return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        parameters = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "labels_"):
+            return parameters
+        return "\n  ".join([parameters, *result_lines(self)])
+
+    def _repr_html_inner(self) -> str:
+        return self._html_with_results()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._html_with_results()}
+
+    def _html_with_results(self) -> str:
+        results = result_html(self) if hasattr(self, "labels_") else ""
+        return estimator_html_repr(self) + results
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

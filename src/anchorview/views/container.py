@@ -130,10 +130,24 @@ class MultiViewData(Parts):
     def __len__(self) -> int:
         return int(self.views[0].shape[0])
 
+    def _repr_html_(self) -> str:
+        observed = [int(self._has(p).sum()) for p in range(len(self.views))]
+        kinds = [f"{v.dtype}{' sparse' * sparse.issparse(v)}" for v in self.views]
+        table = pd.DataFrame(
+            {
+                "view": self.names,
+                "features": self.n_features_per_view,
+                "type": kinds,
+                "samples": observed,
+            }
+        )
+        rows = table.to_html(index=False, border=0, escape=True)
+        return f"<p>MultiViewData: {len(self)} samples in {len(self.views)} views</p>{rows}"
+
     def __repr__(self) -> str:
         parts = []
         for p, (name, width) in enumerate(zip(self.names, self.n_features_per_view, strict=True)):
-            observed = len(self) if self.available is None else int(self.available[:, p].sum())
+            observed = int(self._has(p).sum())
             some = "" if observed == len(self) else f" of {observed} samples"
             parts.append(f"{name}: {width} features{some}")
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"

@@ -88,6 +88,10 @@ def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
     ...     loaded = anchorview.load(Path(folder) / "clusters.anchorview")
     >>> loaded
     DALMC(n_clusters=3, random_state=0)
+      60 samples in 3 clusters of 21, 20, 19
+      view_0: 20 features, weight 0.45
+      view_1: 30 features, weight 0.29
+      view_2: 40 features, weight 0.26
     >>> bool((loaded.predict(views) == model.labels_).all())
     True
     """

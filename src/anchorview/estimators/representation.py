@@ -1,0 +1,61 @@
+"""How fitted estimators present their results, as text and in notebooks."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+LISTED_SIZES = 10
+"""Number of clusters whose sizes are listed."""
+
+
+def result_lines(model: Any) -> list[str]:
+    """Lines on the clusters and on the views of a fitted estimator."""
+    return [_clusters_line(model), *(_view_line(name, row) for name, row in _views(model))]
+
+
+def result_html(model: Any) -> str:
+    """HTML of the same."""
+    line = f"<p>{escape(_clusters_line(model))}</p>"
+    return line + view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
+
+
+def view_table_html(table: pd.DataFrame) -> str:
+    """HTML of a table with one row per view."""
+    return table.to_html(index=False, border=0, escape=True, na_rep="")
+
+
+def _clusters_line(model: Any) -> str:
+    labels = model.labels_
+    # Labels on the workers of a cluster are not fetched for this.
+    if not isinstance(labels, np.ndarray) or not len(labels):
+        return "Results are in files or on workers"
+    sizes = np.sort(np.bincount(labels))[::-1]
+    sizes = sizes[sizes > 0]
+    listed = ", ".join(map(str, sizes[:LISTED_SIZES])) + ", ..." * (len(sizes) > LISTED_SIZES)
+    parts = [f"{len(labels)} samples in {len(sizes)} clusters of {listed}"]
+    if hasattr(model, "structure_"):
+        parts.append(f"structure {model.structure_:.2f}")
+    if hasattr(model, "confidence_"):
+        parts.append(f"mean confidence {model.confidence_.mean():.2f}")
+    return "; ".join(parts)
+
+
+def _views(model: Any) -> list[tuple[str, dict[str, str]]]:
+    rows = []
+    for p, name in enumerate(model.view_names_in_):
+        row = {
+            "features": str(model.n_features_per_view_[p]),
+            "weight": f"{model.view_weights_.iloc[p]:.2f}",
+        }
+        if hasattr(model, "view_agreement_"):
+            row["agreement"] = f"{model.view_agreement_.iloc[p]:.2f}"
+        rows.append((name, row))
+    return rows
+
+
+def _view_line(name: str, row: dict[str, str]) -> str:
+    features, *scores = row.items()
+    listed = ", ".join(f"{label} {value}" for label, value in scores)
+    return f"{name}: {features[1]} features, {listed}"
