@@ -12,7 +12,8 @@ from tests.helpers.data import clustered_views
 
 import anchorview
 from anchorview import DALMC, AutoDALMC, open_views
-from anchorview.datasets import read_views
+from anchorview._utils.errors import DataFileError
+from anchorview.datasets import convert, read_views
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
 
@@ -53,6 +54,16 @@ def as_parquet(frames, folder):
     return open_views(folder)
 
 
+def as_converted(frames, folder):
+    as_csv(frames, folder)
+    return open_views(convert(folder, folder.with_suffix(".npy")))
+
+
+def as_converted_and_read(frames, folder):
+    as_csv(frames, folder)
+    return read_views(convert(folder, folder.with_suffix(".npy")))
+
+
 def as_anndata(frames, _):
     return {name: anndata.AnnData(frame) for name, frame in frames.items()}
 
@@ -69,11 +80,19 @@ def as_dask(frames, _):
     return {name: dd.from_pandas(frame, npartitions=2) for name, frame in frames.items()}
 
 
-FORMS = [lambda frames, _: frames, as_csv, as_parquet, as_anndata, as_sparse_mudata, as_dask]
-NAMES = ["frames", "csv", "parquet", "anndata", "sparse-mudata", "dask"]
+FORMS = {
+    "frames": lambda frames, _: frames,
+    "csv": as_csv,
+    "parquet": as_parquet,
+    "converted": as_converted,
+    "converted and read": as_converted_and_read,
+    "anndata": as_anndata,
+    "sparse mudata": as_sparse_mudata,
+    "dask": as_dask,
+}
 
 
-@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
 def test_columns_in_another_order_give_the_same_labels(frames, form, model, tmp_path):
     model.fit(form(frames, tmp_path / "fit"))
@@ -84,7 +103,7 @@ def test_columns_in_another_order_give_the_same_labels(frames, form, model, tmp_
     np.testing.assert_allclose(rows, model.transform(form(frames, tmp_path / "a")), atol=1e-12)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=NAMES)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
 def test_missing_and_unknown_features_are_listed(frames, form, model, tmp_path):
     model.fit(form(frames, tmp_path / "fit"))
@@ -158,3 +177,13 @@ def test_batches_are_matched_by_name(frames):
     swapped = DALMC(K, scaling="unit", random_state=0).partial_fit(frames)
     swapped.partial_fit(reversed_columns(frames))
     np.testing.assert_allclose(swapped.objective_, once.objective_)
+
+
+@pytest.mark.parametrize(
+    "content", ["[", "[]", '{"view_0": ["a"]}', '{"view_0": 3}', '{"view_0": [1, 2, 3, 4, 5, 6]}']
+)
+def test_wrong_names_of_a_folder(frames, tmp_path, content):
+    as_converted(frames, tmp_path / "a")
+    (tmp_path / "a.npy" / "feature_names.json").write_text(content)
+    with pytest.raises(DataFileError, match=r"feature_names\.json"):
+        open_views(tmp_path / "a.npy")

@@ -18,13 +18,14 @@ from anchorview._utils.atomic_files import atomic_folder
 from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
-from anchorview._utils.typing import Matrix
+from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import data_file_errors
 from anchorview.datasets.formats.npy_folder import (
     LABELS,
     SAMPLE_IDS,
     Rows,
     npy_writer,
+    save_feature_names,
     save_npy,
     without_objects,
 )
@@ -44,6 +45,7 @@ from anchorview.datasets.reading import (
     stays_on_disk,
     table_layout,
 )
+from anchorview.views.feature_names import column_names, feature_names_of
 from anchorview.views.schema import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView
 from anchorview.views.view_file import Target
@@ -73,8 +75,8 @@ def convert(
         Anything that :func:`read_views` or :func:`open_views` accepts. Samples of tables are
         matched by their ids, as in :func:`read_views`.
     folder : str or path-like
-        The folder to create, with one file per view, ``labels.npy`` and ``sample_ids.npy``. It
-        appears under its name only once it is complete.
+        The folder to create, with one file per view, ``labels.npy``, ``sample_ids.npy`` and
+        ``feature_names.json``. It appears under its name only once it is complete.
     zero_rows_missing : bool, default=False
         Whether a row of zeros means that the sample lacks the view.
     dtype : {"float32", "float64"}, optional
@@ -133,6 +135,9 @@ def convert(
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
                 save_npy(part / f"{name}.npy", without_objects(values))
+        save_feature_names(
+            part, {name: v.feature_names for name, v in zip(names, views, strict=True)}
+        )
         done, total = 0, sum(len(view.rows) for view in views)
         for name, view, shape, kind in zip(names, views, shapes, dtypes, strict=True):
             with npy_writer(part / f"{name}.npy", shape, kind) as writer:
@@ -151,6 +156,7 @@ class _ViewSource:
 
     name: str
     n_features: int
+    feature_names: FeatureNames | None
     dtype: "np.dtype[Any]"
     rows: Rows
     """Position in the output of each row of the source."""
@@ -190,11 +196,12 @@ def _tables(folder: Path, layout: TableLayout) -> _Data:
     ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, layout)
     target = None if label_file is None else read_labels(label_file, ids, layout)
     views = []
-    for name, (own, width, dtype) in outlines.items():
-        n_rows = max(1, BLOCK_BYTES // (8 * width))
+    for name, (own, columns, dtype) in outlines.items():
+        n_rows = max(1, BLOCK_BYTES // (8 * len(columns)))
         read = partial(table_blocks, files[name], layout, n_rows, versions[name])
         rows, missing = ids.get_indexer(own), ~ids.isin(own)
-        views.append(_ViewSource(name, width, dtype, rows, missing, read))
+        features = column_names(pd.Index(columns))
+        views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     return views, target, integers_if_all(ids)
 
 
@@ -207,7 +214,9 @@ def _arrays(path: Path) -> _Data:
         missing = np.zeros(n_samples, bool) if file.available is None else ~file.available[:, p]
         matrix = view.to_numpy() if isinstance(view, pd.DataFrame) else view
         read = partial(_row_blocks, matrix)
-        views.append(_ViewSource(name, width, matrix.dtype, range(n_samples), missing, read))
+        features = file.feature_names.get(name, feature_names_of(view))
+        rows = range(n_samples)
+        views.append(_ViewSource(name, width, features, matrix.dtype, rows, missing, read))
     return views, file.target, file.sample_ids
 
 

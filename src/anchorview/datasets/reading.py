@@ -135,7 +135,8 @@ def open_views(
     Views are
 
     - in a folder of ``.npy`` files: each 2-D numeric file, by its name without suffix, in natural
-      order; the vector ``sample_ids.npy`` has the sample ids, integers or strings;
+      order; the vector ``sample_ids.npy`` has the sample ids, integers or strings, and
+      ``feature_names.json`` an object with a list of names for each view that has them;
     - in ``.h5`` and ``.hdf5``, and in a Zarr store: all 2-D numeric datasets, including those in
       groups, by their names within the file, in natural order;
     - in ``.mat`` of MATLAB 7.3: the matrices that :func:`read_views` reads;

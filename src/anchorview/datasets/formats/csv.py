@@ -42,13 +42,13 @@ def read_csv(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataF
 
 
 def csv_outline(path: Path, layout: TableLayout) -> Outline:
-    """Read only the sample ids, the number of features and their type."""
+    """Read only the sample ids, the names of the features and their type."""
     header = _header(path, layout)
     position = layout.id_position(header)
     ids = _ids(path, layout, position or 0)
     if position is None:
-        return pd.RangeIndex(len(ids)), len(header), np.dtype(np.float64)
-    return ids, len(header) - 1, np.dtype(np.float64)
+        return pd.RangeIndex(len(ids)), header, np.dtype(np.float64)
+    return ids, header[:position] + header[position + 1 :], np.dtype(np.float64)
 
 
 def csv_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray[Any]]:

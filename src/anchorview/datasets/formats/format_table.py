@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_contents import require_free_memory
 from anchorview.datasets.formats.h5mu import read_h5mu
 from anchorview.datasets.formats.hdf5 import open_hdf5
@@ -18,6 +19,7 @@ from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
 from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
 from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
+from anchorview.views.feature_names import feature_names_of
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import View, ViewFile
 
@@ -64,10 +66,13 @@ def _all_rows(open_views: Callable[[Path], ViewFile]) -> Callable[[Path], ViewFi
         require_free_memory(float(sum(view.nbytes for view in stored)), "reading the views")
         ids = opened.sample_ids
         views: dict[str, View] = {}
+        features: dict[str, FeatureNames] = {}
         for name, view in opened.views.items():
-            values = np.asarray(view)
-            views[name] = values if ids is None else pd.DataFrame(values, ids, copy=False)
-        return replace(opened, views=views)
+            values, names = np.asarray(view), feature_names_of(view)
+            views[name] = values if ids is None else pd.DataFrame(values, ids, names, copy=False)
+            if names is not None:
+                features[name] = names
+        return replace(opened, views=views, feature_names=features)
 
     return read
 

@@ -1,8 +1,10 @@
 """Folders with one ``.npy`` file per view: opened, and written row by row in any order."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,14 +15,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
-from anchorview.datasets.file_contents import data_file_errors, single_label_name
+from anchorview.datasets.file_contents import (
+    data_file_errors,
+    require_regular_file,
+    single_label_name,
+)
 from anchorview.datasets.formats.npy import npy_header, open_npy
 from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
-from anchorview.views.view_file import Target, ViewFile
+from anchorview.views.view_file import Target, View, ViewFile
 
 LABELS = "labels"
 SAMPLE_IDS = "sample_ids"
+FEATURE_NAMES = "feature_names.json"
+"""Names of the features by view."""
 
 Rows: TypeAlias = "range | NDArray[np.intp]"
 """Positions of rows in a file, consecutive or not."""
@@ -49,6 +58,8 @@ def open_npy_folder(folder: Path) -> ViewFile:
                 "remove it."
             )
     opened = open_arrays(folder, arrays)
+    views = _with_feature_names(opened.views, folder / FEATURE_NAMES)
+    opened = replace(opened, views=views)
     if ids is None:
         return opened
     n_samples = next(iter(opened.views.values())).shape[0]
@@ -59,6 +70,38 @@ def open_npy_folder(folder: Path) -> ViewFile:
         )
     target: Target = None if opened.target is None else pd.Series(opened.target, index=ids)
     return ViewFile(opened.views, target, folder, ids, opened.available)
+
+
+def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
+    """Views with the feature names in a file of the folder, if there is one."""
+    if not file.exists():
+        return views
+    with data_file_errors(file):
+        require_regular_file(file)
+        names = json.loads(file.read_bytes())
+        if not isinstance(names, dict):
+            raise DataFileError("must hold an object with a list of names for each view.")
+        found: dict[str, View] = {}
+        for name, view in views.items():
+            own = names.get(name)
+            valid = isinstance(own, list) and all(isinstance(feature, str) for feature in own)
+            if own is not None and not (valid and len(own) == view.shape[1]):
+                raise DataFileError(
+                    f"must have a list of {view.shape[1]} names for the view {name!r}. Correct or "
+                    "remove it."
+                )
+            features = None if own is None else np.array(own, dtype=object)
+            found[name] = replace(view, feature_names=features)  # type: ignore[type-var]
+        return found
+
+
+def save_feature_names(folder: Path, names: Mapping[str, FeatureNames | None]) -> None:
+    """Write the names of the features of the views that have them, if any has."""
+    known = {name: own.tolist() for name, own in names.items() if own is not None}
+    if known:
+        with (folder / FEATURE_NAMES).open("wb") as stream:
+            stream.write(json.dumps(known).encode())
+            _sync(stream)
 
 
 def _read(file: Path) -> NDArray[Any]:

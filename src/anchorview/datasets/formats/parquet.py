@@ -162,10 +162,11 @@ def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetVie
 
 
 def parquet_outline(path: Path, layout: TableLayout) -> Outline:
-    """Read only the sample ids, the number of features and their type."""
+    """Read only the sample ids, the names of the features and their type."""
     view = parquet_view(path, layout)
     ids = view.ids(slice(None))
-    return pd.RangeIndex(len(view)) if ids is None else ids, view.shape[1], view.dtype
+    names = range(view.shape[1]) if view.feature_names is None else view.feature_names
+    return pd.RangeIndex(len(view)) if ids is None else ids, list(names), view.dtype
 
 
 def parquet_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[Array]:

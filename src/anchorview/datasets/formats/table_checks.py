@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview.views.alignment import nothing_shared_message
 
-Outline: TypeAlias = "tuple[pd.Index[Any], int, np.dtype[Any]]"
-"""Sample ids of a table, or a RangeIndex without them, its number of features, and their type."""
+Outline: TypeAlias = "tuple[pd.Index[Any], list[Any], np.dtype[Any]]"
+"""Sample ids of a table, or a RangeIndex without them, its columns of features, and their type."""
 
 NO_IDS = "pass id_column=False to match rows by position"
 

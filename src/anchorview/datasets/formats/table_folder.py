@@ -143,11 +143,11 @@ def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
 
 
 def table_outline(path: Path, layout: TableLayout) -> Outline:
-    """Read only the sample ids of a table, its number of features and their type."""
+    """Read only the sample ids of a table, the names of its features and their type."""
     with data_file_errors(path):
-        ids, n_features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, layout)
-        require_content(len(ids), n_features)
-        return checked_ids(ids, layout), n_features, dtype
+        ids, features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, layout)
+        require_content(len(ids), len(features))
+        return checked_ids(ids, layout), features, dtype
 
 
 def table_blocks(
