@@ -155,10 +155,9 @@ def test_verbose_prints_the_stages_on_stderr(data):
 def test_without_settings_the_method_is_auto(data, fits):
     run("fit", data, "--max-candidates", 5, "--seed", 7, "--verbose")
     run("fit", data, "--method", "auto")
-    expected = {"n_clusters": None, "max_candidates": 5, "random_state": 7, "verbose": 1}
+    expected = AutoDALMC(max_candidates=5, random_state=7, verbose=1).get_params()
     assert fits[0] == ("AutoDALMC", expected)
-    expected = {"n_clusters": None, "max_candidates": None, "random_state": 0, "verbose": 0}
-    assert fits[1] == ("AutoDALMC", expected)
+    assert fits[1] == ("AutoDALMC", AutoDALMC(random_state=0).get_params())
 
 
 def test_max_candidates_is_for_auto_only(data):

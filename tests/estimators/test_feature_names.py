@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from tests.helpers.command_line import output_of, run
-from tests.helpers.data import clustered_views
 
 import anchorview
 from anchorview import DALMC, AutoDALMC, open_views
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets import convert, read_views
+from helpers.command_line import output_of, run
+from helpers.data import clustered_views
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
 

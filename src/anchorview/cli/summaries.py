@@ -91,7 +91,7 @@ def prediction_lines(
     """Yield the lines on the labels that a model predicted."""
     yield f"{len(labels)} samples; sizes of the clusters: {_sizes(model, labels)}"
     if confidence is not None:
-        yield _doubtful(confidence)
+        yield _doubtful(model, confidence)
 
 
 def size_lines(
@@ -148,14 +148,12 @@ def fit_record(
         view["n_samples_missing"] = missing.get(view["name"])
     confidence = getattr(model, "confidence_", None)
     if confidence is not None:
-        record |= {"n_doubtful": _n_doubtful(confidence)}
+        record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
         if model.curve_ is not None:
             curve = model.curve_.items()
             record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
     else:
         record["n_iter"] = int(model.n_iter_)
-    if hasattr(model, "structure_"):
-        record["structure"] = float(model.structure_)
     record["outputs"] = {option.removeprefix("--"): str(path) for option, path in written.items()}
     return record
 
@@ -172,7 +170,7 @@ def prediction_record(
         "n_samples": len(labels),
         "n_clusters": _n_clusters(model),
         "cluster_sizes": _sizes(model, labels),
-        "n_doubtful": None if confidence is None else _n_doubtful(confidence),
+        "n_doubtful": None if confidence is None else _n_doubtful(model, confidence),
         "scores": dict(scores) or None,
         "outputs": {} if out is None else {"out": str(out)},
     }
@@ -222,11 +220,15 @@ def data_record(
 
 
 def _auto_lines(model: Any) -> Iterator[str]:
+    from anchorview.estimators.auto.structure import structure_sentence
+
     if model.curve_ is not None:
         yield _choice(model.curve_, model.n_clusters_)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
-    yield _doubtful(model.confidence_)
+    yield _doubtful(model, model.confidence_)
+    if model.structure_ is not None:
+        yield structure_sentence(model.structure_)
     failed = int((model.candidates_["error"] != "").sum())
     if failed:
         yield f"{failed} of {len(model.candidates_)} candidates could not be fitted"
@@ -266,17 +268,13 @@ def _choice(curve: "pd.Series[float]", chosen: int) -> str:
     return line
 
 
-def _doubtful(confidence: "NDArray[Any]") -> str:
-    from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE as LIMIT
-
-    n, count = len(confidence), _n_doubtful(confidence)
-    return f"doubtful samples (confidence below {LIMIT}): {count} of {n} ({count / n:.1%})"
+def _doubtful(model: Any, confidence: "NDArray[Any]") -> str:
+    n, count, limit = len(confidence), _n_doubtful(model, confidence), model.confidence_threshold_
+    return f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
 
 
-def _n_doubtful(confidence: "NDArray[Any]") -> int:
-    from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
-
-    return int((confidence < DOUBTFUL_CONFIDENCE).sum())
+def _n_doubtful(model: Any, confidence: "NDArray[Any]") -> int:
+    return int((confidence < model.confidence_threshold_).sum())
 
 
 def _sizes(model: Any, labels: "NDArray[Any]") -> list[int]:

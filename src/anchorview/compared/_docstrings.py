@@ -71,6 +71,8 @@ n_views_in_ : int
     Number of views.
 n_features_in_ : int
     Number of features of all views together.
+feature_names_per_view_ : tuple of arrays of str or None
+    Names of the features of each view; None where they are not known.
 n_features_per_view_ : tuple of int
     Number of features of each view.
 view_names_in_ : tuple of str

@@ -33,7 +33,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
-    imputation_: tuple[Array | None, ...] | None
+    imputation_: tuple[Array | None, ...] | None = None
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -75,7 +75,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         data = container_with_nan(X) if imputes else MultiViewData(X)
         if reset:
             self._require_possible(data)
-            self.imputation_ = fit_imputation(data, impute)
+            if hasattr(self, "impute"):
+                self.imputation_ = fit_imputation(data, impute)
             data = Imputation(self.imputation_)(data) if imputes else data
             data.require_fittable()
             self._learn_views(data)

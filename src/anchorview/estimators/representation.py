@@ -9,6 +9,9 @@ import pandas as pd
 LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
 
+NO_STRUCTURE = "no clear structure"
+"""Said of clusters that cannot be told from those of data without clusters."""
+
 
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
@@ -35,8 +38,8 @@ def _clusters_line(model: Any) -> str:
     sizes = sizes[sizes > 0]
     listed = ", ".join(map(str, sizes[:LISTED_SIZES])) + ", ..." * (len(sizes) > LISTED_SIZES)
     parts = [f"{len(labels)} samples in {len(sizes)} clusters of {listed}"]
-    if hasattr(model, "structure_"):
-        parts.append(f"structure {model.structure_:.2f}")
+    if getattr(model, "structure_", None) is not None:
+        parts.append(f"structure {model.structure_:.2f}" if model.structure_ else NO_STRUCTURE)
     if hasattr(model, "confidence_"):
         parts.append(f"mean confidence {model.confidence_.mean():.2f}")
     return "; ".join(parts)

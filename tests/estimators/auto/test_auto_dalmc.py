@@ -302,7 +302,7 @@ class TestNewSamples:
 
     def test_transform(self, separated):
         views, _, model = separated
-        embedding = clone(model).fit_transform(views)
+        embedding = clone(model).fit_transform(views, scale=False)
         np.testing.assert_array_equal(embedding, model.embedding_)
         names = [f"autodalmc{i}" for i in range(embedding.shape[1])]
         assert model.get_feature_names_out().tolist() == names

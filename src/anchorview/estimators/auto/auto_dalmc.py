@@ -27,6 +27,7 @@ from anchorview.estimators.auto.candidates import (
     partitions_of,
 )
 from anchorview.estimators.auto.cluster_number import (
+    N_COMPARED_SETTINGS,
     agreement_by_number,
     chosen_number,
     numbers_to_try,
@@ -38,6 +39,11 @@ from anchorview.estimators.auto.consensus import (
     family_weights,
     find_consensus,
     mean_agreement,
+)
+from anchorview.estimators.auto.structure import (
+    compared_rows,
+    structure_of,
+    structure_sentence,
 )
 from anchorview.estimators.base import EmbeddingClusterer
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
@@ -80,6 +86,17 @@ class AutoDALMC(EmbeddingClusterer):
         Share of the partitions, with equal weight for each family, that assign the sample to its
         cluster; a partition assigns it to the cluster that has most samples with the same label
         there. Low for doubtful samples.
+    confidence_threshold_ : float
+        Confidence below which a sample is doubtful: 0.5 or, if there is no clear structure, the
+        mean confidence on data without clusters (see Notes), if that is higher.
+    structure_ : float or None
+        How much better the families agree than on data without clusters (see Notes), as a share of
+        the largest possible difference, from 0 to 1. It is 0 if the agreement cannot be told from
+        that on data without clusters: then there is no clear structure, and the labels mean little.
+        None if fewer than two families were fitted, or the model is from a file of an older
+        version.
+    chance_agreement_ : float or None
+        Mean agreement between families on data without clusters.
     n_clusters_ : int
         Number of clusters; a warning is given if some of them are empty.
     curve_ : pandas.Series or None
@@ -110,6 +127,8 @@ class AutoDALMC(EmbeddingClusterer):
         Number of samples.
     n_views_in_, n_features_in_ : int
         Number of views, and of features over all views.
+    feature_names_per_view_ : tuple of arrays of str or None
+        Names of the features of each view; None where they are not known.
     n_features_per_view_ : tuple of int
         Features of each view.
     sample_ids_ : pandas.Index or None
@@ -134,6 +153,12 @@ class AutoDALMC(EmbeddingClusterer):
     of the best. Separated clusters are counted correctly (54 of 58 generated data sets), but the
     number of annotated classes is rarely found (1 of 15 real data sets). Treat the result as a
     proposal: look at `curve_`, and pass the number if you know it.
+
+    **Structure.** Families also agree to some degree on data without clusters, since all divide it
+    along its longest directions. So one setting of each family is fitted to 1,000 of the samples
+    (or 5 per cluster) and to samples of the normal distribution with the same means and
+    covariances, of which up to 12 are drawn. If the agreement is as high on one of them, or hardly
+    beyond their spread, `structure_` is 0; otherwise it is the difference to their mean.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`. The order
     of the samples affects results only by rounding: in single precision it can move a few samples
@@ -217,7 +242,10 @@ class AutoDALMC(EmbeddingClusterer):
             settings = candidate_settings(self.n_clusters_, len(data))[: self.max_candidates]
             agreement = self._fit_candidates(pool, settings)
             self._fit_consensus(pool, agreement)
-            self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
+            clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
+            self._judge_structure(pool, seed)
+            if self.structure_ is not None:
+                self._say(structure_sentence(self.structure_), clock)
         self._warn()
         return self
 
@@ -357,6 +385,16 @@ class AutoDALMC(EmbeddingClusterer):
             [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)],
             "agreement",
         )
+
+    def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
+        """Compare the agreement between families with that on data without clusters."""
+        # Not representative rows, which always have the outliers: these decide on covariances.
+        sample = pool.data[compared_rows(pool.sample, self.n_clusters_)]
+        settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
+        structure = structure_of(sample, settings[:N_COMPARED_SETTINGS], self.n_clusters_, seed)
+        self.structure_ = structure.value
+        self.chance_agreement_ = structure.chance_agreement
+        self.confidence_threshold_ = structure.confidence_threshold
 
     def _table(self) -> pd.DataFrame:
         fitted = self._candidates

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.progress import report_progress
-from anchorview.estimators.auto.candidates import CandidatePool, candidate_settings
-from anchorview.estimators.auto.consensus import agreement_matrix, cross_agreement, family_weights
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.candidates import CandidatePool, Setting, candidate_settings
+from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.views.container import MultiViewData
 
 MAX_DEFAULT_CLUSTERS = 30
@@ -52,27 +53,34 @@ def agreement_by_number(
 
     NaN if fewer than two families can be fitted, or a partition has fewer clusters.
     """
-    pool = CandidatePool(_informative_views(data), max(numbers), seed)
+    pool = CandidatePool(informative_views(data), max(numbers), seed)
     # The families are the same for all numbers and share their work.
     settings = candidate_settings(max(numbers), len(data))[:N_COMPARED_SETTINGS]
     curve: dict[int, float] = {}
     for done, k in enumerate(numbers):
         report_progress("numbers of clusters", done, len(numbers))
-        partitions = {
-            str(setting.family): outcome[1][0]
-            for setting, outcome in pool.fit_all(settings, k)
-            if not isinstance(outcome, Exception)
-        }
-        curve[k] = np.nan
-        if len(partitions) > 1 and all(len(np.unique(own)) == k for own in partitions.values()):
-            agreement = agreement_matrix(np.array(list(partitions.values())), k)
-            scores = cross_agreement(agreement, list(partitions))
-            curve[k] = float(family_weights(list(partitions)) @ scores)
+        partitions = partitions_by_family(pool, settings, k)
+        has_all = all(len(np.unique(runs[0])) == k for runs in partitions.values())
+        curve[k] = agreement_between(partitions, k) if has_all else np.nan
     report_progress("numbers of clusters", len(numbers), len(numbers))
     return pd.Series(curve, name="agreement").rename_axis("n_clusters")
 
 
-def _informative_views(data: MultiViewData) -> MultiViewData:
+def partitions_by_family(
+    pool: CandidatePool, settings: Sequence[Setting], n_clusters: int
+) -> dict[str, Array]:
+    """Partitions by one setting of each family, (n_runs, n_samples), by ascending inertia.
+
+    Families whose setting cannot be fitted are left out.
+    """
+    return {
+        str(setting.family): outcome[1]
+        for setting, outcome in pool.fit_all(settings, n_clusters)
+        if not isinstance(outcome, Exception)
+    }
+
+
+def informative_views(data: MultiViewData) -> MultiViewData:
     """Samples without the views that are missing or constant for all of them."""
     positions = [p for p in range(len(data.views)) if data.is_informative(p)]
     if len(positions) == len(data.views):

@@ -6,7 +6,7 @@ have the same weight whatever their number of members. `partitions` is an intege
 need to occur; equal labels in different partitions are unrelated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils import gen_batches
 from anchorview._utils.typing import Array, ExtendedArray
 
 DOUBTFUL_CONFIDENCE = 0.5
-"""Samples with a lower `confidence_` are reported as doubtful: most partitions disagree."""
+"""Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
@@ -89,6 +89,15 @@ def cross_agreement(agreement: Array, families: Sequence[str]) -> Array:
     return np.where(members, 0.0, with_family).sum(axis=1) / (len(sizes) - 1)
 
 
+def agreement_between(partitions: Mapping[str, Array], n_clusters: int) -> float:
+    """Mean agreement between the first partitions of families; NaN if there are fewer than two."""
+    if len(partitions) < 2:
+        return np.nan
+    first = np.array([runs[0] for runs in partitions.values()])
+    scores = cross_agreement(agreement_matrix(first, n_clusters), list(partitions))
+    return float(scores.mean())
+
+
 @dataclass(frozen=True)
 class Consensus:
     """Clusters samples by the labels that several partitions give them.
@@ -103,7 +112,8 @@ class Consensus:
     offsets: ExtendedArray
     """Minus half of the squared norm of each pattern; minus infinity for an empty cluster."""
     votes: npt.NDArray[np.int32]
-    """By partition and label, the cluster with most samples of the label; -1 if none has it."""
+    """By partition and label, the cluster with most samples of the label; -1 if the label has fewer
+    than two samples, which cannot confirm each other."""
     weights: Array
     """Weights of the partitions; they sum to 1."""
 
@@ -174,4 +184,4 @@ def _consensus_from(tables: Array, weights: Array) -> Consensus:
 
 
 def _votes(tables: Array) -> Array:
-    return np.where(tables.any(axis=1), tables.argmax(axis=1), -1).astype(np.int32)
+    return np.where(tables.sum(axis=1) > 1, tables.argmax(axis=1), -1).astype(np.int32)

@@ -37,6 +37,10 @@ class AutoDALMCState(FittedState):
     curve_: FloatSeries | None
     best_candidate_: int
     confidence_: Array
+    confidence_threshold_: float
+    structure_: float | None
+    """None in files of older versions, as the next."""
+    chance_agreement_: float | None
     agreement_: Array
     view_agreement_: Array
     _scores: Array
@@ -82,6 +86,9 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     symmetric = np.allclose(state.agreement_, state.agreement_.T, atol=TOLERANCE)
     require(symmetric, "'agreement_' is not symmetric")
     require_range("confidence_", state.confidence_, 0, 1)
+    require_range("confidence_threshold_", state.confidence_threshold_, 0, 1)
+    for name in ("structure_", "chance_agreement_"):
+        require_range(name, getattr(state, name) or 0.0, -1, 1 + TOLERANCE)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
     if state.curve_ is not None:
         numbers = state.curve_.index.tolist()

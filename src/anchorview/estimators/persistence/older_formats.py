@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from anchorview._utils.typing import Array
+from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.persistence.codec import Tree, insert_arrays, require
 
 PRIVATE = ("assignment", "embedder", "scores", "consensus", "families", "candidates", "failed")
@@ -48,6 +49,9 @@ def _translate_version_3(tree: Tree) -> None:
         # After partial_fit, which makes no plan, there are only the labels of the last batch.
         known = tree["estimator"] == "AutoDALMC" or state["plan_"] is not None
         state["imputation_"] = None
+        if tree["estimator"] == "AutoDALMC":
+            state["confidence_threshold_"] = DOUBTFUL_CONFIDENCE
+            state["structure_"] = state["chance_agreement_"] = None
         state["n_samples_fit_"] = (len(state["labels_"]) or None) if known else None
         owners = [state, *state.get("_candidates", ())]
         for embedder in (owner.get("_embedder", owner.get("embedder")) for owner in owners):

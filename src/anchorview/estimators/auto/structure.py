@@ -1,0 +1,158 @@
+"""Structure: how much better families of settings agree than on data without clusters.
+
+The reference is a sample of the normal distribution that has the means and covariances of the
+features, within and between views. Families also agree on such data, since they all divide it along
+its longest directions, so only agreement beyond this speaks for clusters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.candidates import CandidatePool, Setting
+from anchorview.estimators.auto.cluster_number import informative_views, partitions_by_family
+from anchorview.estimators.auto.consensus import (
+    DOUBTFUL_CONFIDENCE,
+    agreement_between,
+    agreement_matrix,
+    cross_agreement,
+    family_weights,
+    find_consensus,
+)
+from anchorview.estimators.representation import NO_STRUCTURE
+from anchorview.views.container import MultiViewData, dense_rows
+
+ROWS, ROWS_PER_CLUSTER = 1000, 5
+"""Number of rows that are compared: the first number, or more if there are many clusters. With 500
+rows, the weakest of the real data sets (cora) needs 12 draws instead of 5."""
+
+# When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
+MAX_DRAWS = 12
+CLEAR_EXCESS, CLEAR_DRAWS = 0.3, 3
+"""Agreement beyond all draws that needs no more draws, and the minimum number of draws for it."""
+CLEAR_DEVIATIONS, DEVIATION_DRAWS, MIN_DEVIATION = 6.0, 5, 0.01
+"""The same in standard deviations of the draws, which are taken to be at least the last number."""
+FINAL_DEVIATIONS = 3.0
+"""Standard deviations that are enough after the last draw."""
+MAX_STABILIZED = 0.999
+"""Agreement above which differences are ignored."""
+
+WEAK_STRUCTURE = 0.25
+"""Structure below which it is called weak."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Agreement between families, judged by that on data without clusters."""
+
+    value: float | None
+    """Excess of the agreement over the reference, as a share of the largest possible; 0 if it is
+    not distinguishable from it, None if fewer than two families could be fitted."""
+    chance_agreement: float | None
+    """Mean agreement on the reference."""
+    confidence_threshold: float
+    """Confidence below which a sample is doubtful: one half or, without clear structure, the mean
+    on the reference if that is higher."""
+
+
+def compared_rows(rows: Array, n_clusters: int) -> Array:
+    """Rows to compare, drawn from `rows` by their position there."""
+    count = min(len(rows), max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+    return rows[np.random.default_rng(0).choice(len(rows), count, replace=False)]
+
+
+def structure_of(
+    data: MultiViewData,
+    settings: Sequence[Setting],
+    n_clusters: int,
+    seed: int,
+) -> Structure:
+    """Structure of some rows."""
+    data = informative_views(data)
+    agreement = agreement_between(_partitions(data, settings, n_clusters, seed), n_clusters)
+    rng = np.random.default_rng(seed)
+    draws: list[float] = []
+    confidences: list[float] = []
+    clear: bool | None = None if np.isfinite(agreement) else False
+    while clear is None:
+        report_progress("structure", len(draws), MAX_DRAWS)
+        drawn = _partitions(gaussian_like(data, rng), settings, n_clusters, seed)
+        draws.append(agreement_between(drawn, n_clusters))
+        confidences.append(_mean_confidence(drawn, n_clusters))
+        clear = _is_clear(agreement, draws)
+    report_progress("structure", MAX_DRAWS, MAX_DRAWS)
+    if not draws:
+        return Structure(None, None, DOUBTFUL_CONFIDENCE)
+    chance = float(np.mean(draws))
+    if not clear:
+        return Structure(0.0, chance, max(DOUBTFUL_CONFIDENCE, float(np.mean(confidences))))
+    return Structure((agreement - chance) / (1 - chance), chance, DOUBTFUL_CONFIDENCE)
+
+
+def structure_sentence(structure: float) -> str:
+    """Sentence on the attribute `structure_`, for the command line and reports."""
+    if structure == 0:
+        return (
+            f"{NO_STRUCTURE}: the candidates agree no better than on data without clusters, so "
+            "the clusters may be arbitrary"
+        )
+    strength = "weak" if structure < WEAK_STRUCTURE else "clear"
+    return (
+        f"{strength} structure: {structure:.2f} on a scale from 0 (the candidates agree as on data "
+        "without clusters) to 1"
+    )
+
+
+def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewData:
+    """Rows of a normal distribution with the means and covariances of `data`.
+
+    Covariances are those of the samples that have the views; the same rows lack them.
+    """
+    n = len(data)
+    mixing = rng.standard_normal((n, n))
+    views = {}
+    for p, name in enumerate(data.names):
+        has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
+        rows = dense_rows(data.views[p], has).astype(np.float64)
+        means = rows.mean(axis=0)
+        rows -= means
+        drawn = mixing[:, has] @ rows / np.sqrt(len(has)) + means
+        views[name] = drawn.astype(data.dtype)
+    return MultiViewData(views, available=data.available)
+
+
+def _partitions(
+    data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
+) -> dict[str, Array]:
+    return partitions_by_family(CandidatePool(data, n_clusters, seed), settings, n_clusters)
+
+
+def _mean_confidence(partitions: Mapping[str, Array], n_clusters: int) -> float:
+    """Mean confidence of the samples in the consensus of the partitions of all families."""
+    if not partitions:
+        return 0.0
+    families = [family for family, runs in partitions.items() for _ in runs]
+    stacked, weights = np.vstack(list(partitions.values())), family_weights(families)
+    scores = cross_agreement(agreement_matrix(stacked, n_clusters), families)
+    consensus, labels = find_consensus(stacked, n_clusters, weights, stacked[scores.argmax()])
+    return float(consensus.confidence(stacked, labels).mean())
+
+
+def _is_clear(agreement: float, draws: Sequence[float]) -> bool | None:
+    """Whether the agreement is beyond that of data without clusters; None if not decided yet."""
+    if max(draws) >= agreement:
+        return False
+    if len(draws) >= CLEAR_DRAWS and agreement - max(draws) >= CLEAR_EXCESS:
+        return True
+    if len(draws) < DEVIATION_DRAWS:
+        return None
+    # As for correlations, the spread of the agreement shrinks toward 1.
+    stabilized = np.arctanh(np.minimum(draws, MAX_STABILIZED))
+    excess = np.arctanh(min(agreement, MAX_STABILIZED)) - stabilized.mean()
+    n_deviations = float(excess / max(stabilized.std(ddof=1), MIN_DEVIATION))
+    if n_deviations >= CLEAR_DEVIATIONS:
+        return True
+    return n_deviations >= FINAL_DEVIATIONS if len(draws) == MAX_DRAWS else None

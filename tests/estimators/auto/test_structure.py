@@ -1,0 +1,118 @@
+"""Structure: agreement and confidence are judged by those on data without clusters."""
+
+import json
+
+import numpy as np
+import pytest
+
+from anchorview import AutoDALMC, MultiViewData, load
+from anchorview.estimators.auto.structure import gaussian_like, structure_sentence
+from helpers.command_line import output_of
+from helpers.data import clustered_views
+
+
+def noise(seed, n=200, widths=(10, 20)):
+    rng = np.random.default_rng(seed)
+    return {f"view_{p}": rng.standard_normal((n, d)) for p, d in enumerate(widths)}
+
+
+def fitted(views, n_clusters=3, **options):
+    return AutoDALMC(n_clusters, max_candidates=4, random_state=0, **options).fit(views)
+
+
+def share_of_doubtful(model):
+    return float((model.confidence_ < model.confidence_threshold_).mean())
+
+
+@pytest.mark.parametrize("widths", [(10, 20), (20,), (40, 60, 80)])
+@pytest.mark.parametrize("n_clusters", [2, range(2, 5)])
+def test_noise_has_no_clear_structure(widths, n_clusters):
+    model = fitted(noise(0, n=120, widths=widths), n_clusters)
+    assert model.structure_ == 0
+    # Confidence is no better than by chance for about half of the samples.
+    assert share_of_doubtful(model) > 0.2
+    assert "no clear structure" in repr(model)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_clusters_have_clear_structure(missing):
+    views, _ = clustered_views(150, 3, (12, 16), separation=8.0)
+    if missing:
+        views["view_0"][::5] = np.nan
+    model = fitted(views, range(2, 6))
+    assert model.n_clusters_ == 3
+    assert model.structure_ > 0.5
+    assert model.confidence_threshold_ == 0.5
+    assert structure_sentence(model.structure_).startswith("clear structure: ")
+
+
+def test_overlapping_clusters_have_less_structure():
+    strong, weak = (
+        fitted(clustered_views(200, 3, (12, 16), separation=separation)[0]).structure_
+        for separation in (8.0, 2.5)
+    )
+    assert strong > weak
+
+
+def test_digits_have_clear_structure_and_as_many_doubtful_samples_as_before(digits):
+    model = AutoDALMC(10, random_state=0).fit(digits[0])
+    assert model.structure_ > 0.5
+    assert int((model.confidence_ < model.confidence_threshold_).sum()) == 72
+
+
+def test_nearly_as_many_clusters_as_samples_are_doubtful():
+    model = AutoDALMC(99, random_state=0).fit(noise(0, n=100))
+    assert share_of_doubtful(model) > 0.9
+    assert model.structure_ == 0
+
+
+def test_structure_does_not_depend_on_the_order_of_the_samples():
+    views, _ = clustered_views(120, 3, (6, 8), separation=4.0)
+    order = np.random.default_rng(0).permutation(120)
+    shuffled = {name: view[order] for name, view in views.items()}
+    first, second = (fitted(each) for each in (views, shuffled))
+    assert first.structure_ == pytest.approx(second.structure_, abs=0.02)
+
+
+def test_structure_needs_two_families():
+    views, _ = clustered_views(60, 3, (6, 8))
+    model = AutoDALMC(3, max_candidates=1, random_state=0).fit(views)
+    assert model.structure_ is None
+    assert model.chance_agreement_ is None
+    assert model.confidence_threshold_ == 0.5
+
+
+def test_structure_is_saved(tmp_path):
+    model = fitted(noise(0), 2)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    for name in ("structure_", "chance_agreement_", "confidence_threshold_"):
+        assert getattr(loaded, name) == getattr(model, name)
+
+
+def test_the_command_line_says_that_there_is_no_clear_structure(tmp_path):
+    np.savez(tmp_path / "noise.npz", **noise(0))
+    arguments = ("fit", tmp_path / "noise.npz", "-k", 2, "--max-candidates", 4, "--seed", 0)
+    assert "no clear structure: " in output_of(*arguments)
+    assert json.loads(output_of(*arguments, "--json"))["structure"] == 0
+
+
+def test_reference_has_the_means_and_covariances_of_the_data():
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((3000, 4)) ** 3
+    views = [base @ rng.standard_normal((4, 5)) + 7, base @ rng.standard_normal((4, 3)) - 2]
+    drawn = gaussian_like(MultiViewData(views), np.random.default_rng(1))
+    X, Z = np.hstack(views), np.hstack(drawn.views)
+    scale = X.std(axis=0)
+    np.testing.assert_allclose(Z.mean(axis=0), X.mean(axis=0), atol=0.1 * scale.max())
+    difference = (np.cov(Z.T) - np.cov(X.T)) / np.outer(scale, scale)
+    assert np.abs(difference).max() < 0.1
+    # Clusters and heavy tails are gone.
+    assert np.abs((Z - Z.mean(axis=0)) / Z.std(axis=0)).max() < 6
+
+
+def test_reference_lacks_the_same_views():
+    views = noise(0, n=50)
+    views["view_1"][10:20] = np.nan
+    drawn = gaussian_like(MultiViewData(views), np.random.default_rng(0))
+    assert np.flatnonzero(~drawn.available[:, 1]).tolist() == list(range(10, 20))
