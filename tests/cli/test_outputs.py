@@ -229,6 +229,7 @@ def test_help_version_completion_and_module():
     assert output_of("-V") == output_of("--version")
     for arguments in ([], ["-h"]):
         assert "experiment" in output_of(*arguments)
+    assert output_of("experiment") == output_of("experiment", "-h")
     assert "--results" in output_of("fit", "-h")
     assert "--install-completion" in output_of("-h")
     main = "import runpy; runpy.run_module('anchorview', run_name='__main__')"

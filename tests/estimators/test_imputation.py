@@ -97,7 +97,7 @@ def test_what_cannot_be_imputed(views):
 
 
 def test_without_imputation_missing_values_are_refused(views):
-    with pytest.raises(ValueError, match="impute='mean' of DALMC"):
+    with pytest.raises(ValueError, match="DALMC or AutoDALMC with impute='mean'"):
         DALMC(3).fit(views)
 
 

@@ -27,6 +27,7 @@ from anchorview.cli.summaries import (
     size_lines,
 )
 from anchorview.cli.terminal import (
+    FIT_OPTIONS,
     SummaryTarget,
     attempt_all,
     command_line,
@@ -119,7 +120,7 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
         for inner, outer in ((name, other), (other, name)):
             if inner in written and paths[inner].is_relative_to(paths[outer]):
                 raise ValueError(
-                    f"{inner} is in the folder of {outer}, {paths[outer]}. Pass another."
+                    f"{inner} is in the folder of {outer}, {paths[outer]}. Pass a path outside it."
                 )
 
 
@@ -352,9 +353,9 @@ def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
     known = cls().get_params()
     for name in settings:
         if name not in known:
+            own = [option for key, option in FIT_OPTIONS.items() if key.rstrip("=") in known]
             raise ValueError(
-                f"{option_name(name)} is not a setting of {method}; the parameters of "
-                f"{cls.__name__} are {', '.join(sorted(known))}."
+                f"{option_name(name)} is not a setting of {method}, which has {', '.join(own)}."
             )
     return cls(**settings)
 
