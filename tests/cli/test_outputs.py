@@ -81,7 +81,7 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
     np.save(folder / "sample_ids.npy", ids)
     result = run("fit", folder, "-k", 3, "--method", "dalmc", "--out", out)
     assert list(pd.read_csv(out, dtype=str)["sample"]) == list(ids)
-    assert "warning: 2 sample ids, such as '=s0', begin like formulas" in result.stderr
+    assert "warning: sample ids such as '=s0' (2 in all) begin like formulas" in result.stderr
 
 
 # Data are not overwritten

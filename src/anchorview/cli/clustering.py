@@ -393,7 +393,7 @@ def write_labels(
     formulas = [each for each in map(str, columns["sample"]) if may_be_formula(each)]
     if formulas:
         warnings.warn(
-            f"{len(formulas)} sample ids, such as {formulas[0]!r}, begin like formulas of "
+            f"sample ids such as {formulas[0]!r} ({len(formulas)} in all) begin like formulas of "
             "spreadsheets, which may run them. Import the column as text.",
             stacklevel=2,
         )
