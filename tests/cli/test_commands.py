@@ -167,16 +167,16 @@ def test_missing_k_names_the_number_of_classes_but_does_not_use_it(data, options
         (["-k", "121-130"], "-k 121 is more than the 120 samples"),
         (["-k", "2-61"], "-k: 61 clusters are too many to choose from. Pass at most 60, half of"),
         (["-k", 121, "--method", "dalmc"], "-k 121 is more than the 120 samples"),
-        (["--max-candidates", 0], "--max-candidates must be an int in the range"),
-        (["--beta", -1], "--beta must be a float in the range"),
-        (["--n-anchors", 1000], "n_anchors=1000 (--n-anchors)"),
+        (["--max-candidates", 0], "--max-candidates must be a whole number of at least 1"),
+        (["--beta", -1], "--beta must be a number of at least 0"),
+        (["--n-anchors", 1000], "--n-anchors 1000 is larger than"),
         (["--seed", -1], "--seed must be"),
-        (["--scaling", "features"], "--scaling must be a str among"),
+        (["--scaling", "features"], "--scaling must be one of 'none', 'unit',"),
         (["--method", "kmeans"], "Invalid value for '--method': 'kmeans' is not one of 'auto'"),
         (["--betta", 1], "--betta"),
         (
             ["--method", "awmvc", "--n-components", 3],
-            "--n-components is not a setting of awmvc; the parameters of AWMVC are exact",
+            "--n-components is not a setting of awmvc, which has -k, --seed",
         ),
         (
             ["--method", "awmvc", "--save", "model"],
@@ -189,18 +189,21 @@ def test_bad_settings(data, out, options, part):
     assert not list(out.parent.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [["fitt"], ["fit"], ["demo", "extra"]])
+@pytest.mark.parametrize(
+    "arguments", [["fitt"], ["fit"], ["demo", "extra"], ["fit", "x", "--beta", "y"]]
+)
 def test_usage_errors_point_to_the_help(arguments):
     message = error_of(*arguments)
     assert "--help'." in message
     assert "?." not in message and ".." not in message
+    assert "parse" not in message
 
 
 @pytest.mark.parametrize(
     ("error", "code", "shown"),
     [
         (ImportError("MATLAB 7.3 files need h5py"), 2, "MATLAB 7.3 files need h5py"),
-        (MemoryError("Raise memory_limit."), 1, "Raise memory_limit (--memory-limit)."),
+        (MemoryError("Raise memory_limit."), 1, "Raise --memory-limit."),
         (MemoryError(), 1, "not enough memory"),
         (ZeroDivisionError(), None, None),
     ],

@@ -85,7 +85,7 @@ WORKERS = ("-k", 4, "--scheduler", "tcp://127.0.0.1:1")
     ("arguments", "message"),
     [
         (LIMIT, "-k is missing"),
-        (("-k", 4, "--memory-limit=much"), "memory_limit='much' (--memory-limit) is not a number"),
+        (("-k", 4, "--memory-limit=much"), "--memory-limit much is not a number"),
         (("-k", 4, "--memory-limit=0"), "'1.5GB'"),
         (("-k", 4, "--memory-limit=-1GB"), "'1.5GB'"),
         ((*BMVC, "--results", "r"), "--results is for --method auto or dalmc, not bmvc."),

@@ -81,7 +81,7 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
     np.save(folder / "sample_ids.npy", ids)
     result = run("fit", folder, "-k", 3, "--method", "dalmc", "--out", out)
     assert list(pd.read_csv(out, dtype=str)["sample"]) == list(ids)
-    assert "warning: 2 sample ids, such as '=s0', begin like formulas" in result.stderr
+    assert "warning: sample ids such as '=s0' (2 in all) begin like formulas" in result.stderr
 
 
 # Data are not overwritten
@@ -229,6 +229,7 @@ def test_help_version_completion_and_module():
     assert output_of("-V") == output_of("--version")
     for arguments in ([], ["-h"]):
         assert "experiment" in output_of(*arguments)
+    assert output_of("experiment") == output_of("experiment", "-h")
     assert "--results" in output_of("fit", "-h")
     assert "--install-completion" in output_of("-h")
     main = "import runpy; runpy.run_module('anchorview', run_name='__main__')"

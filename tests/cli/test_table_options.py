@@ -31,12 +31,12 @@ def tables(tmp_path, frames):
 @pytest.mark.parametrize(
     ("written", "given", "advice"),
     [
-        ({"index": False}, ["--no-id-column"], "id_column=False (--no-id-column)"),
-        ({"header": False}, ["--no-header"], "header=False (--no-header)"),
+        ({"index": False}, ["--no-id-column"], "or pass --no-id-column to"),
+        ({"header": False}, ["--no-header"], "or pass --no-header if"),
         (
             {"index": False, "header": False},
             ["--no-id-column", "--no-header"],
-            "header=False (--no-header)",
+            "or pass --no-header if",
         ),
     ],
     ids=["no ids", "no header", "neither"],
@@ -68,7 +68,7 @@ def test_tables_that_share_no_ids(tables, frames):
 
 def test_options_for_other_files(data):
     for option in ("--no-id-column", "--no-header"):
-        assert f"({option}) is for folders of .csv and .parquet files" in error_of(
+        assert f"{option} is for folders of .csv and .parquet files" in error_of(
             "fit", data, "-k", 3, option
         )
 

@@ -112,5 +112,5 @@ def test_a_sample_without_views_and_partly_missing_rows_are_refused():
     with pytest.raises(ValueError, match="Sample 7 has no view at all"):
         DALMC(3).fit(gone)
     views["view_1"][3, 4] = np.nan
-    with pytest.raises(ValueError, match=r"view 1 .* row 3, column 4.* impute the value"):
+    with pytest.raises(ValueError, match=r"view 1 .* row 3, column 4.* impute='mean'"):
         DALMC(3).fit(views)

@@ -67,14 +67,14 @@ def test_views_on_disk_and_in_dask(views, tmp_path, set_constants):
 
 def test_imputation_by_view(views):
     known = {**views, "view_0": np.nan_to_num(views["view_0"])}
-    model = DALMC(3, impute={"view_1": "median"}, random_state=0).fit(known)
+    model = DALMC(3, impute={"view_0": None, "view_1": "median"}, random_state=0).fit(known)
     assert model.imputation_[0] is None
     np.testing.assert_allclose(model.imputation_[1], np.nanmedian(views["view_1"], axis=0))
     with pytest.raises(ValueError, match=r"view 0 .*contains NaN"):
         model.predict(views)
     with pytest.raises(ValueError, match="'other', but the views are"):
         DALMC(3, impute={"other": "mean"}).fit(views)
-    with pytest.raises(ValueError, match="impute='most'"):
+    with pytest.raises(ValueError, match=r"impute\['view_0'\] is 'most', but must be"):
         DALMC(3, impute={"view_0": "most"}).fit(views)
 
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_imputed(views):
 
 
 def test_without_imputation_missing_values_are_refused(views):
-    with pytest.raises(ValueError, match="impute='mean' of DALMC"):
+    with pytest.raises(ValueError, match="DALMC or AutoDALMC with impute='mean'"):
         DALMC(3).fit(views)
 
 

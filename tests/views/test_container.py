@@ -108,9 +108,9 @@ BAD = {
     "no views": ([], "no views"),
     "no views in a dict": ({}, "no views"),
     "not views": (42, "list, tuple or dict of 2-D arrays.* got int"),
-    "one-dimensional": ([a, b[:, 0]], r"view 1 has 1 dimension"),
+    "one-dimensional": ([a, b[:, 0]], r"view 1 has shape \(6,\)"),
     "one-dimensional alone": (b[:, 0], r"reshape\(-1, 1\) for one feature"),
-    "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has 3 dimension"),
+    "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has shape \(6, 2, 2\)"),
     "stacked views": (np.zeros((2, 6, 3)), r"stacked along the first axis, pass list\(array\)"),
     "different lengths": ({"x": a, "y": b[:4]}, r"view 0 \('x'\) has 6 .* view 1 \('y'\) has 4"),
     "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
@@ -131,8 +131,8 @@ BAD = {
                 np.eye(6, 4, dtype=bool) | np.eye(6, 4, -1, dtype=bool)
             )
         ],
-        r"row 0 \(sample 10\), column 0 \('u'\).* In rows 0 to 5, 8 value\(s\) of column\(s\) "
-        r"0 \('u'\), 1 \('v'\), 2 \('w'\), 3 \('x'\) are NaN.* sklearn\.impute\.SimpleImputer",
+        r"row 0 \(sample 10\), column 0 \('u'\).* in 8 cells of rows 0 to 5, in 4 "
+        r"columns: 0 \('u'\), 1 \('v'\), 2 \('w'\), 3 \('x'\)\..* sklearn\.impute\.SimpleImputer",
     ),
     "value too large to be squared": (
         [a, spoiled(1e160, 3, 2)],

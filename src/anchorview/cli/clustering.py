@@ -27,6 +27,7 @@ from anchorview.cli.summaries import (
     size_lines,
 )
 from anchorview.cli.terminal import (
+    FIT_OPTIONS,
     SummaryTarget,
     attempt_all,
     command_line,
@@ -119,7 +120,7 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
         for inner, outer in ((name, other), (other, name)):
             if inner in written and paths[inner].is_relative_to(paths[outer]):
                 raise ValueError(
-                    f"{inner} is in the folder of {outer}, {paths[outer]}. Pass another."
+                    f"{inner} is in the folder of {outer}, {paths[outer]}. Pass a path outside it."
                 )
 
 
@@ -352,9 +353,9 @@ def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
     known = cls().get_params()
     for name in settings:
         if name not in known:
+            own = [option for key, option in FIT_OPTIONS.items() if key.rstrip("=") in known]
             raise ValueError(
-                f"{option_name(name)} is not a setting of {method}; the parameters of "
-                f"{cls.__name__} are {', '.join(sorted(known))}."
+                f"{option_name(name)} is not a setting of {method}, which has {', '.join(own)}."
             )
     return cls(**settings)
 
@@ -392,7 +393,7 @@ def write_labels(
     formulas = [each for each in map(str, columns["sample"]) if may_be_formula(each)]
     if formulas:
         warnings.warn(
-            f"{len(formulas)} sample ids, such as {formulas[0]!r}, begin like formulas of "
+            f"sample ids such as {formulas[0]!r} ({len(formulas)} in all) begin like formulas of "
             "spreadsheets, which may run them. Import the column as text.",
             stacklevel=2,
         )

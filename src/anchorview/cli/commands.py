@@ -1,6 +1,7 @@
 """The commands fit, demo, convert, predict and info."""
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
+import re
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -63,7 +64,8 @@ class _Program(TyperGroup):
 def _usage_message(error: Any) -> str:
     command = error.ctx.command_path if error.ctx else "anchorview"
     # The words of the library that parses the values.
-    message = error.format_message().replace("Value error, ", "").strip()
+    message = error.format_message().replace("Value error, ", "")
+    message = re.sub(", unable to parse string as an? \\w+", "", message).strip()
     end = "" if message.endswith((".", "?", "!")) else "."
     return f"{message}{end} Try '{command} --help'."
 
@@ -241,7 +243,7 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
-    with explained_errors(options=terminal.TABLE_OPTIONS):
+    with explained_errors(options=terminal.DATA_OPTIONS):
         require_separate({"FOLDER": folder}, {"DATA": data})
         with progress_bar(shown=watched() and not quiet):
             report_progress("reading", 0, 1)
@@ -274,7 +276,7 @@ def predict(
     as_json: options.AsJson = False,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
-    with explained_errors(options=terminal.TABLE_OPTIONS):
+    with explained_errors(options=terminal.DATA_OPTIONS):
         target = Printing(quiet, as_json).summary_target(out)
         paths = OutputPaths(out)
         require_separate(paths.by_option(), {"MODEL": model, "DATA": data})
@@ -324,7 +326,7 @@ def info(
     as_json: options.AsJson = False,
 ) -> None:
     """Describe multi-view data or a saved model."""
-    with explained_errors(options=terminal.TABLE_OPTIONS):
+    with explained_errors(options=terminal.DATA_OPTIONS):
         from anchorview import load
 
         layout = {"id_column": not no_id_column, "header": not no_header}

@@ -26,6 +26,7 @@ from anchorview.cli.terminal import (
     print_table,
     printable,
     watched,
+    write_stdout,
 )
 
 if TYPE_CHECKING:
@@ -36,8 +37,16 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="experiment",
     help="Run the experiments of the paper, or your own, on any data.",
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
+
+
+@app.callback()
+def experiment(context: typer.Context) -> None:
+    """Print the help if no command follows."""
+    if context.invoked_subcommand is None:
+        write_stdout(f"{context.get_help()}\n")
+
 
 TIME_LIMIT = 3600.0
 """Default time limit of a job, in seconds."""

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from io import StringIO
 from math import isfinite
 from types import FrameType, MappingProxyType
@@ -37,22 +38,42 @@ OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST = 1, 2, 3
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
 """Exit codes; the latter are those of a process that is ended by the signal."""
 
-TABLE_OPTIONS = {"id_column=False": "--no-id-column", "header=False": "--no-header"}
-"""Options of all commands that read tables, for the parameters that errors of the library name."""
+DATA_OPTIONS = {
+    "id_column=False": "--no-id-column",
+    "header=False": "--no-header",
+    "impute=": "--impute",
+}
+"""Options about data, for the parameters that errors of the library name."""
 
-FIT_OPTIONS = TABLE_OPTIONS | {
+FIT_OPTIONS = DATA_OPTIONS | {
     "n_clusters": "-k",
     "random_state": "--seed",
     "memory_limit": "--memory-limit",
     "out=": "--results",
     "max_candidates": "--max-candidates",
-    "impute": "--impute",
     "n_anchors": "--n-anchors",
     "n_components": "--n-components",
+    "beta=": "--beta",
+    "scaling=": "--scaling",
+    "solver=": "--solver",
+    "assignment=": "--assignment",
     "n_init": "--n-init",
     "max_iter": "--max-iter",
+    "tol=": "--tol",
 }
-"""Options of ``anchorview fit`` for the parameters that errors of the library name."""
+"""Options of ``anchorview fit`` in the same way. A name that ends in an equals sign is a word of
+English, too, and is an option only if a value follows."""
+
+CONSTRAINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
+    r",? (or )?an instance of '[^']*'": "",
+    r" or None(?=\.)": "",
+    r"an int in the range \[(\S+), inf\)": r"a whole number of at least \1",
+    r"an int in the range \[(\S+), (\S+)\]": r"a whole number from \1 to \2",
+    r"a float in the range \[(\S+), inf\)": r"a number of at least \1",
+    r"a float in the range \((\S+), inf\)": r"a number above \1",
+    r"a str among \{(.*?)\}": lambda m: f"one of {', '.join(sorted(m[1].split(', ')))}",
+}
+"""What scikit-learn says about the values of a parameter, and the same in terms of an option."""
 
 SummaryTarget = Literal["stdout", "stderr", "nowhere"]
 
@@ -206,8 +227,8 @@ def explained_errors(
 ) -> Iterator[None]:
     """Print warnings and errors that the user can act on in one line; exit after errors.
 
-    Other errors are bugs and keep their traceback. Parameters in messages are followed by their
-    `options`, see :func:`name_options`.
+    Other errors are bugs and keep their traceback. Messages name `options` instead of parameters,
+    see :func:`name_options`.
     """
     try:
         with _one_line_warnings():
@@ -265,16 +286,28 @@ def _explanation(error: BaseException, options: Mapping[str, str]) -> str:
 
 
 def name_options(message: str, options: Mapping[str, str]) -> str:
-    """Name command-line options instead of, or after, the parameters of the library."""
+    """Name command-line options instead of the parameters of the library, ``n_clusters=9`` as
+    ``-k 9``."""  # noqa: D209
     checked = re.match(r"The '(\w+)' parameter of \w+ must be (.*)", message, re.DOTALL)
     if checked and options:
         option = options.get(checked[1], f"--{checked[1].replace('_', '-')}")
-        return f"{option} must be {checked[2]}"
+        allowed = checked[2]
+        for constraint, words in CONSTRAINTS.items():
+            allowed = re.sub(constraint, words, allowed)
+        return f"{option} must be {allowed}"
     for parameter, option in options.items():
-        # Not within paths or longer names; a value and a closing quote belong to the mention.
-        mention = rf"(?<![\w./\\-]){parameter}(='[^']*'|=[\w.]*\w)?['`]?(?![\w/\\])"
-        message = re.sub(mention, rf"\g<0> ({option})", message, count=1)
+        name, equals, value = parameter.partition("=")
+        given = value or r"(?P<value>'[^']*'|-?[\w.]*\w(\+\d+)?)?"
+        given = f"={given}" if equals else f"(={given})?"
+        # Not within paths, quoted names of data, or longer names.
+        mention = rf"(?<![\w./\\'\"-]){name}{given}(?![\w/\\]|\.\w)"
+        message = re.sub(mention, partial(_option_mention, option), message)
     return message
+
+
+def _option_mention(option: str, mention: re.Match[str]) -> str:
+    value = mention.groupdict().get("value")
+    return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
 
 
 @contextmanager

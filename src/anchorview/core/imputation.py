@@ -18,7 +18,7 @@ from anchorview.views.parts import Parts
 Statistic = Literal["mean", "median"]
 STATISTICS = ("mean", "median")
 
-Impute = Statistic | Mapping[str, Statistic] | None
+Impute = Statistic | Mapping[str, Statistic | None] | None
 """The statistic for all views, or by view; None if values must not be missing."""
 
 
@@ -96,9 +96,11 @@ def _by_view(parts: Parts, impute: Impute) -> list[Statistic | None]:
         raise ValueError(
             f"impute names the view {unknown[0]!r}, but the views are {list(parts.names)}."
         )
-    wrong = [value for value in impute.values() if value not in STATISTICS]
-    if wrong:
-        raise ValueError(f"impute={wrong[0]!r} is not one of {list(STATISTICS)}.")
+    for name, value in impute.items():
+        if value is not None and value not in STATISTICS:
+            raise ValueError(
+                f"impute[{name!r}] is {value!r}, but must be 'mean', 'median' or None."
+            )
     return [impute.get(name) for name in parts.names]
 
 

@@ -53,12 +53,12 @@ class Sizes:
             if self.shared > maximum:
                 raise ValueError(
                     f"n_components={self.shared} is larger than any view allows: at most "
-                    f"{maximum}, the smaller of n_samples={n} and the features of the widest view."
+                    f"{maximum}, the smaller of the samples and the features of the widest view."
                 )
         if self.n_anchors is not None and self.n_anchors > min(schema.shape):
             raise ValueError(
                 f"n_anchors={self.n_anchors} is larger than the data allow: at most "
-                f"{min(schema.shape)}, the smaller of n_samples and the features of all views."
+                f"{min(schema.shape)}, the smaller of the samples and the features of all views."
             )
 
     def _require_per_view(self, schema: ViewsSchema, components: list[int]) -> None:

@@ -88,7 +88,7 @@ class MemorySource(RowSource):
         """Raise: results that go to files are written by a source that reads in parts."""
         raise ValueError(
             "out= writes results part by part, which needs data that are read in parts: use "
-            "solver='compressed', or more samples than features. Leave out= away."
+            "solver='compressed', give more samples than features, or do not pass out=."
         )
 
     def read(self) -> MultiViewData:

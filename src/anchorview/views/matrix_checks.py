@@ -73,8 +73,8 @@ def as_matrix(view: Any, description: str) -> Matrix:
                 "sample have several axes, view.reshape(len(view), -1)."
             )
         raise ValueError(
-            f"{description} has {matrix.ndim} dimension(s); Expected 2D array with one row per "
-            f"sample, got one of shape {matrix.shape}. {advice}"
+            f"{description} has shape {matrix.shape}. Expected 2D array with one row per sample, "
+            f"got {matrix.ndim}D array instead. {advice}"
         )
     for size, unit, minimum in zip(matrix.shape, ("sample", "feature"), (2, 1), strict=True):
         if size == 0:
@@ -248,16 +248,19 @@ def _bad_values(
     own = np.unique(alike[:, 1]).tolist()
     listed = ", ".join(map(column_name, own[:LISTED_COLUMNS]))
     listed += ", ..." if len(own) > LISTED_COLUMNS else ""
+    cells = "1 cell" if len(alike) == 1 else f"{len(alike)} cells"
+    columns = "column" if len(own) == 1 else f"{len(own)} columns:"
+    rows = f"rows {first_row} to {first_row + n_rows - 1}"
     message = (
-        f"contains {kind} {where}: Input contains {kind}. In rows {first_row} to "
-        f"{first_row + n_rows - 1}, {len(alike)} value(s) of column(s) {listed} are {kind}. "
+        f"contains {kind} {where}. Input contains {kind} in {cells} of {rows}, in {columns} "
+        f"{listed}. "
     )
     if kind == "infinity":
         return message + "Replace the values, or drop the rows or columns."
     return message + (
-        "A sample without this view has NaN in the whole row; otherwise impute the values, with "
-        "impute='mean' of DALMC and AutoDALMC or with sklearn.impute.SimpleImputer, or drop the "
-        "rows or columns."
+        "Fit DALMC or AutoDALMC with impute='mean' or impute='median' to fill such cells, fill "
+        "them beforehand, for example by sklearn.impute.SimpleImputer, or drop the rows or "
+        "columns. A sample without this view has NaN in the whole row."
     )
 
 

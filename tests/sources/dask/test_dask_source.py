@@ -80,7 +80,7 @@ def test_schedulers_equal_memory(views, reference, scheduler, request):
         with pytest.raises(ValueError) as raised:
             model.predict(in_dask(broken, CHUNK)).compute()
     assert type(raised.value) is ValueError
-    assert str(raised.value).startswith("view 0 ('a') contains NaN at row 1234, column 2: Input")
+    assert str(raised.value).startswith("view 0 ('a') contains NaN at row 1234, column 2. Input")
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -393,7 +393,7 @@ def test_views_outside_dask_raise(views, tmp_path):
     ("wrong", "message"),
     [
         (da.ones((N + 1, 3), chunks=100), r"'a'\) has 1500 samples, but view 1 \('b'\) has 1501"),
-        (da.ones(N, chunks=100), r"'b'\) has 1 dimension\(s\)"),
+        (da.ones(N, chunks=100), r"'b'\) has shape \(1500,\)"),
         (da.ones((N, 0), chunks=100), r"'b'\) is empty: Found array with 0 feature"),
         (da.ones((0, 4)), r"'b'\) is empty: Found array with 0 sample"),
         (da.ones((N, 3), chunks=100, dtype=complex), r"'b'\) is complex"),
