@@ -24,7 +24,7 @@ from anchorview._utils.param_constraints import (
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import Solution
-from anchorview.core.assign import Assignment, fit_assignment, require_columns
+from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
 from anchorview.core.compress import Problem, compress
 from anchorview.core.cost_model import Plan, PlanRequest, Route
@@ -323,6 +323,7 @@ class DALMC(EmbeddingClusterer):
         with source.embed(self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
             self._assignment = self._fit_assignment(rows, assignment_seed)
+            self._spread = cluster_spread(rows, self._assignment)
             rows.label(self._assignment)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._say("assigned", clock)
@@ -366,9 +367,9 @@ class DALMC(EmbeddingClusterer):
             )
         sums = sums.with_batch(data)
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
-        self._assignment = self._fit_assignment(
-            LocalRows(self._embedder(sums.sample)), assignment_seed
-        )
+        sampled = LocalRows(self._embedder(sums.sample))
+        self._assignment = self._fit_assignment(sampled, assignment_seed)
+        self._spread = cluster_spread(sampled, self._assignment)
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
         self._batch_sums, self.n_samples_fit_ = sums, len(sums)

@@ -16,6 +16,7 @@ from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE_INT, RANDOM
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.estimators.auto.candidates import (
     MAX_CLUSTERS,
@@ -80,6 +81,8 @@ class AutoDALMC(EmbeddingClusterer):
         Share of the partitions, with equal weight for each family, that assign the sample to its
         cluster; a partition assigns it to the cluster that has most samples with the same label
         there. Low for doubtful samples.
+    second_labels_ : array (n,) of int32
+        The second most likely cluster of each sample: the one with the second nearest pattern.
     n_clusters_ : int
         Number of clusters; a warning is given if some of them are empty.
     curve_ : pandas.Series or None
@@ -340,6 +343,10 @@ class AutoDALMC(EmbeddingClusterer):
         self._consensus, _ = find_consensus(sampled, k, weights, sampled[scores.argmax()])
         self.labels_, self.confidence_ = self._labels_and_confidence(partitions)
         labels = self.labels_[pool.sample]
+        self.second_labels_, squares = self._consensus.second_labels(
+            partitions.reshape(len(families), -1), self.labels_
+        )
+        self._spread = ClusterSpread.of(self.labels_, squares, k)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, sampled[::N_KMEANS_RUNS], k)

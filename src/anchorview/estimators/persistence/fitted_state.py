@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.assign import Assignment
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
@@ -75,6 +76,12 @@ def require_scalings(scalings: Sequence[ViewScaling], lengths: AxisLengths) -> N
         lengths.require(scaling, center=f"d{p}", deviation=f"d{p}")
 
 
+def require_spread(state: "FittedState", lengths: AxisLengths) -> None:
+    """Check that the spread, if it is known, is that of the clusters."""
+    if state._spread is not None:
+        lengths.require(state._spread, sizes="k", squares="k")
+
+
 def require_trace(trace: Trace, lengths: AxisLengths) -> None:
     """Check the axes of the arrays of a trace."""
     lengths.require_length("steps", "t", len(trace.steps) + 1)
@@ -119,6 +126,14 @@ def _(scaling: ViewScaling) -> ViewScaling:
 
 
 @validate.register
+def _(spread: ClusterSpread) -> ClusterSpread:
+    AxisLengths().require(spread, sizes="k", squares="k")
+    require_range("sizes and squares", [spread.sizes, spread.squares], 0)
+    require(spread.sizes.sum() > 0, "all clusters are empty")
+    return spread
+
+
+@validate.register
 def _(plan: Plan) -> Plan:
     known = plan.route in plan.work and plan.work.keys() == plan.memory.keys()
     require(known, "'work' and 'memory' are not of the same routes")
@@ -144,6 +159,8 @@ class FittedState:
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]
     view_weights_: Array
+    _spread: ClusterSpread | None
+    """None in files of older versions."""
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -227,6 +244,7 @@ class DALMCState(FittedState):
 def _(state: DALMCState) -> DALMCState:
     lengths = state.check(len(state._assignment.centroids))
     lengths.require(state._assignment, centroids="k l")
+    require_spread(state, lengths)
     lengths.require(state, objective_="t", bases_="d* m*", anchors_="m* l")
     require_scalings(state.scalings_, lengths)
     if state._embedder is not None:
