@@ -4,3 +4,7 @@ Every function takes views in any form that estimators take and passes once over
 ``labeled_parts`` gives each part the clusters of its samples. Imports estimators, sources and
 metrics; imports no plotting.
 """
+
+from anchorview.inspection.markers import cluster_markers
+
+__all__ = ["cluster_markers"]
