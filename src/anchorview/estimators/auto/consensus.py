@@ -150,6 +150,11 @@ class Consensus:
                 scores += shares[partition[block]]
             yield block, scores
 
+    def with_votes_for(self, clusters: Array) -> "Consensus":
+        """Return the consensus in which partitions vote for clusters that replace the present."""
+        votes = np.where(self.votes < 0, -1, clusters[self.votes]).astype(np.int32)
+        return replace(self, votes=votes)
+
     def confidence(self, partitions: Array, labels: Array) -> Array:
         """Total weight, per sample, of the partitions that vote for its cluster in `labels`."""
         against = np.zeros(partitions.shape[1])

@@ -65,7 +65,7 @@ class AutoDALMCState(FittedState):
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
         numbers = numbers_to_try(model.n_clusters, len(self.labels_))
-        found = self.n_clusters_
+        found = len(self._consensus.offsets)
         require(found in numbers, f"n_clusters={model.n_clusters}, but it has {found} clusters")
         model.objective_ = self._candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_) - 1
@@ -74,10 +74,12 @@ class AutoDALMCState(FittedState):
 
 @validate.register
 def _(state: AutoDALMCState) -> AutoDALMCState:
-    k, count = state.n_clusters_, len(state._candidates)
-    require_range("n_clusters_", k, 2)
+    k, count = len(state._consensus.offsets), len(state._candidates)
+    require_range("number of offsets", k, 2)
     require_range("best_candidate_", state.best_candidate_, 0, count - 1)
     lengths = state.check(k)
+    n_labels = state.n_labels(k)
+    require(state.n_clusters_ == n_labels, f"'n_clusters_' is {state.n_clusters_}")
     lengths.update(k=k, c=count, r=N_KMEANS_RUNS * count)
     agreements = {"agreement_": "c c", "view_agreement_": "v", "_scores": "c", "_with_result": "c"}
     lengths.require(state, confidence_="n", second_labels_="n", **agreements)
@@ -87,7 +89,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require(symmetric, "'agreement_' is not symmetric")
     require_range("confidence_", state.confidence_, 0, 1)
     if state.second_labels_ is not None:
-        require_range("second_labels_", state.second_labels_, 0, k - 1)
+        require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
     require_spread(state, lengths)
     if state.curve_ is not None:

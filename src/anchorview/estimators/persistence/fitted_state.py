@@ -19,6 +19,7 @@ from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
 from anchorview.estimators.persistence.codec import AnyIndex, require, validate
+from anchorview.estimators.relabeling import Relabeling
 
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
 """Attributes that are a Series with one number per view, and its name."""
@@ -126,6 +127,16 @@ def _(scaling: ViewScaling) -> ViewScaling:
 
 
 @validate.register
+def _(relabeling: Relabeling) -> Relabeling:
+    names, clusters = relabeling.names, relabeling.clusters
+    require(len(set(names)) == len(names) > 1, "'names' are not unique")
+    require(clusters.ndim == 1, f"'clusters' has shape {clusters.shape}")
+    known = np.array_equal(np.unique(clusters), np.arange(len(names)))
+    require(known, "'clusters' are not those that have names")
+    return relabeling
+
+
+@validate.register
 def _(spread: ClusterSpread) -> ClusterSpread:
     AxisLengths().require(spread, sizes="k", squares="k")
     require_range("sizes and squares", [spread.sizes, spread.squares], 0)
@@ -161,6 +172,7 @@ class FittedState:
     view_weights_: Array
     _spread: ClusterSpread | None
     """None in files of older versions."""
+    _relabeling: Relabeling | None
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -183,7 +195,10 @@ class FittedState:
             setattr(model, name, model._by_view(getattr(self, name), PER_VIEW[name]))
 
     def check(self, n_clusters: int) -> AxisLengths:
-        """Check that the attributes fit together; returns the lengths of their axes."""
+        """Check that the attributes fit together; returns the lengths of their axes.
+
+        `n_clusters` is the number of clusters that were fitted.
+        """
         names, widths = self.view_names_in_, self.n_features_per_view_
         require(len(names) == len(set(names)), "'view_names_in_' are not unique")
         lengths = AxisLengths(v=len(names))
@@ -196,8 +211,16 @@ class FittedState:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)
         require_range("n_samples_fit_", self.n_samples_fit_ or len(self.labels_), len(self.labels_))
-        require_range("labels_", np.append(self.labels_, 0), 0, n_clusters - 1)
+        require_range("labels_", np.append(self.labels_, 0), 0, self.n_labels(n_clusters) - 1)
         return lengths
+
+    def n_labels(self, n_clusters: int) -> int:
+        """Number of clusters after relabeling those that were fitted."""
+        if self._relabeling is None:
+            return n_clusters
+        length = len(self._relabeling.clusters)
+        require(length == n_clusters, f"'clusters' has length {length}")
+        return len(self._relabeling.names)
 
 
 @dataclass(kw_only=True)
