@@ -107,7 +107,7 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
     )
     moved = np.flatnonzero(match_of[codes_a] != codes_b)
     # Position -1, of clusters without a match, is the last.
-    names = np.append(np.asarray(clusters_b, dtype=object), None)
+    names = np.array([*clusters_b, None], dtype=object)
     expected = pd.Series(names[match_of[codes_a[moved]]]).infer_objects()
     return PartitionComparison(
         table=pd.DataFrame(
