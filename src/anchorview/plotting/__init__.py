@@ -4,3 +4,17 @@ This package owns the displays, and what they share with pages and experiments: 
 charts, colors, the layout of maps and all drawing with matplotlib. Matplotlib is optional and
 imported when something is drawn.
 """
+
+from anchorview.plotting.cluster_number_display import ClusterNumberDisplay
+from anchorview.plotting.cluster_sizes_display import ClusterSizesDisplay
+from anchorview.plotting.convergence_display import ConvergenceDisplay
+from anchorview.plotting.sample_map_display import SampleMapDisplay
+from anchorview.plotting.view_agreement_display import ViewAgreementDisplay
+
+__all__ = [
+    "ClusterNumberDisplay",
+    "ClusterSizesDisplay",
+    "ConvergenceDisplay",
+    "SampleMapDisplay",
+    "ViewAgreementDisplay",
+]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anchorview.plotting.charts import BarChart, LineChart, PointChart
+from anchorview.plotting.colors import MARK_COLOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,9 +49,15 @@ def _bar_chart(chart: BarChart, axes: Any) -> None:
 
 @draw_panel.register
 def _line_chart(chart: LineChart, axes: Any) -> None:
+    draw_lines(chart, axes)
+
+
+def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
+    """Draw lines; return them, and the line at the marked position last, if there is one."""
+    drawn = []
     for line, marker in zip(chart.lines, cycle(MARKERS), strict=False):
         x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
-        axes.plot(x, y, marker=marker, color=line.color, label=line.name or None)
+        drawn += axes.plot(x, y, marker=marker, color=line.color, label=line.name or None)
         if line.deviations is not None:
             deviations = np.asarray(line.deviations, dtype=float)
             axes.fill_between(x, y - deviations, y + deviations, color=line.color, alpha=0.15, lw=0)
@@ -61,7 +68,10 @@ def _line_chart(chart: LineChart, axes: Any) -> None:
         axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
     else:
         axes.xaxis.get_major_locator().set_params(integer=True)
+    if chart.marked_x is not None:
+        drawn.append(axes.axvline(chart.marked_x, color=MARK_COLOR, linestyle="dashed", zorder=1))
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
+    return drawn
 
 
 @draw_panel.register

@@ -1,0 +1,70 @@
+"""Axes of displays: a figure for those that are given none, and names along them."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import shorten
+
+MIN_FONT_SIZE = 6.0
+"""Smallest size of names on axes, in points; if they need more space, some are left out."""
+
+LINE_HEIGHT = 1.3
+"""Space of a line of text, in units of its font size."""
+
+CHARACTER_WIDTH = 0.65
+"""Mean width of a character, in units of its font size."""
+
+
+def axes_or_new(ax: Any, width: float, height: float) -> Any:
+    """Return the given axes, or those of a new figure of this size in inches."""
+    pyplot = optional_import("matplotlib.pyplot", "Displays", "report")
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def font_size(factor: float = 1.0) -> float:
+    """User's font size in points, times a factor."""
+    return factor * float(optional_import("matplotlib", "Displays", "report").rcParams["font.size"])
+
+
+def size_in_points(ax: Any) -> tuple[float, float]:
+    """Width and height of axes in points."""
+    box = ax.get_window_extent()
+    points_per_pixel = 72 / ax.figure.dpi
+    return float(box.width) * points_per_pixel, float(box.height) * points_per_pixel
+
+
+def name_rows(ax: Any, names: Sequence[object]) -> None:
+    """Write the names of rows 0, 1, ... beside the y axis, as many as there is space for."""
+    size, step = _fitting_size(size_in_points(ax)[1] / max(len(names), 1), font_size(0.9))
+    _set_names(ax.yaxis, names, step, fontsize=size)
+
+
+def name_columns(ax: Any, names: Sequence[object]) -> None:
+    """Write the names of columns 0, 1, ... below the x axis, upright if they do not fit."""
+    space, size = size_in_points(ax)[0] / max(len(names), 1), font_size(0.9)
+    longest = max((len(shorten(name)) for name in names), default=1)
+    if (longest + 1) * CHARACTER_WIDTH * size <= space:
+        _set_names(ax.xaxis, names, 1, fontsize=size)
+    else:
+        size, step = _fitting_size(space, size)
+        _set_names(ax.xaxis, names, step, fontsize=size, rotation=90)
+
+
+def _fitting_size(space: float, largest: float) -> tuple[float, int]:
+    """Font size of lines of text in a space of some points each, and every how many are written."""
+    size = float(np.clip(space / LINE_HEIGHT, MIN_FONT_SIZE, largest))
+    step = ceil(size * LINE_HEIGHT / space - 1e-9)
+    # Steps by which people count.
+    return size, next((nice for nice in (1, 2, 5, 10, 20, 50, 100, 200, 500) if nice >= step), step)
+
+
+def _set_names(axis: Any, names: Sequence[object], step: int, **text: Any) -> None:
+    shown = range(0, len(names), step)
+    # Dollar signs in names do not start formulas.
+    axis.set_ticks(shown, [shorten(names[i]) for i in shown], parse_math=False, **text)

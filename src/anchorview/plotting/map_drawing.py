@@ -1,0 +1,156 @@
+"""Points, names and legends of maps of samples."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import shorten
+from anchorview._utils.typing import Array
+from anchorview.plotting.axes import CHARACTER_WIDTH, LINE_HEIGHT, font_size, size_in_points
+from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+
+MAX_LEGEND_CATEGORIES = 12
+"""Maximum number of categories in a legend; the names of more are on the map."""
+
+MAX_NAME_ON_MAP = 16
+"""Maximum length of names on the map."""
+
+N_POSITIONS = 40
+"""Number of positions that are tried for a name before it may overlap another one."""
+
+
+def draw_numbers(
+    ax: Any,
+    positions: Array,
+    values: "pd.Series[float]",
+    label: str,
+    cmap: Any,
+    style: dict[str, Any],
+) -> tuple[Any, Any]:
+    """Draw points in colors of a scale, those without a value first and gray."""
+    numbers = values.to_numpy(dtype=float)
+    order = np.argsort(~np.isnan(numbers), kind="stable")
+    style = {**_point_style(len(positions)), "cmap": cmap, "plotnonfinite": True, **style}
+    points = ax.scatter(*positions[order].T, c=np.ma.masked_invalid(numbers[order]), **style)
+    points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
+    colorbar = ax.figure.colorbar(points, ax=ax, shrink=0.8)
+    colorbar.solids.set(alpha=1)
+    colorbar.set_label(shorten(label), parse_math=False)
+    return points, colorbar
+
+
+def category_colors(positions: Array, categories: "pd.Series[Any]") -> list[str]:
+    """Colors of categories; if they are more than colors, neighbors on the map differ."""
+    n_categories = len(categories.cat.categories)
+    if n_categories <= len(CLUSTER_COLORS):
+        return list(CLUSTER_COLORS[:n_categories])
+    return spread_colors(_centers(positions, categories.cat.codes.to_numpy(), n_categories))
+
+
+def draw_categories(
+    ax: Any,
+    positions: Array,
+    categories: "pd.Series[Any]",
+    colors: Sequence[str],
+    style: dict[str, Any],
+) -> Any:
+    """Draw points in the colors of their categories, those without one first and gray."""
+    codes = categories.cat.codes.to_numpy()
+    # In random order, so that no category covers another one.
+    order = np.random.RandomState(0).permutation(len(codes))
+    order = order[np.argsort(codes[order] >= 0, kind="stable")]
+    palette = np.array([*colors, MISSING_COLOR])
+    style = {**_point_style(len(positions)), **style}
+    return ax.scatter(*positions[order].T, c=palette[codes[order]], **style)
+
+
+def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequence[str]) -> Any:
+    """Add a legend of categories to the right of the map."""
+    names = [shorten(category) for category in categories.cat.categories]
+    colors = list(colors)
+    if categories.isna().any():
+        names.append("unknown")
+        colors.append(MISSING_COLOR)
+    lines = optional_import("matplotlib.lines", "Displays", "report")
+    handles = [
+        lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)
+        for name, color in zip(names, colors, strict=True)
+    ]
+    legend = ax.legend(
+        handles=handles, title=shorten(title), loc="center left", bbox_to_anchor=(1, 0.5)
+    )
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+    return legend
+
+
+def add_names(
+    ax: Any, positions: Array, categories: "pd.Series[Any]", style: dict[str, Any]
+) -> list[Any]:
+    """Write the name of each category in the middle of its points, or nearby."""
+    matplotlib = optional_import("matplotlib", "Displays", "report")
+    effects = optional_import("matplotlib.patheffects", "Displays", "report")
+    codes = categories.cat.codes.to_numpy()
+    shown = np.unique(codes[codes >= 0])
+    names = [shorten(categories.cat.categories[code], MAX_NAME_ON_MAP) for code in shown]
+    size = float(np.clip(1.2 - 0.3 * np.log10(max(len(shown), 10) / 10), 0.6, 1.2))
+    style = {
+        "fontsize": font_size(size),
+        "fontweight": "bold",
+        "ha": "center",
+        "va": "center",
+        "parse_math": False,
+        "path_effects": [
+            effects.withStroke(linewidth=3, foreground=matplotlib.rcParams["axes.facecolor"])
+        ],
+        **style,
+    }
+    # Sizes of the texts in the coordinates of the map.
+    ax.apply_aspect()
+    width, height = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax)
+    widths = np.array([CHARACTER_WIDTH * len(name) for name in names]) * style["fontsize"] * width
+    groups = [positions[codes == code] for code in shown]
+    places = _places(groups, widths, LINE_HEIGHT * style["fontsize"] * height)
+    return [ax.text(*place, name, **style) for place, name in zip(places, names, strict=True)]
+
+
+def _places(groups: Sequence[Array], widths: Array, height: float) -> Array:
+    """Places of the names: points near the median of their group whose names do not overlap."""
+    places = np.empty((len(groups), 2))
+    placed: list[int] = []
+    for group in sorted(range(len(groups)), key=lambda group: -len(groups[group])):
+        points = groups[group]
+        distances = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+        tried = np.linspace(0, len(points) - 1, min(N_POSITIONS, len(points))).astype(int)
+        candidates = points[np.argsort(distances, kind="stable")[tried]]
+        gaps = np.abs(candidates[:, None] - places[placed])
+        overlap = (gaps[..., 0] < (widths[group] + widths[placed]) / 2) & (gaps[..., 1] < height)
+        places[group] = candidates[overlap.any(axis=1).argmin()]
+        placed.append(group)
+    return places
+
+
+def _centers(positions: Array, codes: Array, n_categories: int) -> Array:
+    """Mean position of each category; NaN for those without points."""
+    counts = np.bincount(codes[codes >= 0], minlength=n_categories)
+    sums = [
+        np.bincount(codes[codes >= 0], coordinate[codes >= 0], minlength=n_categories)
+        for coordinate in positions.T
+    ]
+    with np.errstate(invalid="ignore"):
+        return np.column_stack(sums) / counts[:, None]
+
+
+def _point_style(n_points: int) -> dict[str, Any]:
+    """Points that neither vanish nor hide each other."""
+    decades = np.log10(max(n_points, 10))
+    return {
+        "s": float(np.clip(60 - 14 * decades, 2, 40)),
+        "alpha": float(np.clip(1.15 - 0.1 * decades, 0.5, 0.9)),
+        "linewidths": 0,
+        # Many points make vector files large and slow.
+        "rasterized": n_points > 5_000,
+    }
