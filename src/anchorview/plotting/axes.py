@@ -1,7 +1,6 @@
 """Axes of displays: a figure for those that are given none, and names along them."""
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import shorten
 
-MIN_FONT_SIZE = 6.0
+MIN_FONT_SIZE = 7.0
 """Smallest size of names on axes, in points; if they need more space, some are left out."""
 
 LINE_HEIGHT = 1.3
@@ -17,6 +16,11 @@ LINE_HEIGHT = 1.3
 
 CHARACTER_WIDTH = 0.65
 """Mean width of a character, in units of its font size."""
+
+MAX_LEVEL_LENGTH = 4
+"""Names of columns up to this length, such as numbers, are never written upright."""
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
@@ -33,35 +37,40 @@ def font_size(factor: float = 1.0) -> float:
 
 
 def size_in_points(ax: Any) -> tuple[float, float]:
-    """Width and height of axes in points."""
+    """Width and height of axes in points, with the space that legends and color bars take."""
+    root = ax.figure.canvas.figure
+    root.draw_without_rendering()
     box = ax.get_window_extent()
-    points_per_pixel = 72 / ax.figure.dpi
-    return float(box.width) * points_per_pixel, float(box.height) * points_per_pixel
+    return float(box.width) * 72 / root.dpi, float(box.height) * 72 / root.dpi
 
 
 def name_rows(ax: Any, names: Sequence[object]) -> None:
     """Write the names of rows 0, 1, ... beside the y axis, as many as there is space for."""
-    size, step = _fitting_size(size_in_points(ax)[1] / max(len(names), 1), font_size(0.9))
+    size, step = _fitting_lines(size_in_points(ax)[1] / max(len(names), 1))
     _set_names(ax.yaxis, names, step, fontsize=size)
 
 
 def name_columns(ax: Any, names: Sequence[object]) -> None:
-    """Write the names of columns 0, 1, ... below the x axis, upright if they do not fit."""
+    """Write the names of columns 0, 1, ... below the x axis, long ones upright."""
     space, size = size_in_points(ax)[0] / max(len(names), 1), font_size(0.9)
     longest = max((len(shorten(name)) for name in names), default=1)
-    if (longest + 1) * CHARACTER_WIDTH * size <= space:
-        _set_names(ax.xaxis, names, 1, fontsize=size)
+    width = (longest + 1) * CHARACTER_WIDTH * size
+    if longest <= MAX_LEVEL_LENGTH or width <= space:
+        _set_names(ax.xaxis, names, _step(width / space), fontsize=size)
     else:
-        size, step = _fitting_size(space, size)
+        size, step = _fitting_lines(space)
         _set_names(ax.xaxis, names, step, fontsize=size, rotation=90)
 
 
-def _fitting_size(space: float, largest: float) -> tuple[float, int]:
-    """Font size of lines of text in a space of some points each, and every how many are written."""
-    size = float(np.clip(space / LINE_HEIGHT, MIN_FONT_SIZE, largest))
-    step = ceil(size * LINE_HEIGHT / space - 1e-9)
-    # Steps by which people count.
-    return size, next((nice for nice in (1, 2, 5, 10, 20, 50, 100, 200, 500) if nice >= step), step)
+def _fitting_lines(space: float) -> tuple[float, int]:
+    """Font size of lines with a space of some points each, and every how many are written."""
+    size = float(np.clip(space / LINE_HEIGHT, MIN_FONT_SIZE, font_size(0.9)))
+    return size, _step(size * LINE_HEIGHT / space)
+
+
+def _step(needed: float) -> int:
+    """Smallest step by which people count that is not below a number."""
+    return next((step for step in STEPS if step >= needed - 1e-9), STEPS[-1])
 
 
 def _set_names(axis: Any, names: Sequence[object], step: int, **text: Any) -> None:

@@ -105,20 +105,20 @@ class ClusterSizesDisplay:
         """
         n_clusters = len(self.sizes)
         ax = axes_or_new(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
-        style: dict[str, Any] = {"color": MAIN_COLOR, "width": 0.8}
+        style: dict[str, Any] = {"color": MAIN_COLOR, "edgecolor": "0.3", "linewidth": 0.5}
         scale = None
         if self.confidence is not None:
             cm = optional_import("matplotlib.cm", "Displays", "report")
             scale = cm.ScalarMappable(cmap=cmap)
-            values = self.confidence.to_numpy(dtype=float)
-            scale.set_clim(np.nanmin(values), np.nanmax(values))
-            style["color"] = scale.to_rgba(values)
+            # All of its range, so that displays are comparable.
+            scale.set_clim(0, 1)
+            style["color"] = scale.to_rgba(self.confidence.to_numpy(dtype=float))
         heights = self.sizes.to_numpy()
         self.bars_ = ax.bar(np.arange(n_clusters), heights, **style | (bar_kw or {}))
         ax.set(xlabel="Cluster", ylabel="Number of samples", xlim=(-0.6, n_clusters - 0.4))
-        name_columns(ax, list(self.sizes.index))
         self.colorbar_ = None
         if scale is not None:
-            self.colorbar_ = ax.figure.colorbar(scale, ax=ax, label="Mean confidence")
+            self.colorbar_ = ax.figure.colorbar(scale, ax=ax, label="Mean confidence", pad=0.02)
+        name_columns(ax, list(self.sizes.index))
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -110,6 +110,7 @@ class ConvergenceDisplay:
         (self.line_,) = draw_lines(LineChart([line], "Iteration", "Objective"), ax)
         self.line_.set(**line_kw)
         if self.name is not None:
-            ax.legend()
+            for text in ax.legend().get_texts():
+                text.set_parse_math(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -18,8 +18,11 @@ MAX_LEGEND_CATEGORIES = 12
 MAX_NAME_ON_MAP = 16
 """Maximum length of names on the map."""
 
-N_POSITIONS = 40
-"""Number of positions that are tried for a name before it may overlap another one."""
+N_POSITIONS = 24
+"""Number of positions that are tried for a name on its points, and as many beside them."""
+
+MAX_CONSIDERED = 2_000
+"""Maximum number of points of a group that are considered to place its name."""
 
 
 def draw_numbers(
@@ -36,7 +39,9 @@ def draw_numbers(
     style = {**_point_style(len(positions)), "cmap": cmap, "plotnonfinite": True, **style}
     points = ax.scatter(*positions[order].T, c=np.ma.masked_invalid(numbers[order]), **style)
     points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
-    colorbar = ax.figure.colorbar(points, ax=ax, shrink=0.8)
+    if label == "confidence":
+        points.set_clim(0, 1)
+    colorbar = ax.figure.colorbar(points, ax=ax, shrink=0.8, pad=0.02)
     colorbar.solids.set(alpha=1)
     colorbar.set_label(shorten(label), parse_math=False)
     return points, colorbar
@@ -104,33 +109,55 @@ def add_names(
         "va": "center",
         "parse_math": False,
         "path_effects": [
-            effects.withStroke(linewidth=3, foreground=matplotlib.rcParams["axes.facecolor"])
+            effects.withStroke(linewidth=2.5, foreground=matplotlib.rcParams["axes.facecolor"])
         ],
         **style,
     }
     # Sizes of the texts in the coordinates of the map.
-    ax.apply_aspect()
-    width, height = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax)
-    widths = np.array([CHARACTER_WIDTH * len(name) for name in names]) * style["fontsize"] * width
-    groups = [positions[codes == code] for code in shown]
-    places = _places(groups, widths, LINE_HEIGHT * style["fontsize"] * height)
+    unit = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax) * style["fontsize"]
+    sizes = np.array([(CHARACTER_WIDTH * len(name), LINE_HEIGHT) for name in names]) * unit
+    places = _places([positions[codes == code] for code in shown], sizes)
     return [ax.text(*place, name, **style) for place, name in zip(places, names, strict=True)]
 
 
-def _places(groups: Sequence[Array], widths: Array, height: float) -> Array:
-    """Places of the names: points near the median of their group whose names do not overlap."""
+def _places(groups: Sequence[Array], sizes: Array) -> Array:
+    """Centers of the names of groups of points, (n_groups, 2); `sizes` are those of the names.
+
+    A name is on points of its group near their median, unless it would hide many of them or overlap
+    another name; then it is beside them.
+    """
     places = np.empty((len(groups), 2))
     placed: list[int] = []
     for group in sorted(range(len(groups)), key=lambda group: -len(groups[group])):
-        points = groups[group]
-        distances = np.linalg.norm(points - np.median(points, axis=0), axis=1)
-        tried = np.linspace(0, len(points) - 1, min(N_POSITIONS, len(points))).astype(int)
-        candidates = points[np.argsort(distances, kind="stable")[tried]]
-        gaps = np.abs(candidates[:, None] - places[placed])
-        overlap = (gaps[..., 0] < (widths[group] + widths[placed]) / 2) & (gaps[..., 1] < height)
-        places[group] = candidates[overlap.any(axis=1).argmin()]
+        points, size = groups[group][:: len(groups[group]) // MAX_CONSIDERED + 1], sizes[group]
+        candidates = _candidates(points, size)
+        overlaps = _inside(candidates, places[placed], (size + sizes[placed]) / 2)
+        hidden = _inside(candidates, points, size / 2)
+        away = np.linalg.norm((candidates - np.median(points, axis=0)) / size, axis=1)
+        hides_much = np.maximum(hidden.mean(axis=1) - 0.1, 0)
+        costs = 2 * overlaps.sum(axis=1) + hides_much + 0.02 * away
+        places[group] = candidates[costs.argmin()]
         placed.append(group)
     return places
+
+
+def _candidates(points: Array, size: Array) -> Array:
+    """Points from the median of a group outward, and places around most of the group."""
+    median = np.median(points, axis=0)
+    order = np.argsort(np.linalg.norm(points - median, axis=1), kind="stable")
+    inner = points[order[np.linspace(0, len(points) - 1, N_POSITIONS).astype(int)]]
+    low, high = np.quantile(points, (0.1, 0.9), axis=0)
+    middle, reach = (low + high) / 2, (high - low + size) / 2
+    angles = np.linspace(0, 2 * np.pi, N_POSITIONS, endpoint=False)
+    directions = np.column_stack([np.sin(angles), np.cos(angles)])
+    # On the rectangle around the group, at which a name touches it from outside.
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    return np.vstack([inner, *(middle + factor * reach * directions for factor in (1.1, 1.8))])
+
+
+def _inside(centers: Array, points: Array, halves: Array) -> Array:
+    """Which points are in rectangles around centers, (n_centers, n_points)."""
+    return (np.abs(centers[:, None] - points) < halves).all(axis=2)
 
 
 def _centers(positions: Array, codes: Array, n_categories: int) -> Array:

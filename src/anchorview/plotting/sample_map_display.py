@@ -21,6 +21,13 @@ from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
 POSITION_COLUMNS = ("x", "y", "cluster")
 
+NEEDED_FOR = {
+    "cluster": "labels",
+    "class": "the known classes: pass target",
+    "confidence": "a model with confidence, such as AutoDALMC",
+}
+"""Columns with a name of their own, and what each needs."""
+
 
 class SampleMapDisplay:
     """Map on which similar samples are neighbors, with the number of each cluster.
@@ -130,9 +137,10 @@ class SampleMapDisplay:
             columns["class"] = _as_categories(samples.aligned(target, "target"))
         if color is None:
             color = "cluster" if target is None else "class"
-        if color == "class" and target is None:
-            raise ValueError('color="class" needs the known classes: pass target.')
-        if not isinstance(color, str) or color not in (*columns, "confidence"):
+        if isinstance(color, str) and color in NEEDED_FOR:
+            if color not in columns:
+                raise ValueError(f'color="{color}" needs {NEEDED_FOR[color]}.')
+        else:
             values = _values_of(samples, color)
             color = str(values.name)
             columns[color] = values
@@ -181,12 +189,13 @@ class SampleMapDisplay:
             raise ValueError(
                 f"There is no column {quoted(color)} to color by; the columns are {listed(known)}."
             )
-        ax = axes_or_new(ax, 7, 6)
+        named = _as_categories(self.points["cluster"])
+        side = float(np.clip(3 + 3 * np.log10(len(named.cat.categories) + 1), 6, 11))
+        ax = axes_or_new(ax, side + 0.8, side)
         positions, values = self.points[["x", "y"]].to_numpy(), self.points[color]
         ax.set(xticks=[], yticks=[], xlabel="t-SNE 1", ylabel="t-SNE 2")
         ax.set_aspect("equal", adjustable="datalim")
         self.legend_ = self.colorbar_ = None
-        named = _as_categories(self.points["cluster"])
         if pd.api.types.is_float_dtype(values.dtype):
             self.points_, self.colorbar_ = draw_numbers(
                 ax, positions, values, color, cmap, scatter_kw or {}

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview.plotting.axes import axes_or_new, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS
 
-WEIGHT_LABEL = "Weight: influence of the view on the fit; sums to 1"
-AGREEMENT_LABEL = "Agreement: adjusted Rand index of the view clustered alone with the result"
+WEIGHT_LABEL = "Weight in the fit (sums to 1)"
+AGREEMENT_LABEL = "Agreement with the result (adjusted Rand index)"
 
 
 class ViewAgreementDisplay:
