@@ -42,6 +42,7 @@ PUBLIC = {
         "stays_on_disk",
     ],
     "anchorview.distributed": ["dask_views"],
+    "anchorview.inspection": ["cluster_markers"],
     "anchorview.metrics": [
         "adjusted_rand",
         "clustering_accuracy",
@@ -70,7 +71,12 @@ def test_public_names_import(module):
     ("module", "name"),
     [
         (module, name)
-        for module in ("anchorview", "anchorview.compared", "anchorview.metrics")
+        for module in (
+            "anchorview",
+            "anchorview.compared",
+            "anchorview.inspection",
+            "anchorview.metrics",
+        )
         for name in PUBLIC[module]
     ],
 )

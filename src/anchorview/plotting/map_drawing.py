@@ -37,7 +37,7 @@ def draw_numbers(
     numbers = values.to_numpy(dtype=float)
     order = np.argsort(~np.isnan(numbers), kind="stable")
     style = {**_point_style(len(positions)), "cmap": cmap, "plotnonfinite": True, **style}
-    points = ax.scatter(*positions[order].T, c=np.ma.masked_invalid(numbers[order]), **style)
+    points = ax.scatter(*positions[order].T, c=numbers[order], **style)
     points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
     if label == "confidence":
         points.set_clim(0, 1)
