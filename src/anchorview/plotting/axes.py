@@ -1,4 +1,4 @@
-"""Axes of displays: a figure for those that are given none, and names along them."""
+"""Axes of displays: a figure for those that are given none, names along them and numbers in them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import shorten
+from anchorview._utils.typing import Array
 
 MIN_FONT_SIZE = 7.0
 """Smallest size of names on axes, in points; if they need more space, some are left out."""
@@ -60,6 +61,24 @@ def name_columns(ax: Any, names: Sequence[object]) -> None:
     else:
         size, step = _fitting_lines(space)
         _set_names(ax.xaxis, names, step, fontsize=size, rotation=90)
+
+
+def write_numbers(image: Any, texts: Array, **text_kw: Any) -> Array | None:
+    """Write texts in the cells of an image, if they fit; empty ones are left out."""
+    longest = max(map(len, texts.ravel()))
+    width, height = np.array(size_in_points(image.axes)) / texts.shape[::-1]
+    fitting = min(width / ((longest + 0.5) * CHARACTER_WIDTH), height / LINE_HEIGHT)
+    if fitting < MIN_FONT_SIZE:
+        return None
+    style = {"ha": "center", "va": "center", "fontsize": min(fitting, font_size(0.9)), **text_kw}
+    drawn = np.full(texts.shape, None, dtype=object)
+    luminance = image.to_rgba(image.get_array())[..., :3] @ (0.299, 0.587, 0.114)
+    for row, column in zip(*np.nonzero(texts != ""), strict=True):
+        color = "black" if luminance[row, column] > 0.55 else "white"
+        drawn[row, column] = image.axes.text(
+            column, row, texts[row, column], **{"color": color, **style}
+        )
+    return drawn
 
 
 def _fitting_lines(space: float) -> tuple[float, int]:

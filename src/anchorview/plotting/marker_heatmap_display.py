@@ -7,11 +7,16 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview.inspection import cluster_markers
-from anchorview.plotting.axes import axes_or_new, font_size
-from anchorview.plotting.heat_map import draw_heat_map
+from anchorview.plotting.axes import axes_or_new, font_size, name_columns, name_rows
 
-SHOWN_SHARE = 0.98
+SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
+
+COLOR_BAR_HEIGHT = 4.0
+"""Maximum height of the color scale in inches."""
+
+MAX_LOW_ROWS = 40
+"""With more rows than this, clusters are also named at the top."""
 
 
 class MarkerHeatmapDisplay:
@@ -139,19 +144,21 @@ class MarkerHeatmapDisplay:
         limit = float(np.quantile(sizes, SHOWN_SHARE)) or 1.0
         image_kw = {"cmap": cmap, "vmin": -limit, "vmax": limit} | (im_kw or {})
         views, features = (self.effects.index.get_level_values(level) for level in (0, 1))
-        clusters = self.effects.columns
-        # First without names, whose number depends on the space that remains beside the views.
+        self.im_ = ax.imshow(values, aspect="auto", interpolation="nearest", **image_kw)
         self.view_axis_ = _add_views(ax, list(views))
-        self.im_ = draw_heat_map(ax, values, list(features), list(clusters), **image_kw)
-        ax.set(xlabel="Cluster", ylabel="Feature")
-        extend = "both" if sizes.max() > limit else "neither"
         self.colorbar_ = ax.figure.colorbar(
             self.im_,
             ax=ax,
             label="Standardized mean difference",
-            extend=extend,
-            shrink=min(1.0, 4 / ax.figure.get_figheight()),
+            extend="both" if sizes.max() > limit else "neither",
+            anchor=(0, 1),
+            shrink=min(1.0, COLOR_BAR_HEIGHT / ax.figure.get_figheight()),
         )
+        ax.set(xlabel="Cluster", ylabel="Feature")
+        name_rows(ax, list(features))
+        name_columns(ax, list(self.effects.columns))
+        if n_rows > MAX_LOW_ROWS:
+            ax.tick_params(top=True, labeltop=True)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -8,9 +8,10 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview.inspection import PartitionComparison, compare_partitions
-from anchorview.plotting.axes import axes_or_new
+from anchorview.plotting.axes import axes_or_new, name_columns, name_rows, write_numbers
 from anchorview.plotting.colors import heat_map_palette
-from anchorview.plotting.heat_map import draw_heat_map, write_numbers
+
+NAMES = ("Clusters of the first partition", "Clusters of the second partition")
 
 
 class PartitionComparisonDisplay:
@@ -27,6 +28,8 @@ class PartitionComparisonDisplay:
         Numbers of samples; rows are clusters of the first partition, columns of the second.
     scores : mapping of str to float, default=None
         Scores of the agreement, for the title.
+    names : tuple of two str
+        Names of the axes, first that of the rows.
 
     Attributes
     ----------
@@ -53,18 +56,29 @@ class PartitionComparisonDisplay:
     [[2, 0], [1, 2]]
     """
 
-    def __init__(self, table: pd.DataFrame, *, scores: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        *,
+        scores: Mapping[str, float] | None = None,
+        names: tuple[str, str] = NAMES,
+    ) -> None:
         self.table = table
         self.scores = scores
+        self.names = names
 
     @classmethod
-    def from_partitions(cls, a: Any, b: Any, *, ax: Any = None, **plot_kw: Any) -> Self:
+    def from_partitions(
+        cls, a: Any, b: Any, *, names: tuple[str, str] = NAMES, ax: Any = None, **plot_kw: Any
+    ) -> Self:
         """Compare two partitions of the same samples and draw the result.
 
         Parameters
         ----------
         a, b : fitted estimators or array-like (n,) of labels
             As for :func:`~anchorview.inspection.compare_partitions`.
+        names : tuple of two str
+            Names of the axes, first that of `a`.
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
         **plot_kw : dict
@@ -74,11 +88,16 @@ class PartitionComparisonDisplay:
         -------
         display : PartitionComparisonDisplay
         """
-        return cls.from_comparison(compare_partitions(a, b), ax=ax, **plot_kw)
+        return cls.from_comparison(compare_partitions(a, b), names=names, ax=ax, **plot_kw)
 
     @classmethod
     def from_comparison(
-        cls, comparison: PartitionComparison, *, ax: Any = None, **plot_kw: Any
+        cls,
+        comparison: PartitionComparison,
+        *,
+        names: tuple[str, str] = NAMES,
+        ax: Any = None,
+        **plot_kw: Any,
     ) -> Self:
         """Draw the result of :func:`~anchorview.inspection.compare_partitions`.
 
@@ -86,6 +105,8 @@ class PartitionComparisonDisplay:
         ----------
         comparison : PartitionComparison
             The comparison.
+        names : tuple of two str
+            Names of the axes, first that of the rows.
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
         **plot_kw : dict
@@ -95,7 +116,7 @@ class PartitionComparisonDisplay:
         -------
         display : PartitionComparisonDisplay
         """
-        return cls(comparison.table, scores=comparison.scores).plot(ax, **plot_kw)
+        return cls(comparison.table, scores=comparison.scores, names=names).plot(ax, **plot_kw)
 
     def plot(
         self,
@@ -132,18 +153,16 @@ class PartitionComparisonDisplay:
             colors = optional_import("matplotlib.colors", "Displays", "report")
             cmap = colors.ListedColormap(heat_map_palette(256))
         image_kw = {"cmap": cmap, "vmin": 0, "vmax": 1} | (im_kw or {})
-        self.im_ = draw_heat_map(
-            ax, shares, list(self.table.index), list(self.table.columns), **image_kw
-        )
-        ax.set(
-            xlabel=self.table.columns.name or "Cluster of the second partition",
-            ylabel=self.table.index.name or "Cluster of the first partition",
-        )
+        self.im_ = ax.imshow(shares, aspect="auto", interpolation="nearest", **image_kw)
         self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax, label="Share of the row", pad=0.02)
+        ax.set_ylabel(self.names[0], parse_math=False)
+        ax.set_xlabel(self.names[1], parse_math=False)
         if self.scores:
             shown = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
             ax.set_title(shown, fontsize="medium")
+        name_rows(ax, list(self.table.index))
+        name_columns(ax, list(self.table.columns))
         texts = np.where(counts > 0, counts.astype(str), "")
-        self.text_ = write_numbers(ax, self.im_, texts, **(text_kw or {}))
+        self.text_ = write_numbers(self.im_, texts, **(text_kw or {}))
         self.ax_, self.figure_ = ax, ax.figure
         return self
