@@ -42,7 +42,7 @@ PUBLIC = {
         "stays_on_disk",
     ],
     "anchorview.distributed": ["dask_views"],
-    "anchorview.inspection": ["cluster_markers"],
+    "anchorview.inspection": ["cluster_markers", "compare_partitions"],
     "anchorview.metrics": [
         "adjusted_rand",
         "clustering_accuracy",

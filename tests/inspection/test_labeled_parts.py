@@ -163,7 +163,7 @@ def test_what_has_no_name_has_that_of_the_model():
         (np.zeros((N, 2)), f"shape ({N}, 2)"),
         (pd.Series(0, index=[f"s{i}" for i in range(1, N + 1)]), "1 of 150 samples of X have no "
          "label: 's0'. The labels have ids such as 's1'"),
-        (pd.Series(0, index=["s0"] * N), "'s0' occurs more than once in the labels"),
+        (pd.Series(0, index=["s0"] * N), "has the sample id 's0' more than once"),
         (pd.Series([0.0, np.nan] * (N // 2), index=[f"s{i}" for i in range(N)]),
          "75 label(s) are missing (NaN), the first that of sample 's1'"),
     ],

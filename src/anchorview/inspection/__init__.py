@@ -6,5 +6,6 @@ metrics; imports no plotting.
 """
 
 from anchorview.inspection.markers import cluster_markers
+from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 
-__all__ = ["cluster_markers"]
+__all__ = ["PartitionComparison", "cluster_markers", "compare_partitions"]

@@ -15,6 +15,7 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import Merge, RowSource
+from anchorview.views.alignment import require_unique_ids
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Result
 
@@ -160,6 +161,8 @@ def label_values(model_or_labels: Any) -> "tuple[Array, pd.Index[Any] | None]":
         ids = getattr(model_or_labels, "sample_ids_", None)
         ids = ids if ids is None else pd.Index(np.asarray(ids))
         labels = np.asarray(model_or_labels.labels_)
+        names = getattr(model_or_labels, "cluster_names_", None)
+        labels = labels if names is None else np.array(names, dtype=object)[labels]
     elif isinstance(model_or_labels, pd.Series):
         labels, ids = model_or_labels.to_numpy(), model_or_labels.index
     else:
@@ -185,15 +188,8 @@ def aligned_labels(
     ids: "pd.Index[Any] | None",
     n_samples: int,
 ) -> Array:
-    """Labels in the order of samples: by id if both have ids, else by position.
-
-    The default index of a Series, 0, 1, 2..., is no id if the ids of the samples are no integers.
-    """
-    if isinstance(label_ids, pd.RangeIndex) and not (
-        ids is not None and pd.api.types.is_integer_dtype(ids.dtype)
-    ):
-        label_ids = None
-    if ids is None or label_ids is None:
+    """Labels in the order of the samples of X: by id if both have ids, else by position."""
+    if label_ids is None or ids is None or not matched_by_id(label_ids, ids):
         if len(labels) != n_samples:
             raise ValueError(
                 f"There are {len(labels)} labels, but {n_samples} samples in X. Without sample "
@@ -202,13 +198,8 @@ def aligned_labels(
         return labels
     if label_ids.equals(ids):
         return labels
-    for index, where in ((label_ids, "the labels"), (ids, "X")):
-        if not index.is_unique:
-            repeated = index[index.duplicated()][0]
-            raise ValueError(
-                f"The sample id {quoted(repeated)} occurs more than once in {where}, so labels "
-                "cannot be matched to samples by id. Use unique ids."
-            )
+    require_unique_ids(label_ids, "The vector of labels")
+    require_unique_ids(ids, "X")
     positions = label_ids.get_indexer(ids)
     if (positions < 0).any():
         unknown = ids[positions < 0].tolist()
@@ -218,3 +209,13 @@ def aligned_labels(
             "leave the others out of X."
         )
     return labels[positions]
+
+
+def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
+    """Whether samples with these indices are matched by id, not by position.
+
+    The default index of a Series, 0, 1, 2..., is no id if the ids on the other side are no
+    integers.
+    """
+    counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
+    return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))
