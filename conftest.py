@@ -10,6 +10,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    """Close figures."""
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")

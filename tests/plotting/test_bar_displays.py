@@ -1,5 +1,7 @@
 """Bars of cluster sizes, and of weights and agreement of views."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,7 +58,7 @@ def test_names_of_clusters_do_not_overlap(n_clusters):
     display.figure_.draw_without_rendering()
     boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
     assert len(boxes) >= 10
-    assert all(a.x1 <= b.x0 for a, b in zip(boxes, boxes[1:], strict=False))
+    assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
 
 
 def test_sizes_and_confidence_of_different_clusters_raise():

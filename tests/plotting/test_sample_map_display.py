@@ -245,12 +245,12 @@ def test_baselines_cannot_draw_other_samples(problem):
     with pytest.raises(ValueError, match=r"X lacks samples that AMGL was fitted on: 's20'"):
         SampleMapDisplay.from_estimator(model, fewer)
     unnamed = [view.to_numpy()[:20] for view in problem[0].values()]
-    with pytest.raises(ValueError, match="X has 20 samples, but AMGL.*was fitted on 120"):
+    with pytest.raises(ValueError, match=r"X has 20 samples, but AMGL.*was fitted on 120"):
         SampleMapDisplay.from_estimator(model, unnamed)
 
 
 def test_columns_that_do_not_exist_raise(many_points):
-    with pytest.raises(ValueError, match="no column 'age'.* 'cluster'"):
+    with pytest.raises(ValueError, match=r"no column 'age'.* 'cluster'"):
         SampleMapDisplay(many_points).plot(color="age")
     with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):
         SampleMapDisplay(many_points[["cluster"]])

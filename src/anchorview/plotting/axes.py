@@ -1,4 +1,4 @@
-"""Axes of displays: a figure for those that are given none, names along them and numbers in them."""
+"""Axes of displays: a figure for those that are given none, names along them, numbers in them."""
 
 from collections.abc import Sequence
 from typing import Any

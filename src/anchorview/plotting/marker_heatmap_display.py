@@ -167,7 +167,7 @@ def _leading_effects(markers: pd.DataFrame, top: int) -> pd.DataFrame:
     """Effects of the features that lead in some cluster, in the order of rows and columns."""
     clusters = pd.unique(markers["cluster"])
     leading = markers[markers["rank"] <= top].copy()
-    leading["position"] = pd.Index(clusters).get_indexer(leading["cluster"])
+    leading["position"] = pd.Index(clusters).get_indexer(pd.Index(leading["cluster"]))
     # A row is at the first cluster of those in which the feature ranks highest.
     leading = leading.sort_values(["rank", "position"], kind="stable")
     leading = leading.drop_duplicates(["view", "feature"])
