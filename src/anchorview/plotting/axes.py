@@ -9,7 +9,7 @@ from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
 
-MIN_FONT_SIZE = 7.0
+MIN_FONT_SIZE = 6.0
 """Smallest size of names on axes, in points; if they need more space, some are left out."""
 
 LINE_HEIGHT = 1.3
@@ -18,8 +18,8 @@ LINE_HEIGHT = 1.3
 CHARACTER_WIDTH = 0.65
 """Mean width of a character, in units of its font size."""
 
-MAX_LEVEL_LENGTH = 4
-"""Names of columns up to this length, such as numbers, are never written upright."""
+COLOR_BAR_HEIGHT = 4.0
+"""Maximum height of color bars in inches."""
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -37,30 +37,48 @@ def font_size(factor: float = 1.0) -> float:
     return factor * float(optional_import("matplotlib", "Displays", "report").rcParams["font.size"])
 
 
+def arrange(ax: Any) -> None:
+    """Give axes the size that remains beside names, legends and color bars drawn so far."""
+    ax.figure.canvas.figure.draw_without_rendering()
+
+
 def size_in_points(ax: Any) -> tuple[float, float]:
-    """Width and height of axes in points, with the space that legends and color bars take."""
-    root = ax.figure.canvas.figure
-    root.draw_without_rendering()
-    box = ax.get_window_extent()
+    """Width and height of axes in points."""
+    root, box = ax.figure.canvas.figure, ax.get_window_extent()
     return float(box.width) * 72 / root.dpi, float(box.height) * 72 / root.dpi
 
 
 def name_rows(ax: Any, names: Sequence[object]) -> None:
     """Write the names of rows 0, 1, ... beside the y axis, as many as there is space for."""
+    arrange(ax)
     size, step = _fitting_lines(size_in_points(ax)[1] / max(len(names), 1))
     _set_names(ax.yaxis, names, step, fontsize=size)
 
 
 def name_columns(ax: Any, names: Sequence[object]) -> None:
-    """Write the names of columns 0, 1, ... below the x axis, long ones upright."""
+    """Write the names of columns 0, 1, ... below the x axis, upright if they do not fit.
+
+    Consecutive numbers are not written upright, since all follow from some.
+    """
+    arrange(ax)
     space, size = size_in_points(ax)[0] / max(len(names), 1), font_size(0.9)
     longest = max((len(shorten(name)) for name in names), default=1)
     width = (longest + 1) * CHARACTER_WIDTH * size
-    if longest <= MAX_LEVEL_LENGTH or width <= space:
+    if width <= space or list(names) == list(range(len(names))):
         _set_names(ax.xaxis, names, _step(width / space), fontsize=size)
     else:
         size, step = _fitting_lines(space)
         _set_names(ax.xaxis, names, step, fontsize=size, rotation=90)
+
+
+def add_color_bar(ax: Any, mappable: Any, label: str, **options: Any) -> Any:
+    """Add a color bar to the right of axes, at their top and not higher than is useful."""
+    shrink = min(1.0, 72 * COLOR_BAR_HEIGHT / size_in_points(ax)[1])
+    bar = ax.figure.colorbar(
+        mappable, ax=ax, pad=0.02, shrink=shrink, aspect=20, anchor=(0, 1), **options
+    )
+    bar.set_label(shorten(label), parse_math=False)
+    return bar
 
 
 def write_numbers(image: Any, texts: Array, **text_kw: Any) -> Array | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
-from anchorview.plotting.axes import axes_or_new, name_columns
+from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns
 from anchorview.plotting.colors import MAIN_COLOR
 from anchorview.plotting.drawn_samples import DrawnSamples
 
@@ -116,9 +116,10 @@ class ClusterSizesDisplay:
         heights = self.sizes.to_numpy()
         self.bars_ = ax.bar(np.arange(n_clusters), heights, **style | (bar_kw or {}))
         ax.set(xlabel="Cluster", ylabel="Number of samples", xlim=(-0.6, n_clusters - 0.4))
+        ax.yaxis.get_major_locator().set_params(integer=True)
         self.colorbar_ = None
         if scale is not None:
-            self.colorbar_ = ax.figure.colorbar(scale, ax=ax, label="Mean confidence", pad=0.02)
+            self.colorbar_ = add_color_bar(ax, scale, "Mean confidence")
         name_columns(ax, list(self.sizes.index))
         self.ax_, self.figure_ = ax, ax.figure
         return self

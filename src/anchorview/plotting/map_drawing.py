@@ -9,7 +9,14 @@ import pandas as pd
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
-from anchorview.plotting.axes import CHARACTER_WIDTH, LINE_HEIGHT, font_size, size_in_points
+from anchorview.plotting.axes import (
+    CHARACTER_WIDTH,
+    LINE_HEIGHT,
+    add_color_bar,
+    arrange,
+    font_size,
+    size_in_points,
+)
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
 
 MAX_LEGEND_CATEGORIES = 12
@@ -36,14 +43,15 @@ def draw_numbers(
     """Draw points in colors of a scale, those without a value first and gray."""
     numbers = values.to_numpy(dtype=float)
     order = np.argsort(~np.isnan(numbers), kind="stable")
-    style = {**_point_style(len(positions)), "cmap": cmap, "plotnonfinite": True, **style}
+    # Edges, since the brightest color of most scales is hardly visible on white.
+    edges = {"edgecolors": "0.4", "linewidths": 0.3}
+    style = {**_point_style(len(positions)), **edges, "cmap": cmap, "plotnonfinite": True, **style}
     points = ax.scatter(*positions[order].T, c=numbers[order], **style)
     points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
     if label == "confidence":
         points.set_clim(0, 1)
-    colorbar = ax.figure.colorbar(points, ax=ax, shrink=0.8, pad=0.02)
+    colorbar = add_color_bar(ax, points, label)
     colorbar.solids.set(alpha=1)
-    colorbar.set_label(shorten(label), parse_math=False)
     return points, colorbar
 
 
@@ -113,6 +121,7 @@ def add_names(
         ],
         **style,
     }
+    arrange(ax)
     # Sizes of the texts in the coordinates of the map.
     unit = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax) * style["fontsize"]
     sizes = np.array([(CHARACTER_WIDTH * len(name), LINE_HEIGHT) for name in names]) * unit

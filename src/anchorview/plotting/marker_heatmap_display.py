@@ -7,13 +7,10 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview.inspection import cluster_markers
-from anchorview.plotting.axes import axes_or_new, font_size, name_columns, name_rows
+from anchorview.plotting.axes import add_color_bar, axes_or_new, font_size, name_columns, name_rows
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
-
-COLOR_BAR_HEIGHT = 4.0
-"""Maximum height of the color scale in inches."""
 
 MAX_LOW_ROWS = 40
 """With more rows than this, clusters are also named at the top."""
@@ -146,14 +143,8 @@ class MarkerHeatmapDisplay:
         views, features = (self.effects.index.get_level_values(level) for level in (0, 1))
         self.im_ = ax.imshow(values, aspect="auto", interpolation="nearest", **image_kw)
         self.view_axis_ = _add_views(ax, list(views))
-        self.colorbar_ = ax.figure.colorbar(
-            self.im_,
-            ax=ax,
-            label="Standardized mean difference",
-            extend="both" if sizes.max() > limit else "neither",
-            anchor=(0, 1),
-            shrink=min(1.0, COLOR_BAR_HEIGHT / ax.figure.get_figheight()),
-        )
+        extend = "both" if sizes.max() > limit else "neither"
+        self.colorbar_ = add_color_bar(ax, self.im_, "Standardized mean difference", extend=extend)
         ax.set(xlabel="Cluster", ylabel="Feature")
         name_rows(ax, list(features))
         name_columns(ax, list(self.effects.columns))

@@ -8,7 +8,13 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview.inspection import PartitionComparison, compare_partitions
-from anchorview.plotting.axes import axes_or_new, name_columns, name_rows, write_numbers
+from anchorview.plotting.axes import (
+    add_color_bar,
+    axes_or_new,
+    name_columns,
+    name_rows,
+    write_numbers,
+)
 from anchorview.plotting.colors import heat_map_palette
 
 NAMES = ("Clusters of the first partition", "Clusters of the second partition")
@@ -145,7 +151,7 @@ class PartitionComparisonDisplay:
         """
         counts = self.table.to_numpy()
         n_rows, n_columns = counts.shape
-        width, height = (float(np.clip(1.6 + 0.42 * n, 4, 11)) for n in (n_columns, n_rows))
+        width, height = (float(np.clip(1.6 + 0.42 * n, 4, 14)) for n in (n_columns, n_rows))
         ax = axes_or_new(ax, width + 1, height)
         totals = counts.sum(axis=1, keepdims=True)
         shares = np.divide(counts, totals, out=np.zeros(counts.shape), where=totals > 0)
@@ -154,7 +160,7 @@ class PartitionComparisonDisplay:
             cmap = colors.ListedColormap(heat_map_palette(256))
         image_kw = {"cmap": cmap, "vmin": 0, "vmax": 1} | (im_kw or {})
         self.im_ = ax.imshow(shares, aspect="auto", interpolation="nearest", **image_kw)
-        self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax, label="Share of the row", pad=0.02)
+        self.colorbar_ = add_color_bar(ax, self.im_, "Share of the row")
         ax.set_ylabel(self.names[0], parse_math=False)
         ax.set_xlabel(self.names[1], parse_math=False)
         if self.scores:
