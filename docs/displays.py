@@ -1,6 +1,6 @@
 """Make the pictures of docs/plotting.md: run the examples and save their figures.
 
-    python docs/displays.py
+python docs/displays.py
 """
 
 import runpy

@@ -254,3 +254,13 @@ def test_columns_that_do_not_exist_raise(many_points):
         SampleMapDisplay(many_points).plot(color="age")
     with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):
         SampleMapDisplay(many_points[["cluster"]])
+
+
+def test_names_of_relabeled_clusters_are_on_the_map(problem):
+    model = DALMC(n_clusters=4, random_state=0).fit(problem[0])
+    model.relabel({0: "$T cells", 2: "$T cells", 3: "B cells"})
+    drawn = SampleMapDisplay.from_estimator(model)
+    assert texts(drawn.text_) == ["$T cells", "1", "B cells"]
+    drawn.figure_.draw_without_rendering()
+    sizes = drawn.points["cluster"].value_counts(sort=False)
+    assert sizes.tolist() == np.bincount(model.labels_).tolist()
