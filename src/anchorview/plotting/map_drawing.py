@@ -28,6 +28,9 @@ MAX_NAME_ON_MAP = 16
 N_POSITIONS = 24
 """Number of positions that are tried for a name on its points, and as many beside them."""
 
+N_CELLS = 10
+"""Number of cells of a grid over the map, in each direction, to find where a group is dense."""
+
 MAX_CONSIDERED = 2_000
 """Maximum number of points of a group that are considered to place its name."""
 
@@ -122,10 +125,12 @@ def add_names(
         **style,
     }
     arrange(ax)
+    extent = np.ptp(ax.viewLim.get_points(), axis=0)
     # Sizes of the texts in the coordinates of the map.
-    unit = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax) * style["fontsize"]
+    unit = extent / size_in_points(ax) * style["fontsize"]
     sizes = np.array([(CHARACTER_WIDTH * len(name), LINE_HEIGHT) for name in names]) * unit
-    places = _places([positions[codes == code] for code in shown], sizes)
+    groups = [_densest(positions[codes == code], extent / N_CELLS) for code in shown]
+    places = _places(groups, sizes)
     return [ax.text(*place, name, **style) for place, name in zip(places, names, strict=True)]
 
 
@@ -138,7 +143,7 @@ def _places(groups: Sequence[Array], sizes: Array) -> Array:
     places = np.empty((len(groups), 2))
     placed: list[int] = []
     for group in sorted(range(len(groups)), key=lambda group: -len(groups[group])):
-        points, size = groups[group][:: len(groups[group]) // MAX_CONSIDERED + 1], sizes[group]
+        points, size = groups[group], sizes[group]
         candidates = _candidates(points, size)
         overlaps = _inside(candidates, places[placed], (size + sizes[placed]) / 2)
         hidden = _inside(candidates, points, size / 2)
@@ -148,6 +153,14 @@ def _places(groups: Sequence[Array], sizes: Array) -> Array:
         places[group] = candidates[costs.argmin()]
         placed.append(group)
     return places
+
+
+def _densest(points: Array, cell: Array) -> Array:
+    """Points around the cell of a grid that has most of them, the middle of a scattered group."""
+    points = points[:: len(points) // MAX_CONSIDERED + 1]
+    cells = np.floor(points / cell).astype(int)
+    distinct, counts = np.unique(cells, axis=0, return_counts=True)
+    return points[(np.abs(cells - distinct[counts.argmax()]) <= 1).all(axis=1)]
 
 
 def _candidates(points: Array, size: Array) -> Array:
