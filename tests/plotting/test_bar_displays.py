@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview import DALMC
+from anchorview.compared import OPMC
+from anchorview.inspection import doubtful
 from anchorview.plotting import ClusterSizesDisplay, ViewAgreementDisplay
 
 
@@ -36,6 +39,15 @@ def test_sizes_of_new_samples(auto, problem):
     np.testing.assert_allclose(
         np.nansum(display.confidence * display.sizes), auto.confidence_[:30].sum()
     )
+
+
+@pytest.mark.parametrize("estimator", [DALMC, OPMC])
+def test_confidence_of_other_models_needs_the_views(problem, estimator):
+    model = estimator(n_clusters=4, random_state=0).fit(problem[0])
+    assert ClusterSizesDisplay.from_estimator(model).confidence is None
+    display = ClusterSizesDisplay.from_estimator(model, problem[0])
+    found = doubtful(model, problem[0], n=120).groupby("cluster")["confidence"].mean()
+    np.testing.assert_allclose(display.confidence, found)
 
 
 def test_without_confidence_bars_have_one_color():

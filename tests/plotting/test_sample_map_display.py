@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, MultiViewData
 from anchorview.compared import AMGL, OPMC
+from anchorview.inspection import memberships
 from anchorview.plotting import SampleMapDisplay
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
 
@@ -88,6 +89,17 @@ def test_numbers_have_a_color_scale(display, auto):
     np.testing.assert_allclose(np.sort(drawn.points_.get_array()), np.sort(auto.confidence_))
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_confidence_of_other_models_is_the_largest_membership(problem, named):
+    views = problem[0] if named else [view.to_numpy() for view in problem[0].values()]
+    model = DALMC(n_clusters=4, random_state=0).fit(views)
+    expected = memberships(model, views).max(axis=1)
+    for X in (None, views):
+        points = SampleMapDisplay.from_estimator(model, X, color="confidence").points
+        np.testing.assert_allclose(points["confidence"], expected, rtol=1e-5)
+        assert points.index.equals(expected.index)
+
+
 def test_values_are_matched_by_id_or_by_position(auto):
     values = pd.Series(np.arange(120.0), index=auto.sample_ids_, name="age")
     shuffled = SampleMapDisplay.from_estimator(auto, color=values.sample(frac=1, random_state=0))
@@ -95,6 +107,13 @@ def test_values_are_matched_by_id_or_by_position(auto):
     assert shuffled.colorbar_.ax.get_ylabel() == "age"
     by_position = SampleMapDisplay.from_estimator(auto, color=values.to_numpy())
     assert by_position.points["value"].tolist() == values.tolist()
+
+
+def test_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
+    drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
+    assert drawn.points["cluster"].tolist() == auto.labels_.tolist()
+    assert drawn.points["cluster (given)"].tolist() == dalmc.labels_.tolist()
+    assert drawn.legend_.get_title().get_text() == "cluster (given)"
 
 
 def test_samples_without_a_value_are_gray(auto):
@@ -231,7 +250,7 @@ def test_repeated_ids_of_values_raise(auto):
 
 def test_models_without_embedding_confidence_or_fit_raise(problem):
     model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
-    with pytest.raises(ValueError, match="needs a model with confidence"):
+    with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
         SampleMapDisplay.from_estimator(model, color="confidence")
     with pytest.raises(ValueError, match="OPMC computes no embedding"):
         SampleMapDisplay.from_estimator(model)

@@ -62,9 +62,12 @@ class ClusterSizesDisplay:
         Parameters
         ----------
         model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
-            Without confidence, all bars have the same color.
+            AutoDALMC stores the confidence in the samples of its fit. Other estimators need `X` for
+            it; without it, all bars have the same color.
         X : views in memory, in any form that `fit` takes, default=None
-            The samples to count, which the model labels; if None, those of the fit.
+            The samples to count, which the model labels; if None, or if the model cannot label new
+            samples, those of the fit. The confidence is that of
+            :func:`~anchorview.inspection.doubtful`.
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
         **plot_kw : dict
@@ -79,7 +82,7 @@ class ClusterSizesDisplay:
         counts = np.bincount(samples.labels, minlength=len(clusters))
         sizes = pd.Series(counts, index=clusters, name="size")
         confidence = None
-        if samples.confidence is not None:
+        if samples.stores_confidence or X is not None:
             sums = np.bincount(samples.labels, samples.confidence, minlength=len(clusters))
             means = np.divide(sums, counts, out=np.full(len(clusters), np.nan), where=counts > 0)
             confidence = pd.Series(means, index=clusters, name="confidence")

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
+from anchorview.inspection import doubtful
 from anchorview.views.container import MultiViewData, container_with_nan
 
 
@@ -83,13 +84,18 @@ class DrawnSamples:
         return embedding
 
     @cached_property
-    def confidence(self) -> Array | None:
-        """Confidence in the cluster of each sample; None if the model has none."""
-        if not hasattr(self.model, "confidence_"):
-            return None
-        if self._are_fitted:
+    def confidence(self) -> Array:
+        """Confidence in the cluster of each sample."""
+        if self.stores_confidence and self._are_fitted:
             return np.asarray(self.model.confidence_)
-        return np.asarray(self.model.predict_with_confidence(self.X)[1])
+        samples = doubtful(self.model, self.X, n=len(self.labels)).set_index("sample")
+        order = range(len(self.labels)) if self.sample_ids is None else self.sample_ids
+        return samples["confidence"].reindex(pd.Index(np.asarray(order))).to_numpy()
+
+    @property
+    def stores_confidence(self) -> bool:
+        """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""
+        return hasattr(self.model, "confidence_")
 
     @property
     def clusters(self) -> "pd.Index[Any]":

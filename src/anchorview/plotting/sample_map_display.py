@@ -20,13 +20,7 @@ from anchorview.plotting.map_drawing import (
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
 POSITION_COLUMNS = ("x", "y", "cluster")
-
-NEEDED_FOR = {
-    "cluster": "labels",
-    "class": "the known classes: pass target",
-    "confidence": "a model with confidence, such as AutoDALMC",
-}
-"""Columns with a name of their own, and what each needs."""
+OWN_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
 
 
 class SampleMapDisplay:
@@ -111,9 +105,10 @@ class SampleMapDisplay:
             label new samples, those of the fit.
         color : {"cluster", "class", "confidence"}, feature, array-like or Series, default=None
             What colors the points: the cluster; the class in `target`; the confidence in the
-            cluster; a feature of `X`, by its name or as a tuple (view, feature); or one value per
-            sample, by position or in a Series indexed by sample id. Floats have a color scale, all
-            others are categories. If None, "class" if `target` is given, else "cluster".
+            cluster, as of :func:`~anchorview.inspection.doubtful`; a feature of `X`, by its name or
+            as a tuple (view, feature); or one value per sample, by position or in a Series indexed
+            by sample id. Floats have a color scale, all others are categories. If None, "class" if
+            `target` is given, else "cluster".
         target : array-like (n,), default=None
             Known classes; may have missing values.
         max_points : int, default=100000
@@ -129,31 +124,32 @@ class SampleMapDisplay:
         display : SampleMapDisplay
         """
         samples = DrawnSamples(model, X)
+        if color is None:
+            color = "cluster" if target is None else "class"
+        name = color if isinstance(color, str) else None
+        if name == "class" and target is None:
+            raise ValueError('color="class" needs the known classes: pass target.')
         clusters = pd.Categorical.from_codes(samples.labels, samples.clusters)
         columns: dict[str, pd.Series[Any]] = {"cluster": pd.Series(clusters)}
-        if samples.confidence is not None:
+        if samples.stores_confidence or name == "confidence":
             columns["confidence"] = pd.Series(samples.confidence)
         if target is not None:
             columns["class"] = _as_categories(samples.aligned(target, "target"))
-        if color is None:
-            color = "cluster" if target is None else "class"
-        if isinstance(color, str) and color in NEEDED_FOR:
-            if color not in columns:
-                raise ValueError(f'color="{color}" needs {NEEDED_FOR[color]}.')
-        else:
+        if name not in columns:
             values = _values_of(samples, color)
-            color = str(values.name)
-            columns[color] = values
+            name = str(values.name)
+            columns[name] = values
+        assert name is not None
         normalize = bool(getattr(model, "normalize_embedding", True))
         rows, positions = map_layout(
             samples.embedding, samples.labels, max_points, normalize=normalize
         )
         points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=rows)
-        for name, values in columns.items():
-            points[name] = values.iloc[rows]
+        for column, values in columns.items():
+            points[column] = values.iloc[rows]
         if samples.sample_ids is not None:
             points.index = pd.Index(np.asarray(samples.sample_ids))[rows]
-        return cls(points, color=color).plot(ax, **plot_kw)
+        return cls(points, color=name).plot(ax, **plot_kw)
 
     def plot(
         self,
@@ -227,4 +223,5 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
     if isinstance(color, tuple) and len(color) == 2 and isinstance(color[0], str):
         return samples.feature(*color)
     values = samples.aligned(color, "color")
-    return values.rename("value" if values.name is None else str(values.name))
+    name = "value" if values.name is None else str(values.name)
+    return values.rename(f"{name} (given)" if name in OWN_COLUMNS else name)
