@@ -54,6 +54,15 @@ PUBLIC = {
         "stability",
     ],
     "anchorview.mudata": ["is_mudata", "views_from_mudata", "write_results"],
+    "anchorview.plotting": [
+        "ClusterNumberDisplay",
+        "ClusterSizesDisplay",
+        "ConvergenceDisplay",
+        "MarkerHeatmapDisplay",
+        "PartitionComparisonDisplay",
+        "SampleMapDisplay",
+        "ViewAgreementDisplay",
+    ],
     "anchorview.report": ["write_fit_report"],
 }
 
@@ -76,6 +85,7 @@ def test_public_names_import(module):
             "anchorview.compared",
             "anchorview.inspection",
             "anchorview.metrics",
+            "anchorview.plotting",
         )
         for name in PUBLIC[module]
     ],

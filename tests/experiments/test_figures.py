@@ -1,4 +1,4 @@
-"""Figures for print, and colors of methods."""
+"""Figures for print."""
 
 import sys
 from xml.etree import ElementTree
@@ -8,8 +8,6 @@ from PIL import Image
 
 from anchorview.experiments.output.figures import figures
 from anchorview.experiments.output.output_folder import write_outputs
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.report.colors import OTHER_COLOR, SERIES_COLORS, series_color
 from helpers.handmade import ODD, Book, done, whole_book
 
 pytest.importorskip("matplotlib")
@@ -71,28 +69,6 @@ def test_resolution_of_png_files(drawn):
 
 def test_without_results_there_are_no_figures():
     assert figures(Book().frame()) == []
-
-
-def contrast(one, other):
-    def luminance(code):
-        parts = (int(code[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return high / low
-
-
-@pytest.mark.parametrize("background", ["#ffffff", "#14181f"])
-def test_colors_contrast_with_light_and_dark_pages(background):
-    for code in (*SERIES_COLORS.values(), OTHER_COLOR):
-        assert contrast(code, background) >= 3
-
-
-def test_colors_of_methods_are_unique_and_shared_by_the_oracle():
-    methods = [name for name in SERIES_COLORS if name not in METRICS]
-    assert len({series_color(name) for name in methods}) == len(methods)
-    assert series_color("AMGL (oracle)") == series_color("AMGL") != series_color("DALMC (auto)")
 
 
 def test_without_matplotlib_other_outputs_are_written_with_a_warning(monkeypatch, tmp_path):

@@ -5,7 +5,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from anchorview.report.charts import SampleMap
+from anchorview.plotting.charts import SampleMap
 from anchorview.report.page import Chart, Section, write_page
 from helpers.browsing import DEEP_QUERY, TOOLTIP_TEXT
 from helpers.pages import EVIL

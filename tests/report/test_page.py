@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from anchorview._utils.errors import MissingPackageError
+from anchorview._utils.text import shorten
+from anchorview.plotting.charts import BarChart, HeatMap
 from anchorview.report import page as page_module
-from anchorview.report.bokeh_charts import axis_names, bokeh_figure, shorten
-from anchorview.report.charts import BarChart, HeatMap
+from anchorview.report.bokeh_charts import axis_names, bokeh_figure
 from anchorview.report.page import (
     Chart,
     Code,

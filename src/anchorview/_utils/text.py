@@ -1,9 +1,12 @@
-"""Values as a person reads them in messages."""
+"""Values as a person reads them in messages and charts."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+MAX_NAME_LENGTH = 28
+"""Maximum length of names on axes."""
 
 
 def quoted(value: Any) -> str:
@@ -26,6 +29,21 @@ def listed(items: Sequence[object], most: int = 5) -> str:
     """Return the first items in quotes, and how many more there are."""
     shown = ", ".join(repr(str(item)) for item in items[:most])
     return f"{shown} and {len(items) - most} more" if len(items) > most else shown
+
+
+def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
+    """Return a name on one line, with an ellipsis in the middle if it is too long.
+
+    Examples
+    --------
+    >>> shorten("one two three", 7)
+    'one…ree'
+    """
+    text = " ".join(str(name).split())
+    if len(text) > max_length:
+        half = (max_length - 1) // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return text
 
 
 def format_bytes(count: float) -> str:

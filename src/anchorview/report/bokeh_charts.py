@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import MAX_NAME_LENGTH, shorten
 from anchorview._utils.typing import Array
-from anchorview.report import colors
-from anchorview.report.charts import (
+from anchorview.plotting import colors
+from anchorview.plotting.charts import (
     BarChart,
     HeatMap,
     LineChart,
@@ -21,13 +22,10 @@ from anchorview.report.charts import (
     PointChart,
     SampleMap,
 )
-from anchorview.report.colors import MAIN_COLOR, MARK_COLOR, cluster_color
+from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, cluster_color
 
 BokehModel = Any
 """A figure of bokeh, a layout of figures or a part of one; bokeh is optional."""
-
-MAX_NAME_LENGTH = 28
-"""Maximum length of names on axes."""
 
 MAX_ID_LENGTH = 60
 """Maximum length of sample ids in tooltips."""
@@ -48,15 +46,6 @@ DASH_PATTERNS = ("solid", "dashed", "dotted", "dotdash", "dashdot")
 def bokeh_figure(chart: object) -> BokehModel:
     """Draw a chart, as wide as the page."""
     raise TypeError(f"{type(chart).__name__} is not a chart.")
-
-
-def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
-    """Return a name on one line, with an ellipsis in the middle if it is too long."""
-    text = " ".join(str(name).split())
-    if len(text) > max_length:
-        half = (max_length - 1) // 2
-        text = f"{text[:half]}…{text[-half:]}"
-    return text
 
 
 def axis_names(names: Sequence[object]) -> list[str]:

@@ -7,11 +7,11 @@ from sklearn.metrics import silhouette_samples
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
+from anchorview.plotting.charts import BarChart, HeatMap, SampleMap
+from anchorview.plotting.colors import cluster_color
+from anchorview.plotting.map_layout import map_layout, read_rows, sample_clusters
 from anchorview.report.bokeh_charts import MAX_LEGEND_CLUSTERS
-from anchorview.report.charts import BarChart, HeatMap, SampleMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.colors import cluster_color
-from anchorview.report.map_layout import map_layout, read_rows, sample_clusters
 from anchorview.report.page import Chart, Part, Section, Table
 
 SILHOUETTE_SAMPLES = 3_000

@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview import __version__
 from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
-from anchorview.report.charts import HeatMap, Line, LineChart, iteration_numbers
+from anchorview.plotting.charts import HeatMap, Line, LineChart, iteration_numbers
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview.metrics import adjusted_rand
-from anchorview.report.charts import BarChart, HeatMap, PatternChart
+from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.page import Chart, Part, Section, Table
 from anchorview.views.container import MultiViewData, container_of_checked_rows

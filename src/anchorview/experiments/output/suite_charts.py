@@ -10,8 +10,8 @@ from anchorview.experiments.results.suite_results import (
     iterations,
     times_and_accuracies,
 )
-from anchorview.report.charts import BarChart, Line, LineChart, PointChart
-from anchorview.report.colors import series_color
+from anchorview.plotting.charts import BarChart, Line, LineChart, PointChart
+from anchorview.plotting.colors import series_color
 
 
 def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarChart:

@@ -12,7 +12,7 @@ from anchorview.experiments.output import suite_charts
 from anchorview.experiments.output.protocol_text import protocol
 from anchorview.experiments.output.table_formats import ResultTable
 from anchorview.experiments.results.suite_results import STATUS_TEXTS, SuiteResults
-from anchorview.report.charts import BarChart, LineChart, PointChart
+from anchorview.plotting.charts import BarChart, LineChart, PointChart
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
 AnyChart = TypeVar("AnyChart", BarChart, LineChart, PointChart)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview.experiments.plan.experiment_plan import MODES
-from anchorview.report.charts import iteration_numbers
+from anchorview.plotting.charts import iteration_numbers
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """Descriptions of the status of jobs that are not done."""

@@ -4,6 +4,9 @@ All colors are legible on light and on dark backgrounds (contrast of at least 3)
 as their number allows, for people with any kind of color vision.
 """
 
+import numpy as np
+
+from anchorview._utils.typing import Array
 from anchorview.estimators.methods import REGISTRY
 
 # fmt: off
@@ -22,6 +25,9 @@ MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 ERROR_BAR_COLOR = "#808080"
 OTHER_COLOR = "#7F7F7F"
 """Color of series that have none of their own, such as baselines."""
+
+MISSING_COLOR = "#C8C8C8"
+"""Color of samples without a value, less visible than others."""
 
 SERIES_COLORS = {
     **{method.display_name: method.color for method in REGISTRY},
@@ -42,6 +48,21 @@ HEAT_MAP_ENDS = (233, 238, 244), (0, 74, 124)
 def cluster_color(cluster: int) -> str:
     """Return the color of a cluster; colors repeat if there are more clusters than colors."""
     return CLUSTER_COLORS[cluster % len(CLUSTER_COLORS)]
+
+
+def spread_colors(centers: Array) -> list[str]:
+    """Return colors of clusters on a map such that those that share a color are far apart.
+
+    `centers` are positions on the map, NaN for empty clusters.
+    """
+    n_colors = len(CLUSTER_COLORS)
+    choices = np.arange(len(centers)) % n_colors
+    for cluster in range(n_colors, len(centers)):
+        distances = np.linalg.norm(centers[:cluster] - centers[cluster], axis=1)
+        nearest = np.full(n_colors, np.inf)
+        np.fmin.at(nearest, choices[:cluster], distances)
+        choices[cluster] = nearest.argmax()
+    return [CLUSTER_COLORS[choice] for choice in choices]
 
 
 def series_color(name: str) -> str:

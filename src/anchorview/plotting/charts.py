@@ -1,14 +1,14 @@
 """Descriptions of charts: what they show, independent of the library that draws them.
 
-Pages draw them with bokeh (:mod:`anchorview.report.bokeh_charts`), figures for print with
-matplotlib (:mod:`anchorview.experiments.output.figures`).
+Pages draw them with bokeh (:mod:`anchorview.report.bokeh_charts`), displays and figures for print
+with matplotlib (:mod:`anchorview.plotting.matplotlib_charts`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anchorview._utils.typing import Array
-from anchorview.report.colors import MAIN_COLOR
+from anchorview.plotting.colors import MAIN_COLOR
 
 
 @dataclass(frozen=True, eq=False)

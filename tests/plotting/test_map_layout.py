@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.report import map_layout as map_layout_module
-from anchorview.report.map_layout import (
+from anchorview.plotting import map_layout as map_layout_module
+from anchorview.plotting.map_layout import (
     cluster_quotas,
     map_layout,
     read_rows,

@@ -1,0 +1,116 @@
+"""Axes of displays: a figure for those that are given none, names along them, numbers in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import shorten
+from anchorview._utils.typing import Array
+
+MIN_FONT_SIZE = 6.0
+"""Smallest size of names on axes, in points; if they need more space, some are left out."""
+
+LINE_HEIGHT = 1.3
+"""Space of a line of text, in units of its font size."""
+
+CHARACTER_WIDTH = 0.65
+"""Mean width of a character, in units of its font size."""
+
+COLOR_BAR_HEIGHT = 4.0
+"""Maximum height of color bars in inches."""
+
+STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+def axes_or_new(ax: Any, width: float, height: float) -> Any:
+    """Return the given axes, or those of a new figure of this size in inches."""
+    pyplot = optional_import("matplotlib.pyplot", "Displays", "report")
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def font_size(factor: float = 1.0) -> float:
+    """User's font size in points, times a factor."""
+    return factor * float(optional_import("matplotlib", "Displays", "report").rcParams["font.size"])
+
+
+def arrange(ax: Any) -> None:
+    """Give axes the size that remains beside names, legends and color bars drawn so far."""
+    ax.figure.canvas.figure.draw_without_rendering()
+
+
+def size_in_points(ax: Any) -> tuple[float, float]:
+    """Width and height of axes in points."""
+    root, box = ax.figure.canvas.figure, ax.get_window_extent()
+    return float(box.width) * 72 / root.dpi, float(box.height) * 72 / root.dpi
+
+
+def name_rows(ax: Any, names: Sequence[object]) -> None:
+    """Write the names of rows 0, 1, ... beside the y axis, as many as there is space for."""
+    arrange(ax)
+    size, step = _fitting_lines(size_in_points(ax)[1] / max(len(names), 1))
+    _set_names(ax.yaxis, names, step, fontsize=size)
+
+
+def name_columns(ax: Any, names: Sequence[object]) -> None:
+    """Write the names of columns 0, 1, ... below the x axis, upright if they do not fit.
+
+    Consecutive numbers are not written upright, since all follow from some.
+    """
+    arrange(ax)
+    space, size = size_in_points(ax)[0] / max(len(names), 1), font_size(0.9)
+    longest = max((len(shorten(name)) for name in names), default=1)
+    width = (longest + 1) * CHARACTER_WIDTH * size
+    if width <= space or list(names) == list(range(len(names))):
+        _set_names(ax.xaxis, names, _step(width / space), fontsize=size)
+    else:
+        size, step = _fitting_lines(space)
+        _set_names(ax.xaxis, names, step, fontsize=size, rotation=90)
+
+
+def add_color_bar(ax: Any, mappable: Any, label: str, **options: Any) -> Any:
+    """Add a color bar to the right of axes, at their top and not higher than is useful."""
+    shrink = min(1.0, 72 * COLOR_BAR_HEIGHT / size_in_points(ax)[1])
+    bar = ax.figure.colorbar(
+        mappable, ax=ax, pad=0.02, shrink=shrink, aspect=20, anchor=(0, 1), **options
+    )
+    bar.set_label(shorten(label), parse_math=False)
+    return bar
+
+
+def write_numbers(image: Any, texts: Array, **text_kw: Any) -> Array | None:
+    """Write texts in the cells of an image, if they fit; empty ones are left out."""
+    longest = max(map(len, texts.ravel()))
+    width, height = np.array(size_in_points(image.axes)) / texts.shape[::-1]
+    fitting = min(width / ((longest + 0.5) * CHARACTER_WIDTH), height / LINE_HEIGHT)
+    if fitting < MIN_FONT_SIZE:
+        return None
+    style = {"ha": "center", "va": "center", "fontsize": min(fitting, font_size(0.9)), **text_kw}
+    drawn = np.full(texts.shape, None, dtype=object)
+    luminance = image.to_rgba(image.get_array())[..., :3] @ (0.299, 0.587, 0.114)
+    for row, column in zip(*np.nonzero(texts != ""), strict=True):
+        color = "black" if luminance[row, column] > 0.55 else "white"
+        drawn[row, column] = image.axes.text(
+            column, row, texts[row, column], **{"color": color, **style}
+        )
+    return drawn
+
+
+def _fitting_lines(space: float) -> tuple[float, int]:
+    """Font size of lines with a space of some points each, and every how many are written."""
+    size = float(np.clip(space / LINE_HEIGHT, MIN_FONT_SIZE, font_size(0.9)))
+    return size, _step(size * LINE_HEIGHT / space)
+
+
+def _step(needed: float) -> int:
+    """Smallest step by which people count that is not below a number."""
+    return next((step for step in STEPS if step >= needed - 1e-9), STEPS[-1])
+
+
+def _set_names(axis: Any, names: Sequence[object], step: int, **text: Any) -> None:
+    shown = range(0, len(names), step)
+    # Dollar signs in names do not start formulas.
+    axis.set_ticks(shown, [shorten(names[i]) for i in shown], parse_math=False, **text)

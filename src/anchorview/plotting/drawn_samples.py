@@ -1,0 +1,181 @@
+"""Samples of a fitted model as displays need them: clusters, embedding and values to color by."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from anchorview._utils.text import listed, quoted
+from anchorview._utils.typing import Array
+from anchorview.inspection import doubtful
+from anchorview.views.container import MultiViewData, container_with_nan
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSamples:
+    """Samples in the order in which they were given."""
+
+    model: Any
+    X: Any
+    """Views of the samples; None for those of the fit."""
+
+    def __post_init__(self) -> None:
+        check_is_fitted(self.model, "labels_")
+        if self._are_fitted and not len(self.labels):
+            raise ValueError(
+                "The model has no labels: the fit wrote them to a separate file, and the model "
+                "file does not contain them. Pass X, or fit again."
+            )
+        if self.X is not None and self._are_fitted and len(self.data) != len(self.labels):
+            raise ValueError(
+                f"X has {len(self.data)} samples, but {self.model_name}, which cannot label new "
+                f"samples, was fitted on {len(self.labels)}. Pass these, in the same order."
+            )
+
+    @property
+    def model_name(self) -> str:
+        """Name of the estimator's class."""
+        return type(self.model).__name__
+
+    @property
+    def _are_fitted(self) -> bool:
+        return self.X is None or not hasattr(self.model, "predict")
+
+    @cached_property
+    def data(self) -> MultiViewData:
+        """The views, in memory."""
+        data = container_with_nan(self.X)
+        fitted_ids = self.model.sample_ids_
+        if hasattr(self.model, "predict") or data.sample_ids is None or fitted_ids is None:
+            return data
+        rows = data.sample_ids.get_indexer(fitted_ids)
+        if (rows < 0).any():
+            raise ValueError(
+                f"X lacks samples that {self.model_name} was fitted on: "
+                f"{listed(fitted_ids[rows < 0])}. It cannot label new samples; pass these."
+            )
+        return data[rows]
+
+    @cached_property
+    def labels(self) -> Array:
+        """Cluster of each sample."""
+        return np.asarray(self.model.labels_ if self._are_fitted else self.model.predict(self.X))
+
+    @cached_property
+    def sample_ids(self) -> "pd.Index[Any] | None":
+        """Ids of the samples, if they have any."""
+        return self.model.sample_ids_ if self._are_fitted else self.data.sample_ids
+
+    @cached_property
+    def embedding(self) -> Any:
+        """Embedding of the samples, in memory or not."""
+        if not self._are_fitted:
+            embedding = self.model.transform(self.X, scale=False)
+            return embedding.to_numpy() if isinstance(embedding, pd.DataFrame) else embedding
+        embedding = getattr(self.model, "embedding_", None)
+        if embedding is None:
+            raise ValueError(f"There is no map: {self.model_name} computes no embedding.")
+        if len(embedding) != len(self.labels):
+            raise ValueError("The model file does not contain the embedding. Pass X.")
+        return embedding
+
+    @cached_property
+    def confidence(self) -> Array:
+        """Confidence in the cluster of each sample."""
+        if self.stores_confidence and self._are_fitted:
+            return np.asarray(self.model.confidence_)
+        samples = doubtful(self.model, self.X, n=len(self.labels)).set_index("sample")
+        order = range(len(self.labels)) if self.sample_ids is None else self.sample_ids
+        return samples["confidence"].reindex(pd.Index(np.asarray(order))).to_numpy()
+
+    @property
+    def stores_confidence(self) -> bool:
+        """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""
+        return hasattr(self.model, "confidence_")
+
+    @property
+    def clusters(self) -> "pd.Index[Any]":
+        """Names of the clusters; their numbers, if they have no others."""
+        names = getattr(self.model, "cluster_names_", None)
+        if names is None:
+            names = range(int(getattr(self.model, "n_clusters_", None) or self.model.n_clusters))
+        return pd.Index(names, name="cluster")
+
+    def aligned(self, values: Any, name: str) -> "pd.Series[Any]":
+        """Values of the samples: a Series with ids is matched by id, all else by position.
+
+        Samples without a value have NaN. The index of the result is 0, 1, ...
+        """
+        n_samples, ids = len(self.labels), self.sample_ids
+        if isinstance(values, pd.Series) and ids is not None and values.index.isin(ids).any():
+            if not values.index.is_unique:
+                repeated = values.index[values.index.duplicated()][0]
+                raise ValueError(
+                    f"{name} has several values of the sample {quoted(repeated)}. Pass one each."
+                )
+            return values.reindex(ids).reset_index(drop=True)
+        series = values if isinstance(values, pd.Series) else pd.Series(_vector(values, name))
+        if len(series) != n_samples:
+            raise ValueError(
+                f"{name} has {len(series)} values, but there are {n_samples} samples. Pass one "
+                "value per sample, in the same order, or a Series indexed by sample id."
+            )
+        return series.reset_index(drop=True)
+
+    def feature(self, view: str | None, feature: Any) -> "pd.Series[float]":
+        """Values of a feature, by name or position; NaN for samples that lack the view.
+
+        Without the name of its view, the name of a feature must be that of a single one.
+        """
+        if self.X is None:
+            raise ValueError(
+                f"color={quoted(feature)} is a feature, so the views are needed: pass X."
+            )
+        p, column = _find_feature(self.data, view, feature)
+        values = self.data.views[p][:, [column]]
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        values = values[:, 0].astype(float)
+        if self.data.available is not None:
+            values[~self.data.available[:, p]] = np.nan
+        return pd.Series(values, name=f"{self.data.names[p]}: {feature}")
+
+
+def _vector(values: Any, name: str) -> Any:
+    array = values if isinstance(values, pd.Categorical) else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one value per sample; its shape is {array.shape}.")
+    return array
+
+
+def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[int, int]:
+    """Positions of the view and of the feature in it."""
+    if view is not None and view not in data.names:
+        raise ValueError(f"There is no view {quoted(view)}. The views are {listed(data.names)}.")
+    searched = [p for p, name in enumerate(data.names) if view in (None, name)]
+    found = [
+        (p, int(column))
+        for p in searched
+        if (names := data.feature_names[p]) is not None
+        for column in np.flatnonzero(names == str(feature))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        views = listed([data.names[p] for p, _ in found])
+        raise ValueError(
+            f"Several features are named {quoted(feature)}, in the views {views}. Pass one as "
+            "color=(view, feature)."
+        )
+    if view is not None and isinstance(feature, int | np.integer):
+        width = data.n_features_per_view[searched[0]]
+        if data.feature_names[searched[0]] is None and 0 <= feature < width:
+            return searched[0], int(feature)
+    views = listed([data.names[p] for p in searched])
+    raise ValueError(
+        f"There is no feature {quoted(feature)} in the views {views}. Pass the name of a feature, "
+        "(view, feature), or values."
+    )

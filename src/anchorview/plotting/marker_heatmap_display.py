@@ -1,0 +1,183 @@
+"""Display of the leading markers of all clusters."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.optional_imports import optional_import
+from anchorview.inspection import cluster_markers
+from anchorview.plotting.axes import add_color_bar, axes_or_new, font_size, name_columns, name_rows
+
+SHOWN_SHARE = 0.99
+"""Share of the effects within the color scale, so that a few large ones do not hide the others."""
+
+MAX_LOW_ROWS = 40
+"""With more rows than this, clusters are also named at the top."""
+
+
+class MarkerHeatmapDisplay:
+    """Leading markers of each cluster: how their means differ from those of other samples.
+
+    Rows are features, grouped by view, the view with most of the markers first; columns are
+    clusters. Cells have the standardized mean difference of the feature between the samples of the
+    cluster and all others. It is recommended to use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    effects : DataFrame
+        Standardized mean differences, indexed by view and feature, one column per cluster; rows of
+        a view are consecutive.
+
+    Attributes
+    ----------
+    im_ : matplotlib AxesImage
+        The heat map.
+    colorbar_ : matplotlib Colorbar
+        Its color scale.
+    view_axis_ : matplotlib SecondaryAxis
+        Names of the views, at the right side.
+    ax_ : matplotlib Axes
+        Axes with the heat map.
+    figure_ : matplotlib Figure
+        Figure of the axes.
+
+    See Also
+    --------
+    anchorview.inspection.cluster_markers : The table of all markers.
+
+    Examples
+    --------
+    >>> from anchorview import DALMC, load_digits
+    >>> from anchorview.plotting import MarkerHeatmapDisplay
+    >>> views, _ = load_digits(return_X_y=True)
+    >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
+    >>> display = MarkerHeatmapDisplay.from_estimator(model, views, top=2)
+    >>> display.effects.shape[1]
+    10
+    """
+
+    def __init__(self, effects: pd.DataFrame) -> None:
+        if effects.index.nlevels != 2:
+            raise ValueError("effects must be indexed by view and feature.")
+        self.effects = effects
+
+    @classmethod
+    def from_estimator(
+        cls, model_or_labels: Any, X: Any, *, top: int = 3, ax: Any = None, **plot_kw: Any
+    ) -> Self:
+        """Find and draw the markers of a fitted model, or of labels.
+
+        Parameters
+        ----------
+        model_or_labels : fitted estimator, or array-like (n,) of labels
+            As for :func:`~anchorview.inspection.cluster_markers`.
+        X : views, in any form that estimators take
+            As for :func:`~anchorview.inspection.cluster_markers`.
+        top : int, default=3
+            Number of markers per cluster. A feature that is a marker of several clusters has one
+            row.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; if None, new ones.
+        **plot_kw : dict
+            Other parameters of :meth:`plot`.
+
+        Returns
+        -------
+        display : MarkerHeatmapDisplay
+        """
+        markers = cluster_markers(model_or_labels, X)
+        return cls.from_markers(markers, top=top, ax=ax, **plot_kw)
+
+    @classmethod
+    def from_markers(
+        cls, markers: pd.DataFrame, *, top: int = 3, ax: Any = None, **plot_kw: Any
+    ) -> Self:
+        """Draw the leading rows of a table of markers.
+
+        Parameters
+        ----------
+        markers : DataFrame
+            As :func:`~anchorview.inspection.cluster_markers` returns it for all features; cells of
+            features that are left out for some of the clusters stay empty.
+        top : int, default=3
+            Number of markers per cluster.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; if None, new ones.
+        **plot_kw : dict
+            Other parameters of :meth:`plot`.
+
+        Returns
+        -------
+        display : MarkerHeatmapDisplay
+        """
+        if top < 1:
+            raise ValueError(f"top={top} should be >= 1.")
+        return cls(_leading_effects(markers, top)).plot(ax, **plot_kw)
+
+    def plot(
+        self, ax: Any = None, *, cmap: Any = "RdBu_r", im_kw: dict[str, Any] | None = None
+    ) -> Self:
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; if None, new ones.
+        cmap : str or matplotlib Colormap, default="RdBu_r"
+            Colors of the effects, from negative to positive.
+        im_kw : dict, default=None
+            Properties of the image, as for `Axes.imshow`.
+
+        Returns
+        -------
+        display : MarkerHeatmapDisplay
+        """
+        n_rows, n_columns = self.effects.shape
+        width = float(np.clip(4 + 0.28 * n_columns, 5.5, 14))
+        ax = axes_or_new(ax, width, float(np.clip(1.5 + 0.19 * n_rows, 3.5, 24)))
+        values = self.effects.to_numpy(dtype=float)
+        sizes = np.abs(values[np.isfinite(values)])
+        limit = float(np.quantile(sizes, SHOWN_SHARE)) or 1.0
+        image_kw = {"cmap": cmap, "vmin": -limit, "vmax": limit} | (im_kw or {})
+        views, features = (self.effects.index.get_level_values(level) for level in (0, 1))
+        self.im_ = ax.imshow(values, aspect="auto", interpolation="nearest", **image_kw)
+        self.view_axis_ = _add_views(ax, list(views))
+        extend = "both" if sizes.max() > limit else "neither"
+        self.colorbar_ = add_color_bar(ax, self.im_, "Standardized mean difference", extend=extend)
+        ax.set(xlabel="Cluster", ylabel="Feature")
+        name_rows(ax, list(features))
+        name_columns(ax, list(self.effects.columns))
+        if n_rows > MAX_LOW_ROWS:
+            ax.tick_params(top=True, labeltop=True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _leading_effects(markers: pd.DataFrame, top: int) -> pd.DataFrame:
+    """Effects of the features that lead in some cluster, in the order of rows and columns."""
+    clusters = pd.unique(markers["cluster"])
+    leading = markers[markers["rank"] <= top].copy()
+    leading["position"] = pd.Index(clusters).get_indexer(pd.Index(leading["cluster"]))
+    # A row is at the first cluster of those in which the feature ranks highest.
+    leading = leading.sort_values(["rank", "position"], kind="stable")
+    leading = leading.drop_duplicates(["view", "feature"])
+    leading["view_size"] = -leading.groupby("view")["view"].transform("size")
+    order = leading.sort_values(["view_size", "view", "position", "rank"], kind="stable")
+    rows = pd.MultiIndex.from_frame(order[["view", "feature"]])
+    effects = markers.set_index(["view", "feature", "cluster"])["effect"].unstack("cluster")
+    return effects.reindex(index=rows, columns=clusters)
+
+
+def _add_views(ax: Any, views: list[str]) -> Any:
+    """Name the views at the right side, with lines between their rows."""
+    starts = [row for row in range(len(views)) if row == 0 or views[row] != views[row - 1]]
+    middles = np.add(starts, [*starts[1:], len(views)]) / 2 - 0.5
+    background = optional_import("matplotlib", "Displays", "report").rcParams["axes.facecolor"]
+    for start in starts[1:]:
+        ax.axhline(start - 0.5, color=background, linewidth=3)
+    axis = ax.secondary_yaxis("right")
+    names = [views[start] for start in starts]
+    axis.set_yticks(middles, names, parse_math=False, fontsize=font_size(0.9))
+    axis.tick_params(length=0)
+    return axis

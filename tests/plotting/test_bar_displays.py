@@ -1,0 +1,111 @@
+"""Bars of cluster sizes, and of weights and agreement of views."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC
+from anchorview.compared import OPMC
+from anchorview.inspection import doubtful
+from anchorview.plotting import ClusterSizesDisplay, ViewAgreementDisplay
+
+
+def lengths(bars, side):
+    return [getattr(bar, f"get_{side}")() for bar in bars]
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_sizes_and_mean_confidence(auto):
+    display = ClusterSizesDisplay.from_estimator(auto)
+    sizes = np.bincount(auto.labels_, minlength=auto.n_clusters_)
+    assert lengths(display.bars_, "height") == sizes.tolist()
+    means = pd.Series(auto.confidence_).groupby(auto.labels_).mean()
+    np.testing.assert_allclose(display.confidence, means)
+    expected = display.colorbar_.mappable.to_rgba(means.to_numpy())
+    drawn = [bar.get_facecolor() for bar in display.bars_]
+    np.testing.assert_allclose(drawn, expected)
+    assert display.colorbar_.mappable.get_clim() == (0, 1)
+
+
+def test_sizes_of_new_samples(auto, problem):
+    views = {name: view.iloc[:30] for name, view in problem[0].items()}
+    display = ClusterSizesDisplay.from_estimator(auto, views)
+    assert display.sizes.tolist() == np.bincount(auto.labels_[:30], minlength=4).tolist()
+    np.testing.assert_allclose(
+        np.nansum(display.confidence * display.sizes), auto.confidence_[:30].sum()
+    )
+
+
+@pytest.mark.parametrize("estimator", [DALMC, OPMC])
+def test_confidence_of_other_models_needs_the_views(problem, estimator):
+    model = estimator(n_clusters=4, random_state=0).fit(problem[0])
+    assert ClusterSizesDisplay.from_estimator(model).confidence is None
+    display = ClusterSizesDisplay.from_estimator(model, problem[0])
+    found = doubtful(model, problem[0], n=120).groupby("cluster")["confidence"].mean()
+    np.testing.assert_allclose(display.confidence, found)
+
+
+def test_without_confidence_bars_have_one_color():
+    display = ClusterSizesDisplay(pd.Series([3, 0, 5], index=["a", "b", "c"])).plot()
+    assert display.colorbar_ is None
+    assert len({bar.get_facecolor() for bar in display.bars_}) == 1
+    assert texts(display.ax_.get_xticklabels()) == ["a", "b", "c"]
+
+
+def test_empty_clusters_have_no_confidence():
+    index = [0, 1]
+    confidence = pd.Series([0.5, np.nan], index)
+    display = ClusterSizesDisplay(pd.Series([4, 0], index), confidence).plot()
+    assert lengths(display.bars_, "height") == [4, 0]
+
+
+@pytest.mark.parametrize("n_clusters", [10, 100, 500])
+def test_names_of_clusters_do_not_overlap(n_clusters):
+    display = ClusterSizesDisplay(pd.Series(np.arange(n_clusters))).plot()
+    display.figure_.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
+    assert len(boxes) >= 10
+    assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
+
+
+def test_sizes_and_confidence_of_different_clusters_raise():
+    with pytest.raises(ValueError, match="different clusters"):
+        ClusterSizesDisplay(pd.Series([1, 2]), pd.Series([0.5], index=[1]))
+
+
+def test_weights_and_agreement_are_two_quantities(auto):
+    display = ViewAgreementDisplay.from_estimator(auto)
+    np.testing.assert_allclose(lengths(display.weight_bars_, "width"), auto.view_weights_)
+    np.testing.assert_allclose(lengths(display.agreement_bars_, "width"), auto.view_agreement_)
+    assert texts(display.ax_.get_yticklabels()) == list(auto.view_names_in_)
+    weight, agreement = texts(display.ax_.get_legend().get_texts())
+    assert weight.startswith("Weight") and agreement.startswith("Agreement")
+    # The first view is at the top.
+    assert display.ax_.yaxis_inverted()
+
+
+def test_model_without_agreement_has_weights_only(dalmc):
+    display = ViewAgreementDisplay.from_estimator(dalmc, alpha=0.5)
+    assert display.agreement_bars_ is None
+    assert len(display.ax_.get_legend().get_texts()) == 1
+    assert {bar.get_alpha() for bar in display.weight_bars_} == {0.5}
+
+
+def test_negative_and_missing_agreement():
+    index = ["$a$", "b", "c"]
+    agreement = pd.Series([-0.2, np.nan, 1.0], index)
+    display = ViewAgreementDisplay(pd.Series([0.5, 0.3, 0.2], index), agreement).plot()
+    low, high = display.ax_.get_xlim()
+    assert low < -0.2 and high > 1
+    assert not any("nan" in text.get_text() for text in display.ax_.texts)
+
+
+def test_different_views_raise():
+    weights = pd.Series([0.5, 0.5], ["a", "b"])
+    with pytest.raises(ValueError, match=r"\['a', 'b'\].*\['b', 'a'\]"):
+        ViewAgreementDisplay(weights, weights.iloc[::-1])

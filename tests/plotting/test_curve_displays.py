@@ -1,0 +1,56 @@
+"""Curves of the objective and of numbers of clusters."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview.compared import OPMC
+from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
+
+
+def test_objective_of_a_model(dalmc):
+    display = ConvergenceDisplay.from_estimator(dalmc)
+    np.testing.assert_array_equal(display.line_.get_xdata(), np.arange(dalmc.n_iter_ + 1))
+    np.testing.assert_array_equal(display.line_.get_ydata(), dalmc.objective_)
+    assert display.ax_.get_legend() is None
+
+
+def test_methods_that_do_not_record_the_start_begin_with_iteration_1(problem):
+    model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
+    display = ConvergenceDisplay.from_estimator(model)
+    assert display.iterations.tolist() == list(range(1, model.n_iter_ + 1))
+
+
+def test_curves_of_two_models_have_names_and_different_colors(dalmc, auto):
+    first = ConvergenceDisplay.from_estimator(dalmc, name="one $x$")
+    second = ConvergenceDisplay.from_estimator(auto, name="two", ax=first.ax_, linewidth=3)
+    assert second.figure_ is first.figure_
+    assert second.line_.get_color() != first.line_.get_color()
+    assert second.line_.get_linewidth() == 3
+    names = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+    assert names == ["one $x$", "two"]
+
+
+def test_iterations_and_objective_must_have_the_same_length():
+    with pytest.raises(ValueError, match=r"iterations has shape \(2,\).* \(3,\)"):
+        ConvergenceDisplay([3, 2, 1], [1, 2])
+
+
+def test_curve_with_the_chosen_number(auto):
+    display = ClusterNumberDisplay.from_estimator(auto)
+    assert display.line_.get_xdata().tolist() == [3, 4, 5]
+    np.testing.assert_array_equal(display.line_.get_ydata(), auto.curve_)
+    assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}
+    assert display.chosen_line_.get_label() == f"chosen: {auto.n_clusters_}"
+
+
+def test_curve_without_a_chosen_number_and_with_a_gap():
+    display = ClusterNumberDisplay(pd.Series([0.5, np.nan, 0.7], index=[2, 3, 4])).plot()
+    assert display.chosen_line_ is None
+    assert display.ax_.get_legend() is None
+    assert np.isnan(display.line_.get_ydata()[1])
+
+
+def test_single_number_of_clusters_raises(dalmc):
+    with pytest.raises(ValueError, match=r"single number.*n_clusters=range\(2, 21\)"):
+        ClusterNumberDisplay.from_estimator(dalmc)

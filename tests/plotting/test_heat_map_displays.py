@@ -1,0 +1,138 @@
+"""Heat maps of markers and of two partitions."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview.inspection import cluster_markers, compare_partitions
+from anchorview.plotting import MarkerHeatmapDisplay, PartitionComparisonDisplay
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+@pytest.fixture(scope="module")
+def markers(dalmc, problem):
+    return cluster_markers(dalmc, problem[0])
+
+
+def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
+    effects = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], top=2).effects
+    leading = markers[markers["rank"] <= 2]
+    assert set(effects.index) == set(zip(leading["view"], leading["feature"], strict=True))
+    assert effects.index.is_unique
+    views = effects.index.get_level_values("view")
+    counts = views.value_counts()
+    # Every view once, the one with most rows first.
+    first_rows = views.drop_duplicates()
+    assert len(first_rows) == 1 + (views[1:] != views[:-1]).sum()
+    assert (np.diff(counts[first_rows]) <= 0).all()
+
+
+def test_cells_are_effects_of_the_table(dalmc, problem, markers):
+    display = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], top=2)
+    assert display.effects.columns.tolist() == [0, 1, 2, 3]
+    table = markers.set_index(["view", "feature", "cluster"])["effect"]
+    for (view, feature), row in display.effects.iterrows():
+        for cluster, effect in row.items():
+            assert effect == table[view, feature, cluster]
+    np.testing.assert_array_equal(display.im_.get_array(), display.effects)
+
+
+def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
+    effects = MarkerHeatmapDisplay.from_markers(markers, top=1).effects
+    first = markers[markers["rank"] == 1].set_index(["view", "feature"])["cluster"]
+    for view, rows in effects.groupby("view", sort=False):
+        clusters = [first.loc[[(view, feature)]].min() for _, feature in rows.index]
+        assert clusters == sorted(clusters)
+
+
+def test_names_of_features_views_and_clusters(markers):
+    display = MarkerHeatmapDisplay.from_markers(markers, top=2)
+    assert texts(display.ax_.get_yticklabels()) == list(
+        display.effects.index.get_level_values("feature")
+    )
+    assert texts(display.ax_.get_xticklabels()) == ["0", "1", "2", "3"]
+    views = display.effects.index.get_level_values("view").drop_duplicates()
+    assert texts(display.view_axis_.get_yticklabels()) == list(views)
+
+
+def test_color_scale_is_symmetric_and_not_dominated_by_outliers():
+    index = pd.MultiIndex.from_product([["a"], range(30)], names=["view", "feature"])
+    effects = pd.DataFrame(np.tile([-1.0, 1.0], (30, 10)), index)
+    effects.iloc[0, 0] = 1e6
+    display = MarkerHeatmapDisplay(effects).plot()
+    assert display.im_.get_clim() == (-1, 1)
+    assert display.colorbar_.extend == "both"
+    wide = display.plot(im_kw={"vmin": -3, "vmax": 3})
+    assert wide.im_.get_clim() == (-3, 3)
+
+
+def test_labels_and_names_that_are_no_formulas(problem):
+    labels = np.where(problem[1] == 0, "$a", "b$")
+    views = {"$v$": problem[0]["view_0"].rename(columns={"view_0_0": "$x^"})}
+    display = MarkerHeatmapDisplay.from_estimator(labels, views, top=6)
+    display.figure_.draw_without_rendering()
+    assert texts(display.ax_.get_xticklabels()) == ["$a", "b$"]
+    assert "$x^" in texts(display.ax_.get_yticklabels())
+
+
+def test_effects_that_are_all_zero_or_missing():
+    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")])
+    display = MarkerHeatmapDisplay(pd.DataFrame([[0.0, 0.0], [np.nan, 0.0]], index)).plot()
+    assert display.im_.get_clim() == (-1, 1)
+
+
+def test_wrong_markers_raise(markers):
+    with pytest.raises(ValueError, match="top=0 should be >= 1"):
+        MarkerHeatmapDisplay.from_markers(markers, top=0)
+    with pytest.raises(ValueError, match="indexed by view and feature"):
+        MarkerHeatmapDisplay(pd.DataFrame([[1.0]]))
+
+
+def test_partitions_are_matched_and_cells_have_counts(auto, problem):
+    display = PartitionComparisonDisplay.from_partitions(problem[1], auto, names=("true", "$f"))
+    expected = compare_partitions(problem[1], auto)
+    pd.testing.assert_frame_equal(display.table, expected.table)
+    shares = expected.table.div(expected.table.sum(axis=1), axis=0)
+    np.testing.assert_allclose(display.im_.get_array(), shares)
+    for cell, count in zip(display.text_.ravel(), expected.table.to_numpy().ravel(), strict=True):
+        assert (cell is None) == (count == 0)
+        assert cell is None or cell.get_text() == str(count)
+    assert texts(display.ax_.get_xticklabels()) == [str(c) for c in expected.table.columns]
+    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("true", "$f")
+    assert f"ARI {expected.scores['ARI']:.2f}" in display.ax_.get_title()
+
+
+def test_numbers_contrast_with_their_cells():
+    table = pd.DataFrame([[9, 1], [0, 10]])
+    cells = PartitionComparisonDisplay(table).plot().text_
+    assert cells[0, 0].get_color() == cells[1, 1].get_color() == "white"
+    assert cells[0, 1].get_color() == "black"
+
+
+def test_many_clusters_have_no_numbers_but_all_names():
+    random = np.random.RandomState(0)
+    a = np.arange(1000) % 100
+    display = PartitionComparisonDisplay.from_partitions(a, random.permutation(100)[a])
+    assert display.text_ is None
+    np.testing.assert_array_equal(display.im_.get_array(), np.eye(100))
+    names = display.ax_.get_xticklabels()
+    assert texts(names) == [str(cluster) for cluster in display.table.columns]
+    display.figure_.draw_without_rendering()
+    boxes = [name.get_window_extent() for name in names]
+    assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))
+
+
+def test_empty_rows_and_given_styles():
+    table = pd.DataFrame([[0, 0], [3, 1]])
+    display = PartitionComparisonDisplay(table).plot(
+        cmap="Greens", text_kw={"color": "red"}, im_kw={"alpha": 0.5}
+    )
+    assert display.im_.get_array()[0].tolist() == [0, 0]
+    assert display.im_.get_cmap().name == "Greens"
+    assert display.text_[1, 0].get_color() == "red"
+    assert display.ax_.get_title() == ""

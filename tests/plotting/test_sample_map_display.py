@@ -1,0 +1,285 @@
+"""Maps of samples: what is drawn, in which colors and with which names."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgba
+from sklearn.exceptions import NotFittedError
+
+from anchorview import DALMC, MultiViewData
+from anchorview.compared import AMGL, OPMC
+from anchorview.inspection import memberships
+from anchorview.plotting import SampleMapDisplay
+from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+
+pytestmark = pytest.mark.usefixtures("quick_layout")
+
+
+def texts(artists):
+    return [artist.get_text() for artist in artists]
+
+
+def colors_by_position(display):
+    """Color of each drawn sample, by its position."""
+    positions = map(tuple, display.points_.get_offsets().tolist())
+    return dict(zip(positions, map(tuple, display.points_.get_facecolors()), strict=True))
+
+
+def drawn_colors(display):
+    """Colors in the order of `points`, without transparency."""
+    colors = colors_by_position(display)
+    return [colors[tuple(row)][:3] for row in display.points[["x", "y"]].to_numpy().tolist()]
+
+
+@pytest.fixture(scope="module")
+def display(auto, problem):
+    """Map of the model with all columns that it can have."""
+    return SampleMapDisplay.from_estimator(auto, problem[0], target=problem[1], color="cluster")
+
+
+def test_points_have_ids_clusters_classes_and_confidence(display, auto, problem):
+    points = display.points
+    assert points.index.tolist() == problem[1].index.tolist()
+    assert points["cluster"].tolist() == auto.labels_.tolist()
+    assert points["class"].tolist() == problem[1].tolist()
+    np.testing.assert_allclose(points["confidence"], auto.confidence_)
+
+
+def test_clusters_have_colors_and_numbers_but_no_legend(display, auto):
+    drawn = display.plot()
+    expected = [to_rgba(CLUSTER_COLORS[label])[:3] for label in auto.labels_]
+    assert drawn_colors(drawn) == expected
+    assert texts(drawn.text_) == [str(cluster) for cluster in range(auto.n_clusters_)]
+    assert drawn.legend_ is drawn.colorbar_ is None
+
+
+def test_numbers_are_near_their_clusters(display):
+    drawn = display.plot()
+    medians = display.points.groupby("cluster", observed=True)[["x", "y"]].median().to_numpy()
+    places = np.array([text.get_position() for text in drawn.text_])
+    distances = np.linalg.norm(places[:, None] - medians, axis=2)
+    assert distances.argmin(axis=1).tolist() == list(range(len(places)))
+
+
+def test_classes_have_a_legend(display, problem):
+    drawn = display.plot(color="class")
+    assert texts(drawn.legend_.get_texts()) == ["0", "1", "2", "3"]
+    assert drawn.legend_.get_title().get_text() == "class"
+    expected = [to_rgba(CLUSTER_COLORS[label])[:3] for label in problem[1]]
+    assert drawn_colors(drawn) == expected
+    # The numbers on the map stay those of the clusters.
+    assert texts(drawn.text_) == texts(display.plot(color="cluster").text_)
+
+
+def test_target_alone_colors_by_class_and_may_have_missing_values(auto, problem):
+    target = problem[1].astype(object)
+    target.iloc[:10] = None
+    drawn = SampleMapDisplay.from_estimator(auto, target=target)
+    assert texts(drawn.legend_.get_texts())[-1] == "unknown"
+    assert set(drawn_colors(drawn)[:10]) == {to_rgba(MISSING_COLOR)[:3]}
+
+
+def test_numbers_have_a_color_scale(display, auto):
+    drawn = display.plot(color="confidence", cmap="cividis")
+    assert drawn.colorbar_.ax.get_ylabel() == "confidence"
+    assert drawn.points_.get_clim() == (0, 1)
+    assert drawn.points_.get_cmap().name == "cividis"
+    np.testing.assert_allclose(np.sort(drawn.points_.get_array()), np.sort(auto.confidence_))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_confidence_of_other_models_is_the_largest_membership(problem, named):
+    views = problem[0] if named else [view.to_numpy() for view in problem[0].values()]
+    model = DALMC(n_clusters=4, random_state=0).fit(views)
+    expected = memberships(model, views).max(axis=1)
+    for X in (None, views):
+        points = SampleMapDisplay.from_estimator(model, X, color="confidence").points
+        np.testing.assert_allclose(points["confidence"], expected, rtol=1e-5)
+        assert points.index.equals(expected.index)
+
+
+def test_values_are_matched_by_id_or_by_position(auto):
+    values = pd.Series(np.arange(120.0), index=auto.sample_ids_, name="age")
+    shuffled = SampleMapDisplay.from_estimator(auto, color=values.sample(frac=1, random_state=0))
+    assert shuffled.points["age"].tolist() == values.tolist()
+    assert shuffled.colorbar_.ax.get_ylabel() == "age"
+    by_position = SampleMapDisplay.from_estimator(auto, color=values.to_numpy())
+    assert by_position.points["value"].tolist() == values.tolist()
+
+
+def test_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
+    drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
+    assert drawn.points["cluster"].tolist() == auto.labels_.tolist()
+    assert drawn.points["cluster (given)"].tolist() == dalmc.labels_.tolist()
+    assert drawn.legend_.get_title().get_text() == "cluster (given)"
+
+
+def test_samples_without_a_value_are_gray(auto):
+    values = pd.Series(np.arange(100.0), index=auto.sample_ids_[20:])
+    drawn = SampleMapDisplay.from_estimator(auto, color=values)
+    drawn.figure_.draw_without_rendering()
+    missing = np.array(drawn_colors(drawn)[:20])
+    np.testing.assert_allclose(missing, [to_rgba(MISSING_COLOR)[:3]] * 20)
+
+
+@pytest.mark.parametrize("color", ["view_1_3", ("view_1", "view_1_3")])
+def test_features_by_name(auto, problem, color):
+    drawn = SampleMapDisplay.from_estimator(auto, problem[0], color=color)
+    assert drawn.color == "view_1: view_1_3"
+    assert drawn.points[drawn.color].tolist() == problem[0]["view_1"]["view_1_3"].tolist()
+
+
+def test_features_without_a_name_by_position_and_missing_views(problem):
+    views = {name: view.to_numpy() for name, view in problem[0].items()}
+    available = np.ones((120, 3), bool)
+    available[:7, 2] = False
+    data = MultiViewData(views, available=available)
+    model = DALMC(n_clusters=4, random_state=0).fit(data)
+    drawn = SampleMapDisplay.from_estimator(model, data, color=("view_2", 1))
+    assert drawn.points["view_2: 1"].isna().tolist() == [True] * 7 + [False] * 113
+    np.testing.assert_array_equal(drawn.points["view_2: 1"][7:], views["view_2"][7:, 1])
+
+
+def test_new_samples_are_embedded_and_labeled(dalmc, problem):
+    views = {name: view.iloc[50:] for name, view in problem[0].items()}
+    drawn = SampleMapDisplay.from_estimator(dalmc, views)
+    assert drawn.points.index.tolist() == problem[1].index[50:].tolist()
+    assert drawn.points["cluster"].tolist() == dalmc.labels_[50:].tolist()
+
+
+def test_baselines_draw_the_fitted_samples(problem):
+    model = AMGL(n_clusters=4, random_state=0).fit(problem[0])
+    shuffled = {name: view.iloc[::-1] for name, view in problem[0].items()}
+    drawn = SampleMapDisplay.from_estimator(model, shuffled, color="view_0_0")
+    assert drawn.points["cluster"].tolist() == model.labels_.tolist()
+    expected = problem[0]["view_0"]["view_0_0"].tolist()
+    assert drawn.points["view_0: view_0_0"].tolist() == expected
+
+
+def test_max_points(dalmc):
+    drawn = SampleMapDisplay.from_estimator(dalmc, max_points=50)
+    assert 40 <= len(drawn.points) <= 50
+    labels = pd.Series(dalmc.labels_, dalmc.sample_ids_)
+    assert drawn.points["cluster"].tolist() == labels[drawn.points.index].tolist()
+
+
+def test_many_clusters_have_numbers_that_do_not_overlap(many_points):
+    drawn = SampleMapDisplay(many_points).plot()
+    assert texts(drawn.text_) == [str(cluster) for cluster in range(100)]
+    assert drawn.ax_.get_legend() is None
+    drawn.figure_.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in drawn.text_]
+    overlaps = sum(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert overlaps <= 5
+
+
+def test_many_categories_are_named_on_the_map_instead_of_a_legend(many_points):
+    points = many_points.assign(kind=[f"kind {label % 30:02d} $" for label in many_points.cluster])
+    drawn = SampleMapDisplay(points, color="kind").plot()
+    assert drawn.legend_ is None
+    assert texts(drawn.text_) == sorted(set(points["kind"]))
+
+
+def test_clusters_that_share_a_color_are_far_apart():
+    side = np.arange(10.0)
+    centers = np.column_stack([np.repeat(side, 10), np.tile(side, 10)])
+    # Empty clusters have no center.
+    centers[37] = np.nan
+    colors = np.array(spread_colors(centers))
+    assert len(set(colors)) == len(CLUSTER_COLORS)
+    for color in CLUSTER_COLORS:
+        shared = centers[colors == color]
+        distances = np.linalg.norm(shared[:, None] - shared, axis=2)
+        assert np.nanmin(distances + np.diag(np.full(len(shared), np.inf))) >= 2
+
+
+def test_styles_of_points_and_names(display):
+    drawn = display.plot(scatter_kw={"s": 7.0}, text_kw={"fontsize": 5})
+    assert drawn.points_.get_sizes().tolist() == [7]
+    assert {text.get_fontsize() for text in drawn.text_} == {5}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"color": "class"}, "pass target"),
+        ({"color": "view_1_3"}, "'view_1_3' is a feature, so the views are needed: pass X"),
+        ({"color": np.zeros(5)}, "color has 5 values, but there are 120 samples"),
+        ({"color": np.zeros((120, 2))}, r"color must have one value per sample.*\(120, 2\)"),
+        ({"target": [0, 1]}, "target has 2 values, but there are 120 samples"),
+    ],
+)
+def test_wrong_colors_raise(auto, options, message):
+    with pytest.raises(ValueError, match=message):
+        SampleMapDisplay.from_estimator(auto, **options)
+
+
+@pytest.mark.parametrize(
+    ("color", "message"),
+    [
+        ("nothing", r"no feature 'nothing' in the views 'view_0', 'view_1', 'view_2'"),
+        (("nothing", "a"), r"no view 'nothing'. The views are 'view_0'"),
+        (("view_1", "view_0_0"), r"no feature 'view_0_0' in the views 'view_1'"),
+        (("view_1", 2), r"no feature 2"),
+    ],
+)
+def test_unknown_features_raise(auto, problem, color, message):
+    with pytest.raises(ValueError, match=message):
+        SampleMapDisplay.from_estimator(auto, problem[0], color=color)
+
+
+def test_feature_names_of_several_views_raise(problem):
+    views = {
+        name: view.set_axis(list("abcdef")[: view.shape[1]], axis=1)
+        for name, view in problem[0].items()
+    }
+    model = DALMC(n_clusters=4, random_state=0).fit(views)
+    with pytest.raises(ValueError, match=r"named 'a', in the views 'view_0', 'view_1', 'view_2'"):
+        SampleMapDisplay.from_estimator(model, views, color="a")
+    drawn = SampleMapDisplay.from_estimator(model, views, color=("view_2", "a"))
+    assert drawn.points["view_2: a"].tolist() == views["view_2"]["a"].tolist()
+
+
+def test_repeated_ids_of_values_raise(auto):
+    values = pd.Series(1.0, index=[*auto.sample_ids_, "s3"])
+    with pytest.raises(ValueError, match="several values of the sample 's3'"):
+        SampleMapDisplay.from_estimator(auto, color=values)
+
+
+def test_models_without_embedding_confidence_or_fit_raise(problem):
+    model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
+    with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
+        SampleMapDisplay.from_estimator(model, color="confidence")
+    with pytest.raises(ValueError, match="OPMC computes no embedding"):
+        SampleMapDisplay.from_estimator(model)
+    with pytest.raises(NotFittedError):
+        SampleMapDisplay.from_estimator(DALMC())
+
+
+def test_baselines_cannot_draw_other_samples(problem):
+    model = AMGL(n_clusters=4, random_state=0).fit(problem[0])
+    fewer = {name: view.iloc[:20] for name, view in problem[0].items()}
+    with pytest.raises(ValueError, match=r"X lacks samples that AMGL was fitted on: 's20'"):
+        SampleMapDisplay.from_estimator(model, fewer)
+    unnamed = [view.to_numpy()[:20] for view in problem[0].values()]
+    with pytest.raises(ValueError, match=r"X has 20 samples, but AMGL.*was fitted on 120"):
+        SampleMapDisplay.from_estimator(model, unnamed)
+
+
+def test_columns_that_do_not_exist_raise(many_points):
+    with pytest.raises(ValueError, match=r"no column 'age'.* 'cluster'"):
+        SampleMapDisplay(many_points).plot(color="age")
+    with pytest.raises(ValueError, match="lacks the columns 'x', 'y'"):
+        SampleMapDisplay(many_points[["cluster"]])
+
+
+def test_names_of_relabeled_clusters_are_on_the_map(problem):
+    model = DALMC(n_clusters=4, random_state=0).fit(problem[0])
+    model.relabel({0: "$T cells", 2: "$T cells", 3: "B cells"})
+    drawn = SampleMapDisplay.from_estimator(model)
+    assert texts(drawn.text_) == ["$T cells", "1", "B cells"]
+    drawn.figure_.draw_without_rendering()
+    sizes = drawn.points["cluster"].value_counts(sort=False)
+    assert sizes.tolist() == np.bincount(model.labels_).tolist()
