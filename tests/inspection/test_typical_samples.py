@@ -82,7 +82,7 @@ def test_confidence_is_that_of_the_model(fitted):
     else:
         squares = direct_distances(kind, model, frames) ** 2
         own = squares[np.arange(N), model.labels_]
-        members = np.exp(-(squares - own[:, None]) / own.mean())
+        members = squares.shape[1] ** (-(squares - own[:, None]) / own.mean())
         expected = pd.Series(1 / members.sum(axis=1), index=model.sample_ids_)
     np.testing.assert_allclose(found["confidence"], expected[found.index], atol=1e-9)
 

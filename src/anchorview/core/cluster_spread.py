@@ -33,6 +33,14 @@ class ClusterSpread:
         """Mean squared distance of all samples to their centers."""
         return float(self.squares.sum() / self.sizes.sum())
 
+    def membership_scale(self, n_clusters: int) -> float:
+        """Squared distance at which a membership falls to 1/e: ``mean_square / log(k)``.
+
+        Memberships are then ``k ** (-square / mean_square)``, so that k clusters that are further
+        away by the mean square count together as much as the nearest one, whatever their number.
+        """
+        return self.mean_square / float(np.log(n_clusters))
+
     @property
     def mean_square_per_cluster(self) -> Array:
         """Mean squared distance by cluster; that of all samples for an empty cluster."""

@@ -224,6 +224,13 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
             )
         return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
 
+    @property
+    def membership_scale(self) -> float:
+        """Squared distance at which a membership falls to 1/e; merging clusters keeps it."""
+        spread, relabeling = self.cluster_spread, self._relabeling
+        n_fitted = len(spread.sizes if relabeling is None else relabeling.clusters)
+        return spread.membership_scale(n_fitted)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
 

@@ -64,11 +64,6 @@ class Geometry(ABC):
         """Yield the samples of a part in blocks, in order."""
 
     @property
-    def mean_square(self) -> float:
-        """Mean squared distance of samples to their own centers."""
-        return max(self.spread.mean_square, self.floor)
-
-    @property
     def mean_square_per_cluster(self) -> Array:
         """The same by cluster."""
         return np.maximum(self.spread.mean_square_per_cluster, self.floor)
@@ -83,6 +78,8 @@ class EmbeddingGeometry(Geometry):
     assignment: Assignment
     relabeling: Relabeling | None
     spread: ClusterSpread
+    scale: float
+    """Squared distance at which a membership falls to 1/e."""
     floor: float
 
     def located(self, part: MultiViewData) -> Iterator[Located]:
@@ -105,7 +102,7 @@ class EmbeddingGeometry(Geometry):
             squares = self.assignment.squared_distances(embedding[rows])
             if self.relabeling is not None:
                 squares = self.relabeling.nearest(squares)
-            yield located_by_distance(rows, labels[rows], squares, self.mean_square)
+            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +178,8 @@ class MeansGeometry(Geometry):
         width = max(len(self.spread.sizes), *part.n_features_per_view)
         for rows in row_blocks(len(part), width):
             squares = self.means.squared_distances(part[rows])
-            yield located_by_distance(rows, labels[rows], squares, self.mean_square)
+            scale = max(self.spread.membership_scale(squares.shape[1]), self.floor)
+            yield located_by_distance(rows, labels[rows], squares, scale)
 
 
 def geometry_of(model: Any, labeled: LabeledSource) -> Geometry:
@@ -208,6 +206,7 @@ def embedding_geometry(model: DALMC) -> EmbeddingGeometry:
         assignment,
         model._relabeling,
         model.cluster_spread,
+        model.membership_scale,
         ROUNDING * float(np.square(assignment.centroids).sum(axis=1).mean()),
     )
 
@@ -246,18 +245,18 @@ def _means_of_clusters(
     return means, spread
 
 
-def located_by_distance(rows: slice, labels: Array, squares: Array, mean_square: float) -> Located:
+def located_by_distance(rows: slice, labels: Array, squares: Array, scale: float) -> Located:
     """Samples whose confidence is their membership in their own cluster."""
-    members = soft_memberships(squares, mean_square)
+    members = soft_memberships(squares, scale)
     confidence = np.take_along_axis(members, labels[:, None], axis=1)[:, 0]
     return Located(rows, labels, second_best(squares, labels), confidence, squares)
 
 
-def soft_memberships(squares: Array, mean_square: float) -> Array:
-    """Memberships, proportional to exp(-square / mean_square); they sum to 1."""
+def soft_memberships(squares: Array, scale: float) -> Array:
+    """Memberships, proportional to ``exp(-square / scale)``; they sum to 1."""
     away = squares - squares.min(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
-        members = np.exp(-away / mean_square)
+        members = np.exp(-away / scale)
     members /= members.sum(axis=1, keepdims=True)
     return members
 

@@ -24,12 +24,13 @@ from anchorview.views.container import MultiViewData, ViewsLike
 def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
     r"""Soft memberships of samples in the clusters.
 
-    A membership is proportional to :math:`\exp(-d^2 / W)`, where :math:`d` is the distance of the
-    sample to the center of the cluster and :math:`W` the mean of :math:`d^2` over the samples of
-    `fit` and their own clusters. For :class:`~anchorview.DALMC` these are distances of rows of the
-    embedding to the centroids of K-means; for :class:`~anchorview.AutoDALMC`, of the sample's
-    labels in all partitions to the frequencies of these labels in the cluster. A cluster that
-    `relabel` has merged has the distance of the nearest cluster in it.
+    A membership is proportional to :math:`k^{-d^2 / W}`, where :math:`k` is the number of clusters,
+    :math:`d` the distance of the sample to the center of the cluster, and :math:`W` the mean of
+    :math:`d^2` over the samples of `fit` and their own clusters. For :class:`~anchorview.DALMC`
+    these are distances of rows of the embedding to the centroids of K-means; for
+    :class:`~anchorview.AutoDALMC`, of the sample's labels in all partitions to the frequencies of
+    these labels in the cluster. A cluster that `relabel` has merged has the distance of the nearest
+    cluster in it.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
     labeled = labeled_source(model, X)
     geometry = geometry_of(model, labeled)
     # That of AutoDALMC has distances in the embedding; memberships are those of the consensus.
-    mean_square = max(model.cluster_spread.mean_square, geometry.floor)
-    function = partial(_part_memberships, geometry, mean_square)
+    scale = max(model.membership_scale, geometry.floor)
+    function = partial(_part_memberships, geometry, scale)
     count = len(labeled.clusters)
     members = part_rows(labeled, function, count, "memberships")
     return pd.DataFrame(members, index=sample_index(labeled), columns=labeled.clusters)
@@ -136,25 +137,23 @@ def part_rows(labeled: LabeledSource, function: Any, width: int | None, stage: s
     return np.asarray(source.map_rows(function, width, np.float64, stage, None))
 
 
-def _part_memberships(geometry: Geometry, mean_square: float, part: MultiViewData) -> Array:
+def _part_memberships(geometry: Geometry, scale: float, part: MultiViewData) -> Array:
     if isinstance(geometry, ConsensusGeometry):
-        return _consensus_memberships(geometry, mean_square, part)
+        return _consensus_memberships(geometry, scale, part)
     return np.vstack(
         [
-            with_largest_at(soft_memberships(block.squares, mean_square), block.labels)
+            with_largest_at(soft_memberships(block.squares, scale), block.labels)
             for block in geometry.located(part)
         ]
     )
 
 
-def _consensus_memberships(
-    geometry: ConsensusGeometry, mean_square: float, part: MultiViewData
-) -> Array:
+def _consensus_memberships(geometry: ConsensusGeometry, scale: float, part: MultiViewData) -> Array:
     partitions = geometry.partitions(geometry.prepare(part))
     found = []
     for rows in row_blocks(len(part), len(geometry.consensus.offsets)):
         own = partitions[:, rows]
-        members = soft_memberships(geometry.pattern_squares(own), mean_square)
+        members = soft_memberships(geometry.pattern_squares(own), scale)
         found.append(with_largest_at(members, geometry.labels(own)))
     return np.vstack(found)
 
