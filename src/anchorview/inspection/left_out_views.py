@@ -25,10 +25,10 @@ from anchorview.views.container import (
 MAX_SAMPLES = 20_000
 """Number of samples, at equal steps, on which the results are computed if there are more."""
 
-DISAGREEING_SHARE = 0.25
+DISAGREEING_SHARE = 0.15
 """A view disagrees if its own agreement is below this share of the median over the other views.
-Views with planted other clusters, or noise, had at most 0.02 of it, and the views of ten real data
-sets at least 0.3."""
+Views with planted other clusters, or noise, had at most 0.02 of it, and those of eight real data
+sets at least 0.27."""
 
 GAIN = 0.1
 """It also disagrees if the agreement of the others rises by more than this without it; of good
@@ -59,7 +59,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         - `others_without`: the same for the result without the view. NaN if there are only two
           views: without one, the result is that of the other.
         - `disagrees`: whether the view disagrees with the rest, because it has other clusters or is
-          noise: its own agreement is less than a quarter of the median of the other views, or
+          noise: its own agreement is below 15 % of the median of the other views, or
           `others_without` exceeds `others_with` by more than 0.1. Never of two views, as nothing
           says which of them to trust.
 
