@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from time import perf_counter
 from typing import Any, Self
 
@@ -25,7 +26,7 @@ from anchorview.core.imputation import Imputation, fit_imputation
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
-from anchorview.views.container import MultiViewData, container_with_nan
+from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import ViewsSchema
 
@@ -43,6 +44,33 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """``labels_`` as a pandas Series indexed by sample id, or by position if there are none."""
         check_is_fitted(self)
         return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
+
+    def summary(self, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3) -> pd.DataFrame:
+        """Describe each cluster by one row: size, confidence, neighbor, typical samples, features.
+
+        The same as :func:`anchorview.inspection.cluster_summary`.
+
+        Parameters
+        ----------
+        X : views of samples, in any form that `fit` takes
+            For estimators that cannot predict, the samples of `fit`.
+        n_features : int, default=3
+            Number of leading features per cluster.
+        n_medoids : int, default=3
+            Number of typical samples per cluster.
+
+        Returns
+        -------
+        summary : DataFrame
+            Indexed by cluster.
+        """
+        # By name, as inspection is above the estimators and imports them: a fitted estimator needs
+        # nothing of it, and this method is only a shorter way to call the function.
+        inspection = import_module("anchorview.inspection")
+        table: pd.DataFrame = inspection.cluster_summary(
+            self, X, n_features=n_features, n_medoids=n_medoids
+        )
+        return table
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         parameters = super().__repr__(N_CHAR_MAX)

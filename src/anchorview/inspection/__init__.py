@@ -5,17 +5,21 @@ Every function takes views in any form that estimators take and passes once over
 metrics; imports no plotting.
 """
 
+from anchorview.inspection.left_out_views import leave_one_view_out
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 from anchorview.inspection.soft_memberships import memberships, outlier_scores
+from anchorview.inspection.summary import cluster_summary
 from anchorview.inspection.typical_samples import doubtful, representatives
 from anchorview.inspection.view_contributions import view_contributions
 
 __all__ = [
     "PartitionComparison",
     "cluster_markers",
+    "cluster_summary",
     "compare_partitions",
     "doubtful",
+    "leave_one_view_out",
     "memberships",
     "outlier_scores",
     "representatives",

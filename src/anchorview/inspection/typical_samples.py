@@ -97,7 +97,7 @@ def representatives(model: Any, X: ViewsLike, n: int = 5) -> pd.DataFrame:
     >>> bool((classes == classes[:, :1]).all())
     True
     """
-    _require_positive(n)
+    require_positive(n)
     labeled = labeled_source(model, X)
     geometry = geometry_of(model, labeled)
     found = labeled.source.reduce_as_is(
@@ -162,7 +162,7 @@ def doubtful(model: Any, X: "ViewsLike | None" = None, n: int = 20) -> pd.DataFr
     >>> bool(found["confidence"].iloc[0] == model.confidence_.min())
     True
     """
-    _require_positive(n)
+    require_positive(n)
     if X is None:
         return _doubtful_of_fit(model, n)
     labeled = labeled_source(model, X)
@@ -246,6 +246,7 @@ def _merge(n: int, a: Samples, b: Samples) -> Samples:
     return a.merged(b).nearest(n)
 
 
-def _require_positive(n: int) -> None:
+def require_positive(n: int, name: str = "n") -> None:
+    """Raise if a number of samples or features is not positive."""
     if n < 1:
-        raise ValueError(f"n={n} should be >= 1.")
+        raise ValueError(f"{name}={n} should be >= 1.")

@@ -1,0 +1,155 @@
+"""Summaries against the functions whose results they combine, in every form of input."""
+
+from copy import deepcopy
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC
+from anchorview._utils.linalg import unit_rows
+from anchorview.compared import OPMC
+from anchorview.inspection import (
+    cluster_geometry,
+    cluster_markers,
+    cluster_summary,
+    doubtful,
+    representatives,
+    view_contributions,
+)
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+N, K = 150, 4
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto", "baseline"])
+def fitted(request):
+    kind = request.param
+    missing = 0.0 if kind == "baseline" else 0.2
+    views, _ = clustered_views(N, K, separation=2.5, missing=missing)
+    model = {"dalmc": DALMC(K), "auto": AutoDALMC(K, max_candidates=4), "baseline": OPMC(K)}[kind]
+    return kind, model.set_params(random_state=0).fit(views), views
+
+
+def test_columns_equal_those_of_the_other_functions(fitted):
+    kind, model, views = fitted
+    found = cluster_summary(model, views, n_features=4, n_medoids=2)
+    pd.testing.assert_frame_equal(model.summary(views, n_features=4, n_medoids=2), found)
+    assert found.index.name == "cluster"
+    assert found.index.tolist() == list(range(K))
+    np.testing.assert_array_equal(found["size"], np.bincount(model.labels_))
+    np.testing.assert_allclose(found["share"], np.bincount(model.labels_) / N)
+    confidence = doubtful(model, views, n=N).groupby("cluster")["confidence"].mean()
+    np.testing.assert_allclose(found["confidence"], confidence)
+    typical = representatives(model, views, n=2).groupby("cluster")["sample"].agg(tuple)
+    assert found["medoids"].tolist() == typical.tolist()
+    markers = cluster_markers(model, views, top=4)
+    names = (markers["view"] + ": " + markers["feature"]).groupby(markers["cluster"]).agg(tuple)
+    assert found["features"].tolist() == names.tolist()
+    shares = found[[f"view:{name}" for name in views]]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    if kind != "baseline":
+        by_cluster = view_contributions(model, views, by="cluster").clip(lower=0)
+        np.testing.assert_allclose(shares, by_cluster.div(by_cluster.sum(axis=1), axis=0))
+
+
+def test_separation_equals_a_direct_computation(fitted):
+    kind, model, views = fitted
+    if kind == "baseline":
+        distances = 0
+        for view in views.values():
+            z = (view - view.mean(axis=0)) / view.std(axis=0)
+            centers = np.stack([z[model.labels_ == c].mean(axis=0) for c in range(K)])
+            distances = distances + np.square(z[:, None] - centers).mean(axis=2) / len(views)
+        distances = np.sqrt(distances)
+    else:
+        points = unit_rows(model.embedding_)
+        centers = np.stack([points[model.labels_ == c].mean(axis=0) for c in range(K)])
+        centers = model._assignment.centroids if kind == "dalmc" else centers
+        distances = np.linalg.norm(points[:, None] - centers, axis=2)
+    found = cluster_summary(model, views)
+    for c in range(K):
+        own = distances[model.labels_ == c]
+        squares = np.square(own).mean(axis=0)
+        squares[c] = np.inf
+        assert found.loc[c, "nearest_cluster"] == squares.argmin()
+        a, b = own[:, c], own[:, squares.argmin()]
+        expected = ((b - a) / np.maximum(a, b)).mean()
+        assert found.loc[c, "separation"] == pytest.approx(expected)
+
+
+@pytest.mark.usefixtures("many_parts")
+def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, set_constants):
+    _, model, views = fitted
+    expected = cluster_summary(model, views)
+    pd.testing.assert_frame_equal(cluster_summary(model, stored(tmp_path, views)), expected)
+    with dask.config.set(scheduler="threads"):
+        pd.testing.assert_frame_equal(cluster_summary(model, in_dask(views, 40)), expected)
+    set_constants(cluster_geometry, LARGEST_BLOCK=64)
+    pd.testing.assert_frame_equal(cluster_summary(model, views), expected)
+
+
+def test_names_of_samples_features_and_clusters():
+    views, _ = clustered_views(90, 3, (6, 5), separation=5.0)
+    ids = [f"s{i}" for i in range(90)]
+    frames = {
+        name: pd.DataFrame(view, ids, [f"{name[-1]}:{j}" for j in range(view.shape[1])])
+        for name, view in views.items()
+    }
+    model = DALMC(3, random_state=0).fit(frames).relabel({0: "first", 2: "last"})
+    found = cluster_summary(model, frames)
+    assert found.index.tolist() == ["first", "1", "last"]
+    assert set(found["nearest_cluster"]) <= set(found.index)
+    assert set().union(*found["medoids"]) <= set(ids)
+    names = {f"{view}: {feature}" for view in frames for feature in frames[view].columns}
+    assert set().union(*found["features"]) <= names
+
+
+def test_nearly_equal_clusters_are_hardly_separate():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 4
+    views = []
+    for width in (20, 30):
+        centers = 4 * rng.standard_normal((4, width))
+        centers[3] = centers[2] + 0.5 * rng.standard_normal(width)
+        views.append(centers[y] + rng.standard_normal((300, width)))
+    model = OPMC(4, random_state=0).fit(views)
+    model.labels_ = y.astype(np.int32)
+    found = cluster_summary(model, views)
+    assert found["nearest_cluster"].tolist()[2:] == [3, 2]
+    assert found["separation"][2:].max() < 0.5 * found["separation"][:2].min()
+
+
+def test_clusters_without_samples(fitted):
+    kind, model, views = fitted
+    if kind == "baseline":
+        pytest.skip("its clusters are those of the samples")
+    rows = np.flatnonzero(model.labels_ != 2)
+    found = cluster_summary(model, {name: view[rows] for name, view in views.items()})
+    assert found.loc[2, "size"] == 0
+    assert np.isnan(found.loc[2, "confidence"])
+    assert found.loc[2, "medoids"] == found.loc[2, "features"] == ()
+    assert found.loc[2, "nearest_cluster"] is None
+    others = found.drop(2)
+    assert others["separation"].notna().all()
+    assert (others["nearest_cluster"] != 2).all()
+    alone = cluster_summary(model, {name: view[rows[:1]] for name, view in views.items()})
+    assert alone["nearest_cluster"].isna().all()
+
+
+def test_counts_are_checked(fitted):
+    _, model, views = fitted
+    for name in ("n_features", "n_medoids"):
+        with pytest.raises(ValueError, match=f"{name}=0 should be >= 1"):
+            cluster_summary(model, views, **{name: 0})
+
+
+def test_older_models_say_what_is_missing(fitted):
+    kind, model, views = fitted
+    if kind == "dalmc":
+        older = deepcopy(model)
+        older._spread = None
+        with pytest.raises(ValueError, match="older version"):
+            cluster_summary(older, views)
