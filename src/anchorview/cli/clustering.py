@@ -382,21 +382,13 @@ def write_labels(
 
     Ids are written as they are, so that they can be matched with those of the data.
     """
-    from anchorview._utils.text import may_be_formula
-
     columns = {
         "sample": range(len(labels)) if ids is None else ids.tolist(),
         "cluster": labels.tolist(),
     }
     if confidence is not None:
         columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
-    formulas = [each for each in map(str, columns["sample"]) if may_be_formula(each)]
-    if formulas:
-        warnings.warn(
-            f"sample ids such as {formulas[0]!r} ({len(formulas)} in all) begin like formulas of "
-            "spreadsheets, which may run them. Import the column as text.",
-            stacklevel=2,
-        )
+    warn_about_formulas(columns["sample"], "sample ids")
     if path == STDOUT:
         text = io.StringIO(newline="")
         _write_csv(text, columns)
@@ -404,6 +396,19 @@ def write_labels(
     else:
         with atomic_write(path) as stream:
             _write_csv(stream, columns)
+
+
+def warn_about_formulas(values: Iterable[object], what: str) -> None:
+    """Warn if values of a CSV file begin like formulas; `what` says what they are."""
+    from anchorview._utils.text import may_be_formula
+
+    formulas = [each for each in map(str, values) if may_be_formula(each)]
+    if formulas:
+        warnings.warn(
+            f"{what} such as {formulas[0]!r} ({len(formulas)} in all) begin like formulas of "
+            "spreadsheets, which may run them. Import the column as text.",
+            stacklevel=3,
+        )
 
 
 def _write_csv(stream: TextIO, columns: Mapping[str, Iterable[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The commands fit, demo, convert, predict, relabel and info."""
+"""The commands fit, demo, convert, predict, explain, relabel and info."""
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
@@ -26,6 +26,7 @@ from anchorview.cli.clustering import (
     require_separate,
     write_labels,
 )
+from anchorview.cli.explaining import explain_clusters
 from anchorview.cli.terminal import (
     explained_errors,
     print_json,
@@ -314,6 +315,34 @@ def predict(
                 *summaries.prediction_lines(fitted, labels, confidence),
                 *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
             )
+
+
+@app.command()
+def explain(
+    model: options.Model,
+    data: options.Data,
+    markers: options.Markers = None,
+    summary: options.ClusterSummary = None,
+    report: options.ClusterReport = None,
+    zero_rows_missing: options.ZeroRowsMissing = False,
+    class_labels: options.Labels = None,
+    no_id_column: options.NoIdColumn = False,
+    no_header: options.NoHeader = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Explain the clusters of a saved model: features, typical samples, nearest clusters."""
+    with explained_errors(options=terminal.DATA_OPTIONS):
+        explain_clusters(
+            model,
+            data,
+            {"--markers": markers, "--summary": summary, "--report": report},
+            Printing(quiet, as_json),
+            zero_rows_missing=zero_rows_missing,
+            class_labels=class_labels,
+            id_column=not no_id_column,
+            header=not no_header,
+        )
 
 
 @app.command()

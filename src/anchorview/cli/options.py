@@ -85,6 +85,14 @@ Out = Annotated[
     Path | None, option("CSV file for the cluster labels; - for standard output.", metavar="FILE")
 ]
 Report = Annotated[Path | None, option("HTML file for a report on the fit.")]
+Markers = Annotated[
+    Path | None,
+    option("CSV file for the features of each cluster, compared with the other samples."),
+]
+ClusterSummary = Annotated[Path | None, option("CSV file with one row per cluster.", "--summary")]
+ClusterReport = Annotated[
+    Path | None, option("HTML file for a report; DATA must be the samples of the fit.", "--report")
+]
 Save = Annotated[Path | None, option("File for the fitted model, to be used by predict.")]
 SaveRelabeled = Annotated[Path, option("File for the model with the new clusters.", "--save")]
 Results = Annotated[

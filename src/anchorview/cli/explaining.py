@@ -1,0 +1,195 @@
+"""What the clusters of a saved model are: summary, markers and report, from files to files."""
+
+# Imported by ``--help``: light modules only.
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anchorview._utils.atomic_files import atomic_write, require_writable
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.progress import report_progress
+from anchorview.cli.clustering import (
+    Printing,
+    is_large,
+    read_samples,
+    require_separate,
+    warn_about_formulas,
+)
+from anchorview.cli.terminal import (
+    attempt_all,
+    print_json,
+    print_lines,
+    print_table,
+    printable,
+    progress_bar,
+    raise_all,
+    summary_to,
+    watched,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_CLUSTERS = 40
+"""Maximum number of clusters in the table on the terminal."""
+
+
+def explain_clusters(
+    model_path: Path,
+    data_path: Path,
+    outputs: Mapping[str, Path | None],
+    printing: Printing,
+    *,
+    zero_rows_missing: bool,
+    class_labels: str | None,
+    **layout: bool,
+) -> None:
+    """Inspect the clusters of a model on samples, write the outputs and print a summary.
+
+    `outputs` are the paths of ``--markers``, ``--summary`` and ``--report``. All are attempted if
+    one of them fails.
+    """
+    given = {option: path for option, path in outputs.items() if path is not None}
+    require_separate(given, {"MODEL": model_path, "DATA": data_path})
+    for path in given.values():
+        require_writable(path)
+    if "--report" in given:
+        for package in ("bokeh", "jinja2"):
+            optional_import(package, "Reports", "report")
+    shown = watched() and not printing.quiet
+    with progress_bar(shown=shown):
+        report_progress("reading", 0, 1)
+        from anchorview import load
+        from anchorview.inspection import cluster_markers, cluster_summary
+        from anchorview.views.container import MultiViewData
+
+        model: Any = load(model_path)
+        if not hasattr(model, "predict"):
+            raise ValueError(f"{model_path} is an ablation, which cannot label new samples.")
+        samples = read_samples(
+            data_path,
+            zero_rows_missing,
+            class_labels,
+            on_disk=is_large(data_path, None, class_labels, **layout),
+            nan_cells=model.imputation_ is not None,
+            **layout,
+        )
+        summary = cluster_summary(model, samples.data)
+
+    def write_report(path: Path) -> None:
+        from anchorview.report import write_fit_report
+
+        # Views that are too large for memory are not drawn.
+        in_memory = samples.data if isinstance(samples.data, MultiViewData) else None
+        write_fit_report(
+            path,
+            model,
+            in_memory,
+            target=samples.target,
+            sample_ids=samples.ids,
+            name=samples.name,
+        )
+
+    writers: dict[str, Callable[[Path], object]] = {
+        "--markers": lambda path: _write_markers(cluster_markers(model, samples.data), path),
+        "--summary": lambda path: _write_summary(summary, path),
+        "--report": write_report,
+    }
+    with progress_bar(shown=shown):
+        done, errors = attempt_all(
+            {option: partial(writers[option], path) for option, path in given.items()}
+        )
+    written = {option: path for option, path in given.items() if option in done}
+    if printing.as_json:
+        print_json(_record(model, summary, len(samples), written))
+    with summary_to(printing.summary_target(None)):
+        _print_clusters(summary)
+        print_lines(*_closing_lines(len(samples), summary, written))
+    raise_all(errors)
+
+
+def _write_markers(markers: "pd.DataFrame", path: Path) -> None:
+    warn_about_formulas(markers["feature"].unique(), "feature names")
+    _write_table(markers, path, index=False)
+
+
+def _write_summary(summary: "pd.DataFrame", path: Path) -> None:
+    table = _with_joined_cells(summary)
+    warn_about_formulas([*table["medoids"], *table["features"]], "sample ids and feature names")
+    _write_table(table, path, index=True)
+
+
+def _write_table(table: "pd.DataFrame", path: Path, *, index: bool) -> None:
+    with atomic_write(path) as stream:
+        table.to_csv(stream, index=index, float_format="%.6g", lineterminator="\n")
+
+
+def _with_joined_cells(summary: "pd.DataFrame") -> "pd.DataFrame":
+    """Summary in which ids and features are texts."""
+    table = summary.copy()
+    for column in ("medoids", "features"):
+        table[column] = ["; ".join(map(str, cell)) for cell in summary[column]]
+    return table
+
+
+def _print_clusters(summary: "pd.DataFrame") -> None:
+    rows = summary.head(SHOWN_CLUSTERS).reset_index()
+    cells = zip(
+        rows["cluster"],
+        rows["size"],
+        map(_two_digits, rows["confidence"]),
+        ["" if cluster is None else printable(cluster) for cluster in rows["nearest_cluster"]],
+        map(_two_digits, rows["separation"]),
+        [printable(features[0]) if features else "" for features in rows["features"]],
+        strict=True,
+    )
+    columns = ("Samples", "Confidence", "Nearest", "Separation", "Leading feature")
+    print_table(cells, "Cluster", *columns)
+
+
+def _two_digits(value: float) -> str:
+    """Return a number as text; of clusters without samples there is none."""
+    return "" if isnan(value) else f"{value:.2f}"
+
+
+def _closing_lines(
+    n_samples: int, summary: "pd.DataFrame", written: Mapping[str, Path]
+) -> Iterator[str]:
+    if len(summary) > SHOWN_CLUSTERS:
+        more = len(summary) - SHOWN_CLUSTERS
+        yield f"and {more} more clusters; --summary writes all of them to a file"
+    yield f"{n_samples} samples in {len(summary)} clusters"
+    for option, name in (
+        ("--markers", "Markers"),
+        ("--summary", "Summary"),
+        ("--report", "Report"),
+    ):
+        if option in written:
+            yield f"{name} written to {printable(written[option])}"
+
+
+def _record(
+    model: Any, summary: "pd.DataFrame", n_samples: int, written: Mapping[str, Path]
+) -> dict[str, Any]:
+    """Machine-readable summary of the clusters."""
+    table = summary.reset_index().astype(object)
+    clusters = [
+        {name: _plain(value) for name, value in row.items()} for row in table.to_dict("records")
+    ]
+    return {
+        "method": type(model).__name__,
+        "n_samples": n_samples,
+        "n_clusters": len(summary),
+        "clusters": clusters,
+        "outputs": {option.removeprefix("--"): str(path) for option, path in written.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON can hold it."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, str | int | float | None) else str(value)

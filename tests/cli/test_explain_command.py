@@ -1,0 +1,130 @@
+"""Command explain: markers, summary and report of a saved model."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, load, make_multiview, read_views
+from anchorview.cli import clustering
+from anchorview.inspection import cluster_markers, cluster_summary
+from anchorview.sources import disk_source
+from helpers.command_line import error_of, output_of, run
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Folder of Parquet files with sample ids and feature names, some samples lacking a view."""
+    folder = tmp_path_factory.mktemp("tables") / "views"
+    folder.mkdir()
+    views, _ = make_multiview(
+        150, n_clusters=3, n_features=(8, 12), separation=5, missing=0.1, random_state=0
+    )
+    ids = pd.Index([f"s{i:03d}" for i in range(150)], name="id")
+    for name, view in views.items():
+        columns = [f"gene {j}" for j in range(view.shape[1])]
+        pd.DataFrame(view, ids, columns).to_parquet(folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto"])
+def model(request, tables, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / f"{request.param}.anchorview"
+    methods = {
+        "dalmc": DALMC(3, random_state=0),
+        "auto": AutoDALMC(3, max_candidates=2, random_state=0),
+    }
+    methods[request.param].fit(read_views(tables)).save(path)
+    return path
+
+
+def test_outputs_are_those_of_the_library(model, tables, tmp_path):
+    markers, summary, report = (tmp_path / name for name in ("m.csv", "s.csv", "r.html"))
+    options = ("--markers", markers, "--summary", summary, "--report", report)
+    shown = output_of("explain", model, tables, *options)
+    assert "150 samples in 3 clusters" in shown
+    for name, path in (("Markers", markers), ("Summary", summary), ("Report", report)):
+        assert f"{name} written to {path}" in shown
+    fitted, views = load(model), read_views(tables)
+    expected = cluster_markers(fitted, views)
+    pd.testing.assert_frame_equal(
+        pd.read_csv(markers, keep_default_na=False), expected, check_dtype=False, rtol=1e-5
+    )
+    expected = cluster_summary(fitted, views)
+    written = pd.read_csv(summary, index_col="cluster")
+    assert list(written.columns) == list(expected.columns)
+    np.testing.assert_array_equal(written["size"], expected["size"])
+    np.testing.assert_allclose(written["confidence"], expected["confidence"], rtol=1e-5)
+    assert written["medoids"].tolist() == ["; ".join(ids) for ids in expected["medoids"]]
+    assert "<html" in report.read_text()
+    for feature in expected["features"]:
+        assert str(feature[0]) in shown
+
+
+def test_json_has_the_summary(model, tables, tmp_path):
+    markers = tmp_path / "m.csv"
+    record = json.loads(output_of("explain", model, tables, "--json", "--markers", markers))
+    expected = cluster_summary(load(model), read_views(tables))
+    assert record["n_samples"] == 150
+    assert [cluster["size"] for cluster in record["clusters"]] == expected["size"].tolist()
+    assert record["clusters"][0]["medoids"] == list(expected["medoids"].iloc[0])
+    assert record["outputs"] == {"markers": str(markers)}
+
+
+def test_quiet_prints_nothing(model, tables):
+    assert output_of("explain", model, tables, "-q") == ""
+
+
+def test_data_larger_than_memory_are_read_in_parts(model, tables, tmp_path, set_constants):
+    whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
+    output_of("explain", model, tables, "--markers", whole)
+    set_constants(clustering, DATA_SHARE=0.0)
+    set_constants(disk_source, PART=2**10, PRODUCTS_PER_PART=0)
+    output_of("explain", model, tables, "--markers", parts)
+    found, expected = pd.read_csv(parts), pd.read_csv(whole)
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-5)
+
+
+def test_outputs_are_checked_before_the_work(model, tables, tmp_path, monkeypatch):
+    markers = tmp_path / "m.csv"
+    message = error_of("explain", model, tables, "--markers", markers, "--summary", markers)
+    assert "--markers and --summary are the same file" in message.replace(
+        "--summary and --markers", "--markers and --summary"
+    )
+    inside = tables / "m.csv"
+    assert "--markers is in the folder of DATA" in error_of(
+        "explain", model, tables, "--markers", inside
+    )
+    assert "are the same file" in error_of("explain", model, tables, "--summary", model)
+    nowhere = tmp_path / "nowhere" / "s.csv"
+    assert "nowhere" in error_of(
+        "explain", model, tables, "--markers", markers, "--summary", nowhere
+    )
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    report = ("--report", tmp_path / "r.html")
+    message = error_of("explain", model, tables, "--markers", markers, *report)
+    assert 'pip install "anchorview[report]"' in message
+    assert not markers.exists()
+
+
+def test_new_samples_are_explained_but_have_no_report(model, tables, tmp_path):
+    some, markers = tmp_path / "some", tmp_path / "m.csv"
+    some.mkdir()
+    for path in tables.iterdir():
+        pd.read_parquet(path).iloc[:100].to_parquet(some / path.name)
+    result = run("explain", model, some, "--markers", markers, "--report", tmp_path / "r.html")
+    assert result.exit_code == 2
+    assert "the model was fitted on 150" in result.stderr
+    assert "100 samples in 3 clusters" in result.stdout
+    expected = cluster_markers(load(model), read_views(some))
+    np.testing.assert_allclose(pd.read_csv(markers)["effect"], expected["effect"], rtol=1e-5)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_ablations_cannot_label_samples(tables, tmp_path):
+    path = tmp_path / "m.anchorview"
+    complete = read_views(tables).views["view_0"].dropna()
+    DALMC(3, variant="box-graph", random_state=0).fit({"view_0": complete}).save(path)
+    assert "ablation" in error_of("explain", path, tables)
