@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -98,9 +98,11 @@ def write_page(
     them is shown as text. The `verdict` is what a reader must know who reads nothing else.
     """
     page = _environment().get_template("page.html.jinja")
-    scripts = [_inline(text) for text in _scripts(sections)]
+    kinds = {type(part) for section in sections for part in _flat(section.parts)}
+    scripts = [_inline(_resource(name)) for name in _scripts(kinds)]
+    library = _inline(_bokeh_script() if Chart in kinds else "")
     # The page allows only scripts with these hashes; an injected one would not run.
-    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
+    digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
     html = page.render(
         title=title,
         subtitle=subtitle,
@@ -108,6 +110,7 @@ def write_page(
         sections=sections,
         style=_inline(_resource("style.css")),
         scripts=scripts,
+        library=library,
         hashes=[base64.b64encode(digest).decode() for digest in digests],
         today=date.today().isoformat(),
         version=__version__,
@@ -117,18 +120,14 @@ def write_page(
         stream.write(html.encode("utf-8", "backslashreplace").decode())
 
 
-def _scripts(sections: Sequence[Section]) -> list[str]:
-    """Scripts of the page in order; the first runs before the page is shown."""
-    kinds = {type(part) for section in sections for part in _flat(section.parts)}
+def _scripts(kinds: Collection[type[Part]]) -> list[str]:
+    """Scripts of a page with these parts; the first runs before the page is shown."""
     names = ["theme.js", "shared.js"]
     if SampleMap in kinds:
         names += ["map_points.js", "sample_map.js"]
     if ClusterCards in kinds:
         names.append("clusters.js")
-    scripts = [_resource(name) for name in names]
-    if Chart in kinds:
-        scripts.append(_bokeh_script())
-    return [*scripts, _resource("page.js")]
+    return [*names, "page.js"]
 
 
 def _flat(parts: Sequence[Part]) -> Iterator[Part]:

@@ -10,14 +10,10 @@ anchorview.MapPoints = class {
     Object.assign(this, data);
     this.n = data.x.length;
     this.rowIndex = new Map(data.rows.map((row, index) => [row, index]));
-    this.extent = [Math.max(...[1], this.max(data.x)), Math.max(...[1], this.max(data.y))];
+    this.extent = [data.x, data.y].map((values) => values.reduce((a, b) => Math.max(a, b), 1));
     this.names = data.clusters.slice();
     this.buildGrid();
     this.colorBy("cluster");
-  }
-
-  max(values) {
-    return values.reduce((a, b) => (b > a ? b : a), 0);
   }
 
   id(index) {
@@ -39,7 +35,7 @@ anchorview.MapPoints = class {
     let colors = this.palette;
     let codes = byCluster;
     if (coloring === "class") {
-      codes = this.classes.codes.map((code) => (code < 0 ? this.palette.length : code % 20));
+      codes = this.classes.codes.map((code) => (code < 0 ? this.palette.length : code % this.palette.length));
       colors = [...this.palette, "#808080"];
     } else if (coloring === "confidence") {
       codes = this.confidence.map((percent) => Math.min(4, Math.floor(percent / 20)));
@@ -106,12 +102,14 @@ anchorview.MapPoints = class {
     return Math.max(0, Math.min(CELLS - 1, Math.floor(value / this.cellSize)));
   }
 
-  nearest(x, y, radius) {
+  // Horizontal distances count `stretch` times.
+  nearest(x, y, radius, stretch) {
     let [best, least] = [-1, radius * radius];
-    for (let i = this.cellOf(x - radius); i <= this.cellOf(x + radius); i++) {
+    const reach = radius / stretch;
+    for (let i = this.cellOf(x - reach); i <= this.cellOf(x + reach); i++) {
       for (let j = this.cellOf(y - radius); j <= this.cellOf(y + radius); j++) {
         for (const index of this.grid.get(i * anchorview.MapPoints.CELLS + j) ?? []) {
-          const distance = (this.x[index] - x) ** 2 + (this.y[index] - y) ** 2;
+          const distance = (stretch * (this.x[index] - x)) ** 2 + (this.y[index] - y) ** 2;
           if (distance < least) [best, least] = [index, distance];
         }
       }

@@ -7,6 +7,16 @@
 
   // Charts: draw them, and apply the theme of the page.
 
+  // The library is large: it is run when the map is on the screen.
+  function loadBokeh() {
+    const source = document.getElementById("bokeh");
+    if (!source) return;
+    const script = document.createElement("script");
+    script.textContent = source.textContent;
+    source.remove();
+    document.head.append(script);
+  }
+
   async function draw(data) {
     const place = document.getElementById(data.dataset.chart);
     const views = await Bokeh.embed.embed_item(await anchorview.unpacked(data), place);
@@ -153,6 +163,8 @@
 
   (async () => {
     await anchorview.mapReady;
+    await new Promise((resolve) => setTimeout(resolve));
+    loadBokeh();
     await drawAll(document);
     root.dataset.drawn = "true";
   })();

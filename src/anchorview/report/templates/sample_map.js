@@ -9,25 +9,30 @@ anchorview.mapReady = (async () => {
   const context = canvas.getContext("2d");
   const HIT_RADIUS = 10;
   const MAX_ZOOM = 60;
+  const MAX_STRETCH = 1.6;
 
-  let width, height, fitted, scale, left, top;
+  let width, height, fitted, scale, stretch, left, top;
   let moved = false;
   let selected = null; // Uint8Array, or null if all samples are shown alike
   let current = -1;
   let lasso = null;
-  let pending = false;
+  let frame = 0;
 
   // Drawing
 
   function resize() {
     const ratio = window.devicePixelRatio || 1;
-    [width, height] = [canvas.clientWidth, canvas.clientHeight];
-    if (!width) return;
+    const size = [canvas.clientWidth, canvas.clientHeight];
+    if (!size[0] || (size[0] === width && size[1] === height)) return;
+    [width, height] = size;
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const [w, h] = points.extent;
-    fitted = Math.min((width - 40) / w, (height - 40) / h);
+    // The map fills the plane: its directions have no meaning.
+    const wider = ((width - 40) * h) / ((height - 40) * w);
+    stretch = Math.max(1 / MAX_STRETCH, Math.min(MAX_STRETCH, wider));
+    fitted = Math.min((width - 40) / (w * stretch), (height - 40) / h);
     if (!moved) reset();
     draw();
   }
@@ -35,7 +40,7 @@ anchorview.mapReady = (async () => {
   function reset() {
     moved = false;
     scale = fitted;
-    left = (width - points.extent[0] * scale) / 2;
+    left = (width - points.extent[0] * scale * stretch) / 2;
     top = (height - points.extent[1] * scale) / 2;
     draw();
   }
@@ -58,13 +63,12 @@ anchorview.mapReady = (async () => {
     draw();
   }
 
+  const xOf = (value) => value * scale * stretch + left;
+  const yOf = (value) => value * scale + top;
+  const toData = ([x, y]) => [(x - left) / (scale * stretch), (y - top) / scale];
+
   function draw() {
-    if (pending) return;
-    pending = true;
-    requestAnimationFrame(() => {
-      pending = false;
-      drawNow();
-    });
+    frame ||= requestAnimationFrame(drawNow);
   }
 
   function pointSize() {
@@ -73,6 +77,8 @@ anchorview.mapReady = (async () => {
   }
 
   function drawNow() {
+    cancelAnimationFrame(frame);
+    frame = 0;
     if (!width) return;
     context.clearRect(0, 0, width, height);
     const size = pointSize();
@@ -94,8 +100,8 @@ anchorview.mapReady = (async () => {
     let open = false;
     for (const index of points.order) {
       if (!shown(index)) continue;
-      const x = points.x[index] * scale + left;
-      const y = points.y[index] * scale + top;
+      const x = xOf(points.x[index]);
+      const y = yOf(points.y[index]);
       if (x < -size || y < -size || x > width + size || y > height + size) continue;
       if (points.codes[index] !== color) {
         if (open) context.fill();
@@ -117,7 +123,8 @@ anchorview.mapReady = (async () => {
   }
 
   function drawLabels() {
-    context.font = "700 14px system-ui, sans-serif";
+    const crowded = points.labels.length > 40;
+    context.font = `700 ${crowded ? 12 : 14}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
@@ -126,12 +133,12 @@ anchorview.mapReady = (async () => {
     context.fillStyle = themeColor("--ink");
     const drawn = [];
     for (const label of points.labels) {
-      const x = label.x * scale + left;
-      const y = label.y * scale + top;
-      const half = context.measureText(label.text).width / 2 + 3;
+      const x = xOf(label.x);
+      const y = yOf(label.y);
+      const half = context.measureText(label.text).width / 2 + 1;
       label.box = null;
       if (x < 0 || y < 0 || x > width || y > height) continue;
-      const box = [x - half, y - 9, x + half, y + 9];
+      const box = [x - half, y - 7, x + half, y + 7];
       if (drawn.some((d) => box[0] < d[2] && box[2] > d[0] && box[1] < d[3] && box[3] > d[1]))
         continue;
       drawn.push((label.box = box));
@@ -143,7 +150,7 @@ anchorview.mapReady = (async () => {
 
   function drawRing(index) {
     context.beginPath();
-    context.arc(points.x[index] * scale + left, points.y[index] * scale + top, 8, 0, 6.2832);
+    context.arc(xOf(points.x[index]), yOf(points.y[index]), 8, 0, 6.2832);
     context.lineWidth = 2.5;
     context.strokeStyle = themeColor("--ink");
     context.stroke();
@@ -151,7 +158,7 @@ anchorview.mapReady = (async () => {
 
   function drawLasso() {
     context.beginPath();
-    lasso.forEach(([x, y]) => context.lineTo(x * scale + left, y * scale + top));
+    lasso.forEach(([x, y]) => context.lineTo(xOf(x), yOf(y)));
     context.closePath();
     context.globalAlpha = 0.15;
     context.fillStyle = context.strokeStyle = themeColor("--accent");
@@ -187,8 +194,8 @@ anchorview.mapReady = (async () => {
     if (points.texts?.[row]) tip.append(anchorview.element("p", points.texts[row]));
     if (points.thumbnails?.[row]) tip.append(thumbnail(row));
     tip.hidden = false;
-    const x = points.x[index] * scale + left;
-    const y = points.y[index] * scale + top;
+    const x = xOf(points.x[index]);
+    const y = yOf(points.y[index]);
     const { offsetWidth, offsetHeight } = tip;
     const beside = x + 14 + offsetWidth > width ? x - 14 - offsetWidth : x + 14;
     tip.style.left = `${Math.max(0, Math.min(width - offsetWidth, beside))}px`;
@@ -259,8 +266,8 @@ anchorview.mapReady = (async () => {
   }
 
   function locate(index) {
-    const x = points.x[index] * scale + left;
-    const y = points.y[index] * scale + top;
+    const x = xOf(points.x[index]);
+    const y = yOf(points.y[index]);
     if (x < 0 || y < 0 || x > width || y > height) move(width / 2 - x, height / 2 - y);
     canvas.focus({ preventScroll: true });
     canvas.scrollIntoView({ block: "center" });
@@ -284,7 +291,7 @@ anchorview.mapReady = (async () => {
 
   const inLasso = (event) => find("lasso").getAttribute("aria-pressed") === "true" || event.shiftKey;
   const position = (event) => [event.offsetX, event.offsetY];
-  const toData = ([x, y]) => [(x - left) / scale, (y - top) / scale];
+  const pointAt = (place) => points.nearest(...toData(place), HIT_RADIUS / scale, stretch);
   let drag = null;
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -296,7 +303,7 @@ anchorview.mapReady = (async () => {
   canvas.addEventListener("pointermove", (event) => {
     const here = position(event);
     if (!drag) {
-      const index = points.nearest(...toData(here), HIT_RADIUS / scale);
+      const index = pointAt(here);
       if (index >= 0) showTip(index);
       else hideTip();
       canvas.style.cursor = lasso || inLasso(event) ? "crosshair" : labelAt(here) ? "pointer" : "";
@@ -316,7 +323,7 @@ anchorview.mapReady = (async () => {
     if (lasso && drag.far) select(points.within(lasso), "selected");
     else if (!drag.far) {
       const label = labelAt(here);
-      const index = points.nearest(...toData(here), HIT_RADIUS / scale);
+      const index = pointAt(here);
       if (label && points.coloring !== "class" && event.pointerType === "mouse")
         document.dispatchEvent(new CustomEvent("anchorview:open", { detail: label.code }));
       else if (index >= 0) showTip(index);
@@ -427,7 +434,7 @@ anchorview.mapReady = (async () => {
   // Tests and the documentation's picture point at samples.
   canvas.positionOf = (row) => {
     const index = points.rowIndex.get(row);
-    return { x: points.x[index] * scale + left, y: points.y[index] * scale + top };
+    return { x: xOf(points.x[index]), y: yOf(points.y[index]) };
   };
   canvas.dataset.drawn = "true";
 })();
