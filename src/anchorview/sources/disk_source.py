@@ -123,7 +123,9 @@ class DiskSource(RowSource):
         else:
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
-        return part if self._prepare is None else self._prepare(part)
+        part = part if self._prepare is None else self._prepare(part)
+        part.first_row = rows.start
+        return part
 
     def _checked_part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         available = None if self.available is None else self.available[rows]

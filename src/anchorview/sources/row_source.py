@@ -72,6 +72,12 @@ class RowSource(Parts):
         self._scanned = True
         return result
 
+    def reduce_as_is(
+        self, function: PartFunction[Result], merge: Merge[Result], stage: str
+    ) -> Result:
+        """``function`` of all parts, merged in order; views may be missing or constant."""
+        return self._reduce(function, merge, stage)
+
     def _require_fittable(self, scan: ViewScan) -> None:
         """Raise if a view is missing or constant, or there are too many patterns for the memory."""
         for p in range(len(self.names)):

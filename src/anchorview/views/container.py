@@ -102,6 +102,8 @@ class MultiViewData(Parts):
     available: Array | None
     sample_ids: "pd.Index[Any] | None"
     feature_names: tuple[FeatureNames | None, ...]
+    first_row: int = 0
+    """Position of the first sample in the source of which this is a part."""
 
     def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
         if isinstance(X, MultiViewData):

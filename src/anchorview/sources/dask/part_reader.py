@@ -33,10 +33,12 @@ class PartReader:
     prepare: Callable[[MultiViewData], MultiViewData] | None = None
     """What is done with the container first."""
 
-    def __call__(self, *arguments: Any) -> MultiViewData:
+    def __call__(self, start: int, *arguments: Any) -> MultiViewData:
         """Container of some samples; the arguments are those of `_container`."""
-        part = self._container(*arguments)
-        return part if self.prepare is None else self.prepare(part)
+        part = self._container(start, *arguments)
+        part = part if self.prepare is None else self.prepare(part)
+        part.first_row = start
+        return part
 
     def _container(
         self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any

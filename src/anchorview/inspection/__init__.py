@@ -1,0 +1,11 @@
+"""What the clusters of a fitted model, or of any labels, are.
+
+Every function takes views in any form that estimators take and passes once over their rows:
+``labeled_parts`` gives each part the clusters of its samples. Imports estimators, sources and
+metrics; imports no plotting.
+"""
+
+from anchorview.inspection.markers import cluster_markers
+from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
+
+__all__ = ["PartitionComparison", "cluster_markers", "compare_partitions"]

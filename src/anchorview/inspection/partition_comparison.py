@@ -1,0 +1,155 @@
+"""Comparison of two clusterings of the same samples."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+
+from anchorview._utils.text import listed
+from anchorview._utils.typing import Array
+from anchorview.inspection.labeled_parts import label_values, matched_by_id
+from anchorview.metrics import (
+    adjusted_rand,
+    clustering_accuracy,
+    normalized_mutual_info,
+    pairwise_f1,
+)
+from anchorview.views.alignment import require_unique_ids
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionComparison:
+    """Two clusterings `a` and `b` of the same samples, as :func:`compare_partitions` returns.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Number of samples in each cluster of `a` (rows) and of `b` (columns). Columns are in the
+        order of the clusters of `a` that they match, so that samples that stay are on the
+        diagonal; clusters of `b` without a match come last.
+    matching : Series
+        Cluster of `b` that matches each cluster of `a`, one to one, such that most samples stay.
+        A cluster without a match is left out: it has none left, or shares no sample with it.
+    scores : dict of str to float
+        "ACC", the share of samples that stay; "NMI"; "F1" over pairs of samples; "ARI". They are 1
+        if the clusterings are equal up to the names of clusters, and do not depend on the order.
+    moved : DataFrame
+        One row per sample whose cluster in `b` does not match that in `a`: `sample`, its id or
+        position; `from`, its cluster in `a`; `to`, its cluster in `b`, by the names of `b`.
+    """
+
+    table: pd.DataFrame
+    matching: "pd.Series[Any]"
+    scores: dict[str, float]
+    moved: pd.DataFrame
+
+    def __repr__(self) -> str:
+        n = int(self.table.to_numpy().sum())
+        scores = ", ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
+        return (
+            f"PartitionComparison({n} samples, {self.table.shape[0]} and {self.table.shape[1]} "
+            f"clusters, {len(self.moved)} samples moved, {scores})"
+        )
+
+
+def compare_partitions(a: Any, b: Any) -> PartitionComparison:
+    """Match the clusters of two clusterings of the same samples, and find who moved where.
+
+    Parameters
+    ----------
+    a, b : fitted estimators, or array-like (n,) of labels
+        If both have sample ids (a Series, or an estimator fitted on samples with ids), samples are
+        matched by id, and must be the same in any order; otherwise by position.
+
+    Returns
+    -------
+    comparison : PartitionComparison
+        With the attributes `table`, `matching`, `scores` and `moved`.
+
+    See Also
+    --------
+    anchorview.metrics.clustering_scores : Scores of a clustering against known classes.
+
+    Examples
+    --------
+    >>> from anchorview.inspection import compare_partitions
+    >>> before = ["x", "x", "x", "y", "y", "z"]
+    >>> after = [1, 1, 0, 0, 0, 2]
+    >>> comparison = compare_partitions(before, after)
+    >>> comparison.table
+    b  1  0  2
+    a
+    x  2  1  0
+    y  0  2  0
+    z  0  0  1
+    >>> comparison.matching.to_dict()
+    {'x': 1, 'y': 0, 'z': 2}
+    >>> comparison.moved
+       sample from  to
+    0       2    x   0
+    """
+    own, other, ids = _aligned(a, b)
+    codes_a, clusters_a = pd.factorize(own, sort=True)
+    codes_b, clusters_b = pd.factorize(other, sort=True)
+    counts = np.zeros((len(clusters_a), len(clusters_b)), dtype=np.int64)
+    np.add.at(counts, (codes_a, codes_b), 1)
+    match_of = np.full(len(clusters_a), -1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    shared = counts[rows, columns] > 0
+    match_of[rows[shared]] = columns[shared]
+
+    matched = np.flatnonzero(match_of >= 0)
+    order = np.concatenate(
+        [match_of[matched], np.setdiff1d(np.arange(len(clusters_b)), match_of[matched])]
+    )
+    moved = np.flatnonzero(match_of[codes_a] != codes_b)
+    return PartitionComparison(
+        table=pd.DataFrame(
+            counts[:, order],
+            index=pd.Index(clusters_a, name="a"),
+            columns=pd.Index(clusters_b[order], name="b"),
+        ),
+        matching=pd.Series(
+            clusters_b[match_of[matched]], index=pd.Index(clusters_a[matched], name="a"), name="b"
+        ),
+        scores={
+            "ACC": clustering_accuracy(codes_a, codes_b),
+            "NMI": normalized_mutual_info(codes_a, codes_b),
+            "F1": pairwise_f1(codes_a, codes_b),
+            "ARI": adjusted_rand(codes_a, codes_b),
+        },
+        moved=pd.DataFrame(
+            {
+                "sample": moved if ids is None else ids[moved],
+                "from": own[moved],
+                "to": other[moved],
+            }
+        ),
+    )
+
+
+def _aligned(a: Any, b: Any) -> "tuple[Array, Array, pd.Index[Any] | None]":
+    """Labels of both for the same samples, in the order of `a`, and the ids of these."""
+    own, ids = label_values(a)
+    other, other_ids = label_values(b)
+    if ids is None or other_ids is None or not matched_by_id(ids, other_ids):
+        if len(own) != len(other):
+            raise ValueError(
+                f"a has {len(own)} samples and b {len(other)}. Without sample ids in both, they "
+                "are matched by position: give labels of the same samples."
+            )
+        known = other_ids if ids is None or isinstance(ids, pd.RangeIndex) else ids
+        return own, other, known
+    require_unique_ids(ids, "a")
+    require_unique_ids(other_ids, "b")
+    for index, name, rest, rest_name in ((ids, "a", other_ids, "b"), (other_ids, "b", ids, "a")):
+        alone = index[~index.isin(rest)].tolist()
+        if alone:
+            raise ValueError(
+                f"{len(alone)} sample(s) of {name} are not in {rest_name}: {listed(alone)}. "
+                "Compare clusterings of the same samples; as Series, select them with "
+                f"{name}.loc[ids]."
+            )
+    return own, other[other_ids.get_indexer(ids)], ids

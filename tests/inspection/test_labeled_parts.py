@@ -1,0 +1,175 @@
+"""Labels of parts are those of the samples, wherever these are."""
+
+import pickle
+import re
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview.compared import OPMC
+from anchorview.inspection.labeled_parts import labeled_source
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+pytestmark = pytest.mark.usefixtures("many_parts")
+
+N = 150
+
+
+def positions_and_labels(part, labels):
+    return [(part.first_row + np.arange(len(part)), part.views[0][:, 0].copy(), labels)]
+
+
+def collected(labeled):
+    """Positions, first feature and labels that a pass over the parts sees."""
+    parts = labeled.reduce(positions_and_labels, list.__add__, "test")
+    return *(np.concatenate(values) for values in zip(*parts, strict=True)), len(parts)
+
+
+def in_form(views, form, folder):
+    if form == "files":
+        return stored(folder, views)
+    return in_dask(views, 40) if form == "dask" else views
+
+
+@pytest.mark.parametrize("form", ["memory", "files", "dask"])
+@pytest.mark.parametrize("kind", ["dalmc", "auto", "baseline", "labels"])
+def test_every_part_has_the_labels_of_its_rows(kind, form, tmp_path):
+    views, y = clustered_views(N, separation=6.0)
+    model = {
+        "dalmc": DALMC(3, random_state=0),
+        "auto": AutoDALMC(3, max_candidates=2, random_state=0),
+        "baseline": OPMC(3, random_state=0),
+        "labels": None,
+    }[kind]
+    model = y if model is None else model.fit(views)
+    expected = y if kind == "labels" else model.labels_
+    with dask.config.set(scheduler="threads"):
+        labeled = labeled_source(model, in_form(views, form, tmp_path))
+        positions, values, labels, n_parts = collected(labeled)
+    assert (n_parts > 1) == (form != "memory")
+    np.testing.assert_array_equal(positions, np.arange(N))
+    np.testing.assert_array_equal(values, next(iter(views.values()))[:, 0])
+    np.testing.assert_array_equal(labeled.clusters[labels], expected)
+
+
+def test_models_label_new_samples_with_missing_views_and_cells(tmp_path):
+    views, _ = clustered_views(N)
+    first = next(iter(views))
+    views[first][3, 2] = np.nan
+    views[first][5] = np.nan
+    model = DALMC(3, impute="mean", random_state=0).fit(views)
+    new = {name: view[::-1].copy() for name, view in views.items()}
+    for form in ("memory", "files"):
+        labels = collected(labeled_source(model, in_form(new, form, tmp_path)))[2]
+        np.testing.assert_array_equal(labels, model.predict(new))
+
+
+def test_models_without_imputation_refuse_missing_cells():
+    views, _ = clustered_views(N)
+    model = DALMC(3, random_state=0).fit(views)
+    next(iter(views.values()))[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN at row 3, column 2"):
+        labeled_source(model, views)
+
+
+@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, max_candidates=2)])
+def test_what_workers_get_does_not_grow_with_the_samples_of_fit(model):
+    views, _ = clustered_views(N)
+    many = {name: np.vstack([view] * 20) for name, view in views.items()}
+    sizes = [
+        len(
+            pickle.dumps(
+                labeled_source(model.set_params(random_state=0).fit(data), views).labels_of
+            )
+        )
+        for data in (views, many)
+    ]
+    assert sizes[1] < sizes[0] + 20_000
+
+
+def frames(views, ids):
+    return {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
+
+
+@pytest.mark.parametrize("kind", ["series", "baseline"])
+def test_labels_are_matched_by_id(kind):
+    views, y = clustered_views(N)
+    ids = pd.Index([f"s{i}" for i in range(N)])
+    labels = pd.Series(y, index=ids)
+    if kind == "baseline":
+        labels = OPMC(3, random_state=0).fit(frames(views, ids))
+        y = labels.labels_
+    rows = np.random.default_rng(0).permutation(N)[:100]
+    some = MultiViewData(frames(views, ids))[rows]
+    labeled = labeled_source(labels, some)
+    np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], y[rows])
+
+
+def test_labels_without_ids_are_matched_by_position():
+    views, y = clustered_views(N)
+    text_ids = frames(views, pd.Index([f"s{i}" for i in range(N)]))
+    integer_ids = frames(views, pd.Index(np.arange(N)[::-1].copy()))
+    for labels, data in [
+        (y, views),
+        (list(y), text_ids),
+        (pd.Series(y), text_ids),
+        (y, integer_ids),
+        (pd.Series(y, index=text_ids["view_0"].index), views),
+        (OPMC(3, random_state=0).fit(views), integer_ids),
+    ]:
+        expected = labels.labels_ if isinstance(labels, OPMC) else y
+        labeled = labeled_source(labels, data)
+        np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], expected)
+
+
+def test_a_series_with_integer_index_is_matched_to_integer_ids():
+    views, y = clustered_views(N)
+    data = frames(views, pd.Index(np.arange(N)[::-1].copy()))
+    labeled = labeled_source(pd.Series(y), data)
+    np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], y[::-1])
+
+
+def test_labels_may_be_names():
+    views, y = clustered_views(N)
+    names = np.array(["x", "y", "z"])[y]
+    labeled = labeled_source(names, views)
+    assert list(labeled.clusters) == ["x", "y", "z"]
+    np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], names)
+
+
+def test_what_has_no_name_has_that_of_the_model():
+    views, _ = clustered_views(N, widths=(4, 3))
+    columns = [[f"a{j}" for j in range(4)], [f"b{j}" for j in range(3)]]
+    named = {
+        name: pd.DataFrame(view, columns=own)
+        for name, view, own in zip(("text", "image"), views.values(), columns, strict=True)
+    }
+    model = OPMC(3, random_state=0).fit(named)
+    for data in (named, list(views.values())):
+        labeled = labeled_source(model, data)
+        assert labeled.view_names == ("text", "image")
+        assert [list(own) for own in labeled.feature_names] == columns
+    assert labeled_source(model.labels_, views).feature_names == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.zeros(N - 1), f"There are {N - 1} labels, but {N} samples in X"),
+        (np.zeros((N, 2)), f"shape ({N}, 2)"),
+        (pd.Series(0, index=[f"s{i}" for i in range(1, N + 1)]), "1 of 150 samples of X have no "
+         "label: 's0'. The labels have ids such as 's1'"),
+        (pd.Series(0, index=["s0"] * N), "has the sample id 's0' more than once"),
+        (pd.Series([0.0, np.nan] * (N // 2), index=[f"s{i}" for i in range(N)]),
+         "75 label(s) are missing (NaN), the first that of sample 's1'"),
+    ],
+)  # fmt: skip
+def test_labels_that_do_not_belong_to_the_samples_raise(labels, message):
+    views, _ = clustered_views(N)
+    data = frames(views, pd.Index([f"s{i}" for i in range(N)]))
+    with pytest.raises(ValueError, match=re.escape(message)):
+        labeled_source(labels, data)

@@ -1,0 +1,135 @@
+"""Comparison of clusterings: matched clusters, scores and moved samples."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC
+from anchorview.compared import OPMC
+from anchorview.inspection import compare_partitions
+from anchorview.metrics import clustering_scores
+from helpers.data import clustered_views
+
+N = 200
+
+
+@pytest.fixture
+def partitions():
+    """Two partitions with some samples moved, and clusters renamed."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(5, size=N)
+    b = np.array(["v", "z", "w", "y", "x"])[a]
+    rows = rng.choice(N, size=40, replace=False)
+    b[rows] = rng.choice(list("vwxyz"), size=40)
+    return a, b
+
+
+def test_clusters_are_matched_whatever_their_names(partitions):
+    a, b = partitions
+    found = compare_partitions(a, b)
+    assert found.matching.to_dict() == {0: "v", 1: "z", 2: "w", 3: "y", 4: "x"}
+    assert list(found.table.index) == [0, 1, 2, 3, 4]
+    assert list(found.table.columns) == ["v", "z", "w", "y", "x"]
+    expected = pd.crosstab(a, b)[list(found.table.columns)]
+    np.testing.assert_array_equal(found.table, expected)
+
+
+def test_samples_that_do_not_match_have_moved(partitions):
+    a, b = partitions
+    found = compare_partitions(a, b)
+    moved = np.flatnonzero(found.matching.loc[a].to_numpy() != b)
+    np.testing.assert_array_equal(found.moved["sample"], moved)
+    np.testing.assert_array_equal(found.moved["from"], a[moved])
+    np.testing.assert_array_equal(found.moved["to"], b[moved])
+    assert 0 < len(moved) <= 40
+    assert len(moved) / N == pytest.approx(1 - found.scores["ACC"])
+    assert np.trace(found.table) == N - len(moved)
+
+
+def test_scores_are_those_of_the_metrics_and_symmetric(partitions):
+    a, b = partitions
+    expected = clustering_scores(a, b)
+    found = compare_partitions(a, b).scores
+    assert found == {name: expected[name] for name in ("ACC", "NMI", "F1", "ARI")}
+    assert compare_partitions(b, a).scores == pytest.approx(found)
+
+
+def test_equal_partitions_move_nobody(partitions):
+    a, _ = partitions
+    found = compare_partitions(a, (a + 2) % 5)
+    assert len(found.moved) == 0
+    assert set(found.scores.values()) == {1.0}
+    assert "200 samples, 5 and 5 clusters, 0 samples moved, ACC 1.000" in repr(found)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_clusters_left_over_have_no_match(reverse):
+    a = np.repeat([0, 1, 2], [50, 30, 20])
+    b = np.repeat(["p", "q"], [60, 40])
+    if reverse:
+        found = compare_partitions(b, a)
+        assert found.matching.to_dict() == {"p": 0, "q": 1}
+        assert list(found.table.columns) == [0, 1, 2]
+        assert set(found.moved["to"]) == {1, 2}
+    else:
+        found = compare_partitions(a, b)
+        assert found.matching.to_dict() == {0: "p", 1: "q"}
+        assert found.table.shape == (3, 2)
+        assert (found.moved["from"] == 2).sum() == 20
+    assert len(found.moved) == 30
+
+
+def test_clusters_that_share_no_sample_do_not_match():
+    found = compare_partitions([0, 0, 0, 1, 1, 2], ["p", "p", "p", "p", "p", "q"])
+    assert found.matching.to_dict() == {0: "p", 2: "q"}
+    split = compare_partitions([0, 0, 0, 1], ["p", "q", "q", "q"])
+    assert split.matching.to_dict() == {0: "q"}
+    assert list(split.moved["sample"]) == [0, 3]
+
+
+def test_samples_are_matched_by_id(partitions):
+    a, b = partitions
+    ids = pd.Index([f"s{i}" for i in range(N)])
+    rows = np.random.default_rng(1).permutation(N)
+    expected = compare_partitions(a, b)
+    found = compare_partitions(pd.Series(a, ids), pd.Series(b[rows], ids[rows]))
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert list(found.moved["sample"]) == [f"s{i}" for i in expected.moved["sample"]]
+    one_sided = compare_partitions(a, pd.Series(b, ids))
+    pd.testing.assert_frame_equal(one_sided.moved, found.moved)
+    default_index = compare_partitions(pd.Series(a), pd.Series(b, ids))
+    pd.testing.assert_frame_equal(default_index.moved, found.moved)
+
+
+def test_models_are_matched_by_their_ids():
+    views, _ = clustered_views(N, separation=1.5)
+    ids = pd.Index([f"s{i}" for i in range(N)])
+    frames = {name: pd.DataFrame(view, ids) for name, view in views.items()}
+    backward = {name: frame[::-1] for name, frame in frames.items()}
+    first = DALMC(3, random_state=0).fit(frames)
+    second = OPMC(3, random_state=0).fit(backward)
+    found = compare_partitions(first, second)
+    expected = clustering_scores(first.labels_, second.labels_[::-1])
+    assert found.scores["ARI"] == pytest.approx(expected["ARI"])
+    assert set(found.moved["sample"]) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([0, 1, 1], [0, 1], "a has 3 samples and b 2"),
+        (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1], ["q", "r"]),
+         "1 sample(s) of a are not in b: 'p'"),
+        (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1, 1], ["q", "p", "r"]),
+         "1 sample(s) of b are not in a: 'r'"),
+        (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1], ["p", "p"]),
+         "b has the sample id 'p' more than once"),
+        ([0, 1], [0.0, np.nan], "1 label(s) are missing (NaN), the first that of sample 1"),
+        (np.zeros((2, 2)), [0, 1], "shape (2, 2)"),
+    ],
+)  # fmt: skip
+def test_clusterings_of_different_samples_raise(a, b, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        compare_partitions(a, b)
