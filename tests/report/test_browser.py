@@ -132,7 +132,7 @@ def test_tables_say_that_they_scroll(open_page, report_path):
         return page.run(
             """
             return [...document.querySelectorAll(".scroll + .hint")]
-              .filter((hint) => hint.previousElementSibling.clientWidth)
+              .filter((hint) => hint.previousElementSibling.checkVisibility())
               .map((hint) => [
                 hint.previousElementSibling.scrollWidth > hint.previousElementSibling.clientWidth,
                 hint.getClientRects().length > 0,
@@ -142,7 +142,8 @@ def test_tables_say_that_they_scroll(open_page, report_path):
 
     narrow = hints(360)
     assert [True, True] in narrow
-    assert all(scrolls == said for scrolls, said in narrow)
+    assert [True, False] not in narrow
+    assert [False, True] not in narrow
 
 
 def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
@@ -159,7 +160,8 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
                 return {
                   name: e.id || e.className || e.tagName,
                   text: e.textContent.slice(0, 30).trim(),
-                  outline: getComputedStyle(e).outlineStyle,
+                  // Charts have their focus inside.
+                  outline: getComputedStyle(e.closest(".chart") ?? e).outlineStyle,
                   visible: box.bottom > 0 && box.top < innerHeight && box.width > 0,
                 };
                 """
@@ -172,7 +174,7 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
     assert {"scroll wide", "scroll"} & names
     assert {"sort", "link", "quiet", "map-canvas", "map-color", "map-lasso", "cards-search"} <= names
     ours = [stop for stop in stops if stop["name"] != "BODY"]
-    assert all(stop["outline"] == "solid" and stop["visible"] for stop in ours)
+    assert [s for s in ours if s["outline"] != "solid" or not s["visible"]] == []
 
 
 def test_click_on_a_column_header_sorts_the_table(open_page, report_path):

@@ -75,7 +75,7 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
     for cluster, summary in enumerate(findings.clusters.to_dict("records")):
         facts = {}
         if _known(summary, "confidence"):
-            facts[f"Mean {findings.confidence_name.lower()}"] = percent(summary["confidence"])
+            facts["Mean confidence"] = percent(summary["confidence"])
         if findings.doubtful is not None:
             facts["Doubtful samples"] = f"{int(findings.doubtful[fit.labels == cluster].sum()):,}"
         if _known(summary, "separation"):
@@ -102,7 +102,7 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
         )
     orders = {"number": "number", "size": "largest first"}
     if "confidence" in findings.clusters:
-        orders["confidence"] = f"lowest {findings.confidence_name.lower()} first"
+        orders["confidence"] = "lowest confidence first"
     if "separation" in findings.clusters:
         orders["separation"] = "least separate first"
     return ClusterCards(cards, orders, hasattr(fit.model, "relabel"), contents.on_map)

@@ -9,10 +9,13 @@ from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.report.charts import HeatMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.cluster_cards import cluster_cards, percent
-from anchorview.report.findings import N_DOUBTFUL, Findings
+from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Facts, Part, Section, Table, Text
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import SampleMap
+
+N_DOUBTFUL = 30
+"""Number of samples in the table of doubtful ones."""
 
 MAX_CLASSES = 50
 """Maximum number of rows and of columns of the confusion matrix."""
@@ -64,7 +67,7 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
     columns: dict[str, object] = {
         "Sample": [contents.link(int(row)) for row in rows],
         "Cluster": names[fit.labels[rows]],
-        f"{findings.confidence_name} (%)": np.floor(100 * findings.confidence[rows]).astype(int),
+        "Confidence (%)": np.floor(100 * findings.confidence[rows]).astype(int),
     }
     if findings.second_labels is not None:
         second = findings.second_labels[rows]
@@ -73,11 +76,11 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
         columns["Known class"] = fit.classes[rows]
     count = int((findings.confidence < DOUBTFUL_CONFIDENCE).sum())
     text = (
-        f"{count:,} of {len(fit.labels):,} samples have a {findings.confidence_name.lower()} below "
+        f"{count:,} of {len(fit.labels):,} samples have a confidence below "
         f"{percent(DOUBTFUL_CONFIDENCE)}. Look at them before you rely on their cluster; the next "
         "cluster is the one they would go to otherwise."
     )
-    caption = f"The {len(rows)} samples of the lowest {findings.confidence_name.lower()}"
+    caption = f"The {len(rows)} samples of the lowest confidence"
     return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption)], text)
 
 
@@ -91,7 +94,7 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     }
     if "confidence" in frame:
         mean = frame["confidence"].to_numpy(float)
-        columns[f"Mean {findings.confidence_name.lower()} (%)"] = 100 * mean
+        columns["Mean confidence (%)"] = 100 * mean
     if findings.doubtful is not None:
         columns["Doubtful samples"] = np.bincount(
             fit.labels[findings.doubtful], minlength=fit.n_clusters

@@ -62,8 +62,7 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
         colorings["class"] = "known class"
         payload["classes"] = _class_codes(fit.classes[rows])
     if findings.confidence is not None:
-        colorings["confidence"] = findings.confidence_name.lower()
-        payload["confidenceName"] = findings.confidence_name
+        colorings["confidence"] = "confidence"
         payload["confidence"] = np.floor(100 * findings.confidence[rows]).astype(int).tolist()
     if findings.second_labels is not None:
         payload["second"] = findings.second_labels[rows].tolist()

@@ -20,6 +20,14 @@ anchorview.mapReady = (async () => {
 
   // Drawing
 
+  // As high as the first screen allows, so that the map is seen as a whole.
+  function setHeight() {
+    canvas.style.height = "";
+    if (innerWidth < 640) return;
+    const room = innerHeight - (canvas.getBoundingClientRect().top + scrollY) - 16;
+    canvas.style.height = `${Math.max(300, Math.min(700, room))}px`;
+  }
+
   function resize() {
     const ratio = window.devicePixelRatio || 1;
     const size = [canvas.clientWidth, canvas.clientHeight];
@@ -173,7 +181,7 @@ anchorview.mapReady = (async () => {
   function tipRows(index) {
     const cluster = points.cluster[index];
     const rows = [["Cluster", points.names[cluster]]];
-    if (points.confidence) rows.push([points.confidenceName, `${points.confidence[index]} %`]);
+    if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
     if (points.second && points.second[index] >= 0)
       rows.push(["Next cluster", points.names[points.second[index]]]);
     if (points.classes) rows.push(["Class", points.classes.names[points.classes.codes[index]] ?? "–"]);
@@ -429,6 +437,8 @@ anchorview.mapReady = (async () => {
   });
   new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   new ResizeObserver(resize).observe(canvas);
+  addEventListener("resize", setHeight);
+  setHeight();
   resize();
   drawNow();
   // Tests and the documentation's picture point at samples.
