@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import assign
-from anchorview.core.assign import assigned
+from anchorview.core import assign, embedded_rows
+from anchorview.core.assign import assigned, cluster_spread
+from anchorview.core.cluster_spread import ClusterSpread
+from anchorview.core.embedded_rows import LocalRows
 
 
 def make_embedding(seed=0, n=300, k=4, noise=0.05):
@@ -62,3 +64,27 @@ def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
     whole = inertia()
     monkeypatch.setattr(assign, "SAMPLE", 500)
     assert inertia() < 1.01 * whole
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_distances_and_spread_equal_a_direct_computation(set_constants, normalize, dtype):
+    set_constants(embedded_rows, BLOCK=2000)
+    embedding = make_embedding(noise=0.3)[0].astype(dtype)
+    options = {"method": "kmeans", "normalize": normalize, "n_init": 3, "seed": 0}
+    rule, labels = assigned(embedding, 4, **options)
+    points = unit_rows(embedding) if normalize else embedding
+    expected = np.square(points[:, None] - rule.centroids).sum(axis=2)
+    found = rule.squared_distances(embedding)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    spread = cluster_spread(LocalRows(embedding), rule)
+    own = expected[np.arange(len(labels)), labels]
+    np.testing.assert_array_equal(spread.sizes, np.bincount(labels))
+    np.testing.assert_allclose(spread.mean_square, own.mean())
+    by_cluster = [own[labels == c].mean() for c in range(4)]
+    np.testing.assert_allclose(spread.mean_square_per_cluster, by_cluster)
+
+
+def test_an_empty_cluster_has_the_spread_of_all_samples():
+    spread = ClusterSpread.of(np.array([0, 0, 2]), np.array([1.0, 3.0, 5.0]), 3)
+    np.testing.assert_allclose(spread.mean_square_per_cluster, [2, 3, 5])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import distant_rows_in_blocks, refine_centroids
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.row_sampling import sampled_rows
 
@@ -40,6 +42,27 @@ class Assignment:
         points = unit_rows(embedding) if self.normalize else embedding
         labels = pairwise_distances_argmin(points, self.centroids.astype(points.dtype))
         return labels.astype(np.int32)
+
+    def squared_distances(self, embedding: Array) -> Array:
+        """Squared distances of rows of an embedding to all centroids, in double precision."""
+        points = (unit_rows(embedding) if self.normalize else embedding).astype(np.float64)
+        squares = np.einsum("ij,ij->i", self.centroids, self.centroids) - 2 * (
+            points @ self.centroids.T
+        )
+        squares += np.einsum("ij,ij->i", points, points)[:, None]
+        return np.maximum(squares, 0, out=squares)
+
+
+def cluster_spread(rows: EmbeddedRows, assignment: Assignment) -> ClusterSpread:
+    """Distances of rows to their own centroids by cluster, in one pass."""
+    return rows.reduce(partial(_block_spread, assignment=assignment), ClusterSpread.merged)
+
+
+def _block_spread(embedding: Array, first_row: int, *, assignment: Assignment) -> ClusterSpread:
+    labels = assignment(embedding)
+    squares = assignment.squared_distances(embedding)
+    own = np.take_along_axis(squares, labels[:, None], axis=1)[:, 0]
+    return ClusterSpread.of(labels, own, len(assignment.centroids))
 
 
 def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:

@@ -2,8 +2,9 @@
 
 import os
 import warnings
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import Imputation, fit_imputation
 from anchorview.estimators.persistence import save_model
+from anchorview.estimators.relabeling import Relabeling, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
 from anchorview.views.container import MultiViewData, container_with_nan
 from anchorview.views.fitted_views import FittedViews
@@ -155,6 +158,70 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
     n_samples_fit_: int | None
+    n_clusters_: int
+    labels_: Any
+    _spread: ClusterSpread | None
+    _relabeling: Relabeling | None
+
+    def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:
+        """Name clusters, and merge those that get the same name.
+
+        `labels_`, `predict` and `n_clusters_` are those of the new clusters, which are numbered in
+        the order of the first old cluster of each, and have the names `cluster_names_`. A saved
+        model keeps them; `fit` starts anew. Files to which a fit has written labels keep the old
+        ones.
+
+        Parameters
+        ----------
+        mapping : dict
+            New names (or numbers, which are names too) of clusters, by their present numbers.
+            Clusters that it leaves out keep their name, which is at first their number.
+
+        Returns
+        -------
+        self : DALMC or AutoDALMC
+
+        Examples
+        --------
+        >>> from anchorview import DALMC, make_multiview
+        >>> views, _ = make_multiview(90, n_clusters=4, random_state=0)
+        >>> model = DALMC(n_clusters=4, random_state=0).fit(views)
+        >>> model.relabel({1: "healthy", 3: "healthy", 0: "tumor"}).cluster_names_
+        ('tumor', 'healthy', '2')
+        >>> model.n_clusters_
+        3
+        >>> bool((model.predict(views) == model.labels_).all())
+        True
+        """
+        check_is_fitted(self, "labels_")
+        names = self.cluster_names_ or tuple(map(str, range(self.n_clusters_)))
+        new = relabeling_from(mapping, names)
+        self._relabeling = new.after(self._relabeling)
+        self._relabel_samples(new)
+        return self
+
+    def _relabel_samples(self, new: Relabeling) -> None:
+        """Replace the clusters of the samples of `fit`."""
+        if hasattr(self.labels_, "map_blocks"):
+            self.labels_ = self.labels_.map_blocks(new.clusters.__getitem__, dtype=np.int32)
+        else:
+            self.labels_ = new.clusters[self.labels_]
+
+    @property
+    def cluster_names_(self) -> tuple[str, ...] | None:
+        """Names that `relabel` has given to the clusters; None without it."""
+        check_is_fitted(self, "labels_")
+        return None if self._relabeling is None else self._relabeling.names
+
+    @property
+    def cluster_spread(self) -> ClusterSpread:
+        """How far the samples of `fit` lie from their centers."""
+        if self._spread is None:
+            raise ValueError(
+                "The model file is of an older version, which did not store the distances of "
+                "samples to their centers: fit and save the model again."
+            )
+        return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.

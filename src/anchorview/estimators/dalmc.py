@@ -1,7 +1,8 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -24,7 +25,7 @@ from anchorview._utils.param_constraints import (
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import Solution
-from anchorview.core.assign import Assignment, fit_assignment, require_columns
+from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
 from anchorview.core.compress import Problem, compress
 from anchorview.core.cost_model import Plan, PlanRequest, Route
@@ -62,6 +63,10 @@ def _can_add_batches(model: "DALMC") -> bool:
             "first row can be scaled."
         )
     return True
+
+
+def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Array:
+    return clusters[assignment(embedding)]
 
 
 class DALMC(EmbeddingClusterer):
@@ -166,6 +171,10 @@ class DALMC(EmbeddingClusterer):
         The chosen solver and the cost of each; set by `fit`.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    n_clusters_ : int
+        Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
+    cluster_names_ : tuple of str or None
+        Names that `relabel` has given to the clusters.
     n_samples_fit_ : int
         Number of samples.
     n_views_in_, n_features_in_ : int
@@ -323,8 +332,10 @@ class DALMC(EmbeddingClusterer):
         with source.embed(self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
             self._assignment = self._fit_assignment(rows, assignment_seed)
+            self._spread = cluster_spread(rows, self._assignment)
             rows.label(self._assignment)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
+        self._relabeling = None
         self._say("assigned", clock)
         return self
 
@@ -366,11 +377,12 @@ class DALMC(EmbeddingClusterer):
             )
         sums = sums.with_batch(data)
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
-        self._assignment = self._fit_assignment(
-            LocalRows(self._embedder(sums.sample)), assignment_seed
-        )
+        sampled = LocalRows(self._embedder(sums.sample))
+        self._assignment = self._fit_assignment(sampled, assignment_seed)
+        self._spread = cluster_spread(sampled, self._assignment)
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
+        self._relabeling = None
         self._batch_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
@@ -552,12 +564,25 @@ class DALMC(EmbeddingClusterer):
             source.prepare_parts(Imputation(self.imputation_, fitted))
         path = None if out is None else Path(out)
         if factor is None:
-            function = SampleMap(fitted, self._embedder, self._assignment)
+            function = SampleMap(fitted, self._embedder, self._labels_of)
             return source.map_rows(function, None, np.int32, "labeling", path)
         function = SampleMap(fitted, self._embedder, factor=factor)
         width = self._embedder.n_anchors
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
         return self._with_ids(rows, source.sample_ids)
+
+    @property
+    def n_clusters_(self) -> int:  # type: ignore[override]
+        """Number of clusters."""
+        relabeling = self._relabeling
+        return len(self._assignment.centroids if relabeling is None else relabeling.names)
+
+    @property
+    def _labels_of(self) -> Callable[[Array], Array]:
+        """Clusters of rows of the embedding; can be pickled."""
+        if self._relabeling is None:
+            return self._assignment
+        return partial(_relabeled, self._assignment, self._relabeling.clusters)
 
     @property
     def _sizes(self) -> Sizes:

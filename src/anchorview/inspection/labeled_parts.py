@@ -22,7 +22,14 @@ from anchorview.views.parts import Result
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
 
-RESULTS_BY_SAMPLE = ("labels_", "embedding_", "confidence_", "sample_ids_", "_batch_sums")
+RESULTS_BY_SAMPLE = (
+    "labels_",
+    "embedding_",
+    "confidence_",
+    "second_labels_",
+    "sample_ids_",
+    "_batch_sums",
+)
 """Attributes of models that `predict` does not need, and that workers do not get."""
 
 

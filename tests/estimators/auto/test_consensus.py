@@ -304,3 +304,22 @@ class TestConsensus:
         new = np.array([[1], [1]])
         assert rule.labels(new) == 0
         assert rule.confidence(new, rule.labels(new)) == 0.5
+
+
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_distances_to_patterns_equal_a_direct_computation(seed):
+    n, k = 60, 4
+    partitions = random_partitions(seed, n=n, k=k)
+    found, labels = consensus_of(partitions, k, ["a", "a", "b", "c", "c"])
+    encoded = np.eye(k)[partitions]
+    squares = np.full((n, k), np.inf)
+    for c in np.unique(labels):
+        away = encoded - encoded[:, labels == c].mean(axis=1, keepdims=True)
+        squares[:, c] = found.weights @ np.square(away).sum(axis=2)
+    np.testing.assert_allclose(found.squared_distances(partitions), squares, atol=1e-12)
+    second, nearest = found.second_labels(partitions, labels)
+    np.testing.assert_allclose(nearest, squares.min(axis=1), atol=1e-12)
+    rows = np.arange(n)
+    np.testing.assert_allclose(squares[rows, second], np.sort(squares)[:, 1], atol=1e-12)
+    assert (second != labels).all()

@@ -16,6 +16,7 @@ from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE_INT, RANDOM
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.estimators.auto.candidates import (
     MAX_CLUSTERS,
@@ -41,6 +42,7 @@ from anchorview.estimators.auto.consensus import (
 )
 from anchorview.estimators.base import EmbeddingClusterer
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
+from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
@@ -79,9 +81,15 @@ class AutoDALMC(EmbeddingClusterer):
     confidence_ : array (n,)
         Share of the partitions, with equal weight for each family, that assign the sample to its
         cluster; a partition assigns it to the cluster that has most samples with the same label
-        there. Low for doubtful samples.
+        there. Low for doubtful samples. After `relabel` has merged clusters, it is still that of
+        the clusters before; `predict_with_confidence` counts votes for the merged ones.
+    second_labels_ : array (n,) of int32
+        The second most likely cluster of each sample: the one with the second nearest pattern; -1
+        if `relabel` has merged it with the cluster of the sample.
     n_clusters_ : int
         Number of clusters; a warning is given if some of them are empty.
+    cluster_names_ : tuple of str or None
+        Names that `relabel` has given to the clusters.
     curve_ : pandas.Series or None
         Mean agreement between families for each number of clusters that was tried; NaN if it could
         not be computed. None if a single number was given.
@@ -337,9 +345,14 @@ class AutoDALMC(EmbeddingClusterer):
         partitions = pool.partitions(self._candidates)
         # Taken from the labels of all samples: rounding may decide between equally near centroids.
         sampled = partitions.reshape(len(families), -1)[:, pool.sample]
+        self._relabeling = None
         self._consensus, _ = find_consensus(sampled, k, weights, sampled[scores.argmax()])
         self.labels_, self.confidence_ = self._labels_and_confidence(partitions)
         labels = self.labels_[pool.sample]
+        self.second_labels_, squares = self._consensus.second_labels(
+            partitions.reshape(len(families), -1), self.labels_
+        )
+        self._spread = ClusterSpread.of(self.labels_, squares, k)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, sampled[::N_KMEANS_RUNS], k)
@@ -359,7 +372,8 @@ class AutoDALMC(EmbeddingClusterer):
         )
 
     def _table(self) -> pd.DataFrame:
-        fitted = self._candidates
+        # Not `n_clusters_`, which `relabel` changes.
+        fitted, k = self._candidates, len(self._consensus.offsets)
         settings = [*(c.setting for c in fitted), *(setting for setting, _ in self._failed)]
         results = {
             "agreement": self._scores,
@@ -369,7 +383,7 @@ class AutoDALMC(EmbeddingClusterer):
             "n_iter": [len(c.objective) - 1 for c in fitted],
             "seconds": [c.seconds for c in fitted],
         }
-        table = pd.DataFrame([setting.row(self.n_clusters_) for setting in settings])
+        table = pd.DataFrame([setting.row(k) for setting in settings])
         table = table.join(pd.DataFrame(results))
         table["error"] = [""] * len(fitted) + [error for _, error in self._failed]
         return table.astype({"n_landmarks": "Int64", "n_iter": "Int64"})
@@ -383,8 +397,18 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _labels_and_confidence(self, partitions: Array) -> tuple[Array, Array]:
         partitions = partitions.reshape(-1, partitions.shape[-1])
-        labels = self._consensus.labels(partitions)
-        return labels, self._consensus.confidence(partitions, labels)
+        labels, consensus = self._consensus.labels(partitions), self._consensus
+        if self._relabeling is not None:
+            clusters = self._relabeling.clusters
+            labels, consensus = clusters[labels], consensus.with_votes_for(clusters)
+        return labels, consensus.confidence(partitions, labels)
+
+    def _relabel_samples(self, new: Relabeling) -> None:
+        super()._relabel_samples(new)
+        self.n_clusters_ = len(new.names)
+        if self.second_labels_ is not None:
+            second = np.append(new.clusters, -1).astype(np.int32)[self.second_labels_]
+            self.second_labels_ = np.where(second == self.labels_, np.int32(-1), second)
 
     def _warn(self) -> None:
         """Warn about empty clusters and failed candidates."""

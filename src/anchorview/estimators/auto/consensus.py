@@ -6,7 +6,7 @@ have the same weight whatever their number of members. `partitions` is an intege
 need to occur; equal labels in different partitions are unrelated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,16 +109,51 @@ class Consensus:
 
     def labels(self, partitions: Array) -> Array:
         """Cluster of each sample, int32: the one with the nearest pattern."""
-        # Its entries at the labels of the sample, plus the offset, have the largest sum.
-        by_label = np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
         labels = np.empty(partitions.shape[1], dtype=np.int32)
-        for block in gen_batches(len(labels), max(1, BLOCK // len(self.offsets))):
-            # Summed in the order of the partitions: a label does not depend on its position.
-            scores = np.tile(self.offsets, (len(labels[block]), 1))
-            for shares, partition in zip(by_label, partitions, strict=True):
-                scores += shares[partition[block]]
+        for block, scores in self._scores(partitions):
             labels[block] = scores.argmax(axis=1)
         return labels
+
+    def second_labels(self, partitions: Array, labels: Array) -> tuple[Array, Array]:
+        """Cluster with the second nearest pattern, int32, and the squared distance to the nearest.
+
+        `labels` are the clusters with the nearest pattern.
+        """
+        second = np.empty_like(labels)
+        squares = np.empty(len(labels))
+        for block, scores in self._scores(partitions):
+            own = labels[block, None]
+            squares[block] = _squared(np.take_along_axis(scores, own, axis=1)[:, 0])
+            np.put_along_axis(scores, own, -np.inf, axis=1)
+            second[block] = scores.argmax(axis=1)
+        return second, squares
+
+    def squared_distances(self, partitions: Array) -> Array:
+        """Squared distances of samples to the patterns; infinite for empty clusters.
+
+        The distance is between the one-hot encoded labels of the sample and the frequencies of the
+        labels in the cluster, with the weights of the partitions.
+        """
+        squares = np.empty((partitions.shape[1], len(self.offsets)))
+        for block, scores in self._scores(partitions):
+            squares[block] = _squared(scores)
+        return squares
+
+    def _scores(self, partitions: Array) -> Iterator[tuple[slice, Array]]:
+        """Scores of all clusters for blocks of samples; the nearest pattern has the largest."""
+        # The sum of its entries at the labels of the sample, plus the offset.
+        by_label = np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
+        for block in gen_batches(partitions.shape[1], max(1, BLOCK // len(self.offsets))):
+            # Summed in the order of the partitions: a score does not depend on its position.
+            scores = np.tile(self.offsets, (block.stop - block.start, 1))
+            for shares, partition in zip(by_label, partitions, strict=True):
+                scores += shares[partition[block]]
+            yield block, scores
+
+    def with_votes_for(self, clusters: Array) -> "Consensus":
+        """Return the consensus in which partitions vote for clusters that replace the present."""
+        votes = np.where(self.votes < 0, -1, clusters[self.votes]).astype(np.int32)
+        return replace(self, votes=votes)
 
     def confidence(self, partitions: Array, labels: Array) -> Array:
         """Total weight, per sample, of the partitions that vote for its cluster in `labels`."""
@@ -171,6 +206,11 @@ def _consensus_from(tables: Array, weights: Array) -> Consensus:
     weighted = weights[:, None, None] * shares
     patterns = np.ascontiguousarray(weighted.swapaxes(0, 1))
     return Consensus(patterns, offsets, _votes(tables), weights)
+
+
+def _squared(scores: Array) -> Array:
+    # |e - p|^2 = |e|^2 - 2 (e'p - p'p / 2), and the weights of the partitions sum to 1.
+    return np.maximum(1 - 2 * scores, 0)
 
 
 def _votes(tables: Array) -> Array:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import (
@@ -25,6 +26,7 @@ from anchorview.estimators.persistence.fitted_state import (
     require_embedder,
     require_range,
     require_scalings,
+    require_spread,
     require_weights,
 )
 
@@ -37,6 +39,8 @@ class AutoDALMCState(FittedState):
     curve_: FloatSeries | None
     best_candidate_: int
     confidence_: Array
+    second_labels_: npt.NDArray[np.int32] | None
+    """None in files of older versions."""
     agreement_: Array
     view_agreement_: Array
     _scores: Array
@@ -61,7 +65,7 @@ class AutoDALMCState(FittedState):
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
         numbers = numbers_to_try(model.n_clusters, len(self.labels_))
-        found = self.n_clusters_
+        found = len(self._consensus.offsets)
         require(found in numbers, f"n_clusters={model.n_clusters}, but it has {found} clusters")
         model.objective_ = self._candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_) - 1
@@ -70,19 +74,24 @@ class AutoDALMCState(FittedState):
 
 @validate.register
 def _(state: AutoDALMCState) -> AutoDALMCState:
-    k, count = state.n_clusters_, len(state._candidates)
-    require_range("n_clusters_", k, 2)
+    k, count = len(state._consensus.offsets), len(state._candidates)
+    require_range("number of offsets", k, 2)
     require_range("best_candidate_", state.best_candidate_, 0, count - 1)
     lengths = state.check(k)
+    n_labels = state.n_labels(k)
+    require(state.n_clusters_ == n_labels, f"'n_clusters_' is {state.n_clusters_}")
     lengths.update(k=k, c=count, r=N_KMEANS_RUNS * count)
     agreements = {"agreement_": "c c", "view_agreement_": "v", "_scores": "c", "_with_result": "c"}
-    lengths.require(state, confidence_="n", **agreements)
+    lengths.require(state, confidence_="n", second_labels_="n", **agreements)
     for name in agreements:
         require_range(name, getattr(state, name), -1, 1 + TOLERANCE)
     symmetric = np.allclose(state.agreement_, state.agreement_.T, atol=TOLERANCE)
     require(symmetric, "'agreement_' is not symmetric")
     require_range("confidence_", state.confidence_, 0, 1)
+    if state.second_labels_ is not None:
+        require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
+    require_spread(state, lengths)
     if state.curve_ is not None:
         numbers = state.curve_.index.tolist()
         require(numbers == sorted(set(numbers)) and k in numbers, "'curve_' has another index")

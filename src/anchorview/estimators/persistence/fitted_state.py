@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.assign import Assignment
+from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
 from anchorview.estimators.persistence.codec import AnyIndex, require, validate
+from anchorview.estimators.relabeling import Relabeling
 
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
 """Attributes that are a Series with one number per view, and its name."""
@@ -75,6 +77,12 @@ def require_scalings(scalings: Sequence[ViewScaling], lengths: AxisLengths) -> N
         lengths.require(scaling, center=f"d{p}", deviation=f"d{p}")
 
 
+def require_spread(state: "FittedState", lengths: AxisLengths) -> None:
+    """Check that the spread, if it is known, is that of the clusters."""
+    if state._spread is not None:
+        lengths.require(state._spread, sizes="k", squares="k")
+
+
 def require_trace(trace: Trace, lengths: AxisLengths) -> None:
     """Check the axes of the arrays of a trace."""
     lengths.require_length("steps", "t", len(trace.steps) + 1)
@@ -119,6 +127,24 @@ def _(scaling: ViewScaling) -> ViewScaling:
 
 
 @validate.register
+def _(relabeling: Relabeling) -> Relabeling:
+    names, clusters = relabeling.names, relabeling.clusters
+    require(len(set(names)) == len(names) > 1, "'names' are not unique")
+    require(clusters.ndim == 1, f"'clusters' has shape {clusters.shape}")
+    known = np.array_equal(np.unique(clusters), np.arange(len(names)))
+    require(known, "'clusters' are not those that have names")
+    return relabeling
+
+
+@validate.register
+def _(spread: ClusterSpread) -> ClusterSpread:
+    AxisLengths().require(spread, sizes="k", squares="k")
+    require_range("sizes and squares", [spread.sizes, spread.squares], 0)
+    require(spread.sizes.sum() > 0, "all clusters are empty")
+    return spread
+
+
+@validate.register
 def _(plan: Plan) -> Plan:
     known = plan.route in plan.work and plan.work.keys() == plan.memory.keys()
     require(known, "'work' and 'memory' are not of the same routes")
@@ -144,6 +170,9 @@ class FittedState:
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]
     view_weights_: Array
+    _spread: ClusterSpread | None
+    """None in files of older versions."""
+    _relabeling: Relabeling | None
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -166,7 +195,10 @@ class FittedState:
             setattr(model, name, model._by_view(getattr(self, name), PER_VIEW[name]))
 
     def check(self, n_clusters: int) -> AxisLengths:
-        """Check that the attributes fit together; returns the lengths of their axes."""
+        """Check that the attributes fit together; returns the lengths of their axes.
+
+        `n_clusters` is the number of clusters that were fitted.
+        """
         names, widths = self.view_names_in_, self.n_features_per_view_
         require(len(names) == len(set(names)), "'view_names_in_' are not unique")
         lengths = AxisLengths(v=len(names))
@@ -179,8 +211,16 @@ class FittedState:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)
         require_range("n_samples_fit_", self.n_samples_fit_ or len(self.labels_), len(self.labels_))
-        require_range("labels_", np.append(self.labels_, 0), 0, n_clusters - 1)
+        require_range("labels_", np.append(self.labels_, 0), 0, self.n_labels(n_clusters) - 1)
         return lengths
+
+    def n_labels(self, n_clusters: int) -> int:
+        """Number of clusters after relabeling those that were fitted."""
+        if self._relabeling is None:
+            return n_clusters
+        length = len(self._relabeling.clusters)
+        require(length == n_clusters, f"'clusters' has length {length}")
+        return len(self._relabeling.names)
 
 
 @dataclass(kw_only=True)
@@ -227,6 +267,7 @@ class DALMCState(FittedState):
 def _(state: DALMCState) -> DALMCState:
     lengths = state.check(len(state._assignment.centroids))
     lengths.require(state._assignment, centroids="k l")
+    require_spread(state, lengths)
     lengths.require(state, objective_="t", bases_="d* m*", anchors_="m* l")
     require_scalings(state.scalings_, lengths)
     if state._embedder is not None:

@@ -47,7 +47,9 @@ def _translate_version_3(tree: Tree) -> None:
             state["feature_names_per_view_"] = [names]
         # After partial_fit, which makes no plan, there are only the labels of the last batch.
         known = tree["estimator"] == "AutoDALMC" or state["plan_"] is not None
-        state["imputation_"] = None
+        state["imputation_"] = state["_spread"] = state["_relabeling"] = None
+        if tree["estimator"] == "AutoDALMC":
+            state["second_labels_"] = None
         state["n_samples_fit_"] = (len(state["labels_"]) or None) if known else None
         owners = [state, *state.get("_candidates", ())]
         for embedder in (owner.get("_embedder", owner.get("embedder")) for owner in owners):
