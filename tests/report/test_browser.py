@@ -172,7 +172,15 @@ def test_keyboard_focus_is_visible_everywhere(open_page, report_path):
     assert stops[1]["name"] == "theme"
     names = {stop["name"] for stop in stops}
     assert {"scroll wide", "scroll"} & names
-    assert {"sort", "link", "quiet", "map-canvas", "map-color", "map-lasso", "cards-search"} <= names
+    assert {
+        "sort",
+        "link",
+        "quiet",
+        "map-canvas",
+        "map-color",
+        "map-lasso",
+        "cards-search",
+    } <= names
     ours = [stop for stop in stops if stop["name"] != "BODY"]
     assert [s for s in ours if s["outline"] != "solid" or not s["visible"]] == []
 

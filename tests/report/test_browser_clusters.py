@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import cluster_section, map_section
 from anchorview.report.findings import Findings
 from anchorview.report.page import write_page
 from anchorview.report.sample_contents import SampleContents
-from anchorview.report import sample_map as map_module
 from helpers.pages import EVIL
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -128,7 +128,9 @@ def test_clusters_on_the_map_and_links_open_cards(open_page, many_clusters):
     assert page.js("document.activeElement.id") == "cluster-24"
     assert page.page.locator("#cluster-24").is_visible()
     page.page.locator("#cluster-23").get_by_role("button", name="Select on the map").click()
-    assert page.page.locator("#map-status").inner_text() == "8 samples selected; by cluster: 23 (8)."
+    assert (
+        page.page.locator("#map-status").inner_text() == "8 samples selected; by cluster: 23 (8)."
+    )
     page.assert_clean()
 
 

@@ -14,6 +14,7 @@ from helpers.data import clustered_views
 
 pytestmark = pytest.mark.xdist_group("browser")
 
+
 def position(page, row):
     """Bring the map to the middle of the screen; return the place of a sample."""
     return page.js(
@@ -48,7 +49,7 @@ def downloaded(page, button):
 
 
 def test_tooltips_show_the_sample_and_run_no_scripts(open_page, report_path, incomplete_fit):
-    model, data, _, sample_ids = incomplete_fit
+    sample_ids = incomplete_fit[3]
     page = open_page(report_path)
     text = hover(page, 3)
     shown = text.splitlines()[0]
@@ -87,8 +88,10 @@ def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, i
     model, _, _, sample_ids = incomplete_fit
     page = open_page(report_path)
     page.page.get_by_role("button", name="Lasso").click()
-    places = [page.js("(r) => document.getElementById('map-canvas').positionOf(r)", row)
-              for row in range(240)]
+    places = [
+        page.js("(r) => document.getElementById('map-canvas').positionOf(r)", row)
+        for row in range(240)
+    ]
     position(page, 0)
     box = page.page.locator("#map-canvas").bounding_box()
     # The left half of the plane.

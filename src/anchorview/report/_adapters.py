@@ -45,14 +45,25 @@ def cluster_summary(model, X, n_features, n_medoids):
 def representatives(model, X, n):
     labels, k, C, own, conf, d2 = _geometry(model, X)
     ids = _ids(model, len(labels))
-    rows = [(c, i, ids[q]) for c in range(k) for i, q in enumerate(np.flatnonzero(labels == c)[np.argsort(own[labels == c])[:n]])]
+    rows = [
+        (c, i, ids[q])
+        for c in range(k)
+        for i, q in enumerate(np.flatnonzero(labels == c)[np.argsort(own[labels == c])[:n]])
+    ]
     return pd.DataFrame(rows, columns=["cluster", "rank", "sample"])
 
 
 def doubtful(model, X, n):
     labels, k, C, own, conf, d2 = _geometry(model, X)
     o = np.argsort(conf, kind="stable")
-    return pd.DataFrame({"sample": _ids(model, len(labels))[o], "cluster": labels[o], "confidence": conf[o], "second_cluster": d2.argmin(1)[o]})
+    return pd.DataFrame(
+        {
+            "sample": _ids(model, len(labels))[o],
+            "cluster": labels[o],
+            "confidence": conf[o],
+            "second_cluster": d2.argmin(1)[o],
+        }
+    )
 
 
 def leave_one_view_out(model, X):

@@ -76,9 +76,7 @@ class CheckedFit:
     @property
     def normalizes_embedding(self) -> bool:
         """Whether the model clusters the rows of the embedding scaled to unit length."""
-        return self.embedding is not None and bool(
-            getattr(self.model, "normalize_embedding", True)
-        )
+        return self.embedding is not None and bool(getattr(self.model, "normalize_embedding", True))
 
     @property
     def confidence(self) -> Array | None:

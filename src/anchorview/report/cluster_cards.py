@@ -65,45 +65,47 @@ class ClusterCards:
 
 def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents) -> ClusterCards:
     """Make the cards of all clusters."""
+    frame, clusters = findings.clusters, range(fit.n_clusters)
+    sizes = frame["size"].tolist()
+    confidence, separation, nearest = (
+        frame[name].tolist() if name in frame else [np.nan] * fit.n_clusters
+        for name in ("confidence", "separation", "nearest_cluster")
+    )
+    facts: list[dict[str, str]] = [{} for _ in clusters]
     classes = _largest_classes(fit)
-    views = _views_by_cluster(fit, findings)
-    samples: dict[int, list[int]] = {cluster: [] for cluster in range(fit.n_clusters)}
-    if findings.representatives is not None:
-        for cluster, row in findings.representatives[["cluster", "row"]].itertuples(index=False):
-            samples[cluster].append(row)
-    cards = []
-    for cluster, summary in enumerate(findings.clusters.to_dict("records")):
-        facts = {}
-        if _known(summary, "confidence"):
-            facts["Mean confidence"] = percent(summary["confidence"])
+    for cluster in clusters:
+        if not np.isnan(confidence[cluster]):
+            facts[cluster]["Mean confidence"] = percent(confidence[cluster])
         if findings.doubtful is not None:
-            facts["Doubtful samples"] = f"{int(findings.doubtful[fit.labels == cluster].sum()):,}"
-        if _known(summary, "separation"):
-            facts["Separation"] = f"{summary['separation']:.2f}"
+            count = int(findings.doubtful[fit.labels == cluster].sum())
+            facts[cluster]["Doubtful samples"] = f"{count:,}"
+        if not np.isnan(separation[cluster]):
+            facts[cluster]["Separation"] = f"{separation[cluster]:.2f}"
         if classes is not None:
-            facts["Largest class"] = classes[cluster]
-        size = int(summary["size"])
-        noun = "sample" if size == 1 else "samples"
-        nearest = summary.get("nearest_cluster")
-        cards.append(
-            Card(
-                cluster,
-                fit.cluster_names[cluster],
-                cluster_color(cluster),
-                f"{size:,} {noun} ({percent(summary['share'])})",
-                size,
-                facts,
-                None if nearest is None or pd.isna(nearest) else int(nearest),
-                views[cluster],
-                [contents.link(row) for row in samples[cluster]],
-                summary["confidence"] if _known(summary, "confidence") else np.inf,
-                summary["separation"] if _known(summary, "separation") else np.inf,
-            )
+            facts[cluster]["Largest class"] = classes[cluster]
+    views, samples = _views_by_cluster(fit, findings), _samples_by_cluster(fit, findings)
+    cards = [
+        Card(
+            cluster,
+            fit.cluster_names[cluster],
+            cluster_color(cluster),
+            f"{sizes[cluster]:,} {'sample' if sizes[cluster] == 1 else 'samples'} "
+            f"({percent(sizes[cluster] / len(fit.labels))})",
+            sizes[cluster],
+            facts[cluster],
+            None if np.isnan(nearest[cluster]) else int(nearest[cluster]),
+            views[cluster],
+            [contents.link(row) for row in samples[cluster]],
+            # Clusters of which nothing is known come last.
+            float(np.nan_to_num(confidence[cluster], nan=np.inf)),
+            float(np.nan_to_num(separation[cluster], nan=np.inf)),
         )
+        for cluster in clusters
+    ]
     orders = {"number": "number", "size": "largest first"}
-    if "confidence" in findings.clusters:
+    if "confidence" in frame:
         orders["confidence"] = "lowest confidence first"
-    if "separation" in findings.clusters:
+    if "separation" in frame:
         orders["separation"] = "least separate first"
     return ClusterCards(cards, orders, hasattr(fit.model, "relabel"), contents.on_map)
 
@@ -113,44 +115,60 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
 
 
-def _known(summary: Mapping[str, object], column: str) -> bool:
-    return column in summary and not pd.isna(summary[column])
+def _samples_by_cluster(fit: CheckedFit, findings: Findings) -> list[list[int]]:
+    rows: list[list[int]] = [[] for _ in range(fit.n_clusters)]
+    if findings.representatives is not None:
+        pairs = findings.representatives[["cluster", "row"]].to_numpy(int).tolist()
+        for cluster, row in pairs:
+            rows[cluster].append(row)
+    return rows
 
 
 def _views_by_cluster(fit: CheckedFit, findings: Findings) -> list[list[CardView]]:
     """Views of each cluster with their markers, the view with the largest share first."""
-    found: dict[tuple[int, str], list[Marker]] = {}
-    if findings.markers is not None:
-        for marker in findings.markers.itertuples():
-            if abs(marker.effect) >= MIN_EFFECT:
-                found.setdefault((marker.cluster, marker.view), []).append(_marker(marker))
     names = list(fit.model.view_names_in_)
     shares = [findings.clusters.get(f"view:{name}") for name in names]
+    if findings.markers is None and all(share is None for share in shares):
+        return [[] for _ in range(fit.n_clusters)]
+    markers = _markers(fit, findings)
     by_cluster = []
     for cluster in range(fit.n_clusters):
         views = [
             CardView(
                 name,
-                None if share is None or pd.isna(share[cluster]) else float(share[cluster]),
-                found.get((cluster, name), []),
+                None if share is None or np.isnan(share[cluster]) else float(share[cluster]),
+                markers.get((cluster, name), []),
             )
             for name, share in zip(names, shares, strict=True)
         ]
-        views.sort(key=lambda view: -1.0 if view.share is None else view.share, reverse=True)
-        known = findings.markers is not None or any(share is not None for share in shares)
-        by_cluster.append(views if known else [])
+        by_cluster.append(sorted(views, key=lambda view: -(view.share or 0.0)))
     return by_cluster
 
 
-def _marker(row: object) -> Marker:
-    effect, feature = row.effect, row.feature
-    name = str(feature) if isinstance(feature, str) else f"feature {feature}"
-    return Marker(
-        name,
-        f"{effect:+.1f}".replace("-", "−"),
-        "up" if effect > 0 else "down",
-        f"{name}: mean {row.mean_in:.4g} in the cluster, {row.mean_out:.4g} outside",
+def _markers(fit: CheckedFit, findings: Findings) -> dict[tuple[int, str], list[Marker]]:
+    """Features of each cluster and view that stand out."""
+    found: dict[tuple[int, str], list[Marker]] = {}
+    if findings.markers is None:
+        return found
+    named = dict.fromkeys(fit.model.view_names_in_, True)
+    if fit.data is not None:
+        given = zip(fit.data.names, fit.data.feature_names, strict=True)
+        named |= {view: names is not None for view, names in given}
+    columns = ["cluster", "view", "feature", "effect", "mean_in", "mean_out"]
+    rows: list[tuple[int, str, str, float, float, float]] = list(
+        zip(*(findings.markers[column].tolist() for column in columns), strict=True)
     )
+    for cluster, view, feature, effect, mean_in, mean_out in rows:
+        if abs(effect) >= MIN_EFFECT:
+            name = feature if named[view] else f"#{feature}"
+            marker = Marker(
+                name,
+                f"{effect:+.1f}".replace("-", "−"),
+                "up" if effect > 0 else "down",
+                f"{name}: mean {mean_in:.4g} in the cluster, {mean_out:.4g} outside",
+            )
+            found.setdefault((cluster, view), []).append(marker)
+    return found
 
 
 def _largest_classes(fit: CheckedFit) -> list[str] | None:

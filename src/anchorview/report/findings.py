@@ -102,7 +102,7 @@ def _confidence(fit: CheckedFit) -> tuple[Array | None, Array | None]:
 def _rows(fit: CheckedFit, samples: "pd.Series[object]") -> Array:
     """Positions of samples that are given by id, if the samples have ids."""
     ids = fit.model.sample_ids_ if fit.data is None else fit.data.sample_ids
-    return samples.to_numpy(int) if ids is None else ids.get_indexer(samples)
+    return samples.to_numpy(int) if ids is None else ids.get_indexer(pd.Index(samples))
 
 
 def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:

@@ -47,8 +47,9 @@ def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
     names = fit.cluster_names
     pairs: list[str] = []
     seen: set[frozenset[int]] = set()
-    for cluster, nearest in close["nearest_cluster"].items():
-        pair = frozenset((int(cluster), int(nearest)))
+    both = zip(close.index.tolist(), close["nearest_cluster"].astype(int).tolist(), strict=True)
+    for cluster, nearest in both:
+        pair = frozenset((cluster, nearest))
         if pair not in seen:
             seen.add(pair)
             pairs.append(" with ".join(names[c] for c in sorted(pair)))

@@ -124,7 +124,7 @@ def _scripts(kinds: Collection[type[Part]]) -> list[str]:
     """Scripts of a page with these parts; the first runs before the page is shown."""
     names = ["theme.js", "shared.js"]
     if SampleMap in kinds:
-        names += ["map_points.js", "sample_map.js"]
+        names += ["map_points.js", "map_plane.js", "sample_map.js"]
     if ClusterCards in kinds:
         names.append("clusters.js")
     return [*names, "page.js"]

@@ -35,7 +35,7 @@ def _clusters(fit: CheckedFit, findings: Findings) -> str:
         return number
     if not unclear.any():
         return f"{number}, all of them clear"
-    names = [fit.cluster_names[cluster] for cluster in np.flatnonzero(unclear)]
+    names = [fit.cluster_names[cluster] for cluster in np.flatnonzero(unclear).tolist()]
     if len(names) == fit.n_clusters:
         return f"{number}, none of them clear"
     if len(names) > MAX_LISTED:

@@ -94,7 +94,9 @@
     }
     const checked = cards.filter((card) => card.querySelector("input.chosen").checked);
     find("merge").disabled = checked.length < 2;
-    find("download").disabled = find("undo").disabled = !renamed;
+    find("undo").disabled = !renamed;
+    // A model must keep two clusters.
+    find("download").disabled = !renamed || groups.size < 2;
     const parts = [];
     if (checked.length) parts.push(`${anchorview.count(checked.length, "cluster")} selected`);
     if (renamed) {
