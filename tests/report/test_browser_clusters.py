@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from anchorview.report import sample_map as map_module
+from anchorview.report.certainty import Certainty
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import cluster_section, map_section
 from anchorview.report.findings import Findings
@@ -62,7 +63,8 @@ def many_clusters(tmp_path_factory):
         )
         representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
         confidence = random.random_sample(n)
-        findings = Findings(clusters, markers, representatives, confidence, None, None, [], "")
+        certainty = Certainty(confidence, np.full(n, -1), confidence < 0.5, "")
+        findings = Findings(clusters, markers, representatives, certainty, None, [])
         contents = SampleContents(ids, None, None, on_map=True)
         with pytest.MonkeyPatch.context() as patch:
             positions = np.asarray(model.embedding_)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview.report.certainty import Certainty
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings
 from anchorview.report.verdict import listed, verdict
@@ -21,7 +22,9 @@ def sentence(doubtful_by_cluster, disagreeing=()):
     without = pd.DataFrame({"disagrees": [view in disagreeing for view in "abc"]}, index=[*"abc"])
     fit = CheckedFit(SimpleNamespace(), labels, k, None, None, None, {})
     frame = pd.DataFrame({"size": [20] * k})
-    findings = Findings(frame, None, None, confidence.ravel(), None, without, [], "")
+    low = confidence.ravel() < 0.5
+    certainty = Certainty(confidence.ravel(), np.full(20 * k, -1), low, "")
+    findings = Findings(frame, None, None, certainty, without, [])
     return verdict(fit, findings)
 
 
@@ -56,7 +59,7 @@ def test_verdict(doubtful, disagreeing, expected):
 
 def test_without_confidence_only_the_number_is_known():
     fit = CheckedFit(SimpleNamespace(), np.arange(4), 4, None, None, None, {})
-    findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, None, [], "")
+    findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."
 
 

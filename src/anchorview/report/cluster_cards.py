@@ -8,7 +8,7 @@ import pandas as pd
 
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.colors import cluster_color
-from anchorview.report.findings import Findings
+from anchorview.report.findings import Findings, doubtful_by_cluster
 from anchorview.report.sample_contents import SampleContents, SampleLink
 
 MIN_EFFECT = 0.2
@@ -72,13 +72,12 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
         for name in ("confidence", "separation", "nearest_cluster")
     )
     facts: list[dict[str, str]] = [{} for _ in clusters]
-    classes = _largest_classes(fit)
+    classes, doubtful = _largest_classes(fit), doubtful_by_cluster(fit, findings)
     for cluster in clusters:
         if not np.isnan(confidence[cluster]):
             facts[cluster]["Mean confidence"] = percent(confidence[cluster])
-        if findings.doubtful is not None:
-            count = int(findings.doubtful[fit.labels == cluster].sum())
-            facts[cluster]["Doubtful samples"] = f"{count:,}"
+        if doubtful is not None:
+            facts[cluster]["Doubtful samples"] = f"{doubtful[cluster]:,}"
         if not np.isnan(separation[cluster]):
             facts[cluster]["Separation"] = f"{separation[cluster]:.2f}"
         if classes is not None:

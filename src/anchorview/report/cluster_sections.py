@@ -5,11 +5,10 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.report.charts import HeatMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.cluster_cards import cluster_cards, percent
-from anchorview.report.findings import Findings
+from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.findings import Findings, doubtful_by_cluster
 from anchorview.report.page import Chart, Facts, Part, Section, Table, Text
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import SampleMap
@@ -36,11 +35,8 @@ def map_section(fit: CheckedFit, drawn: SampleMap | None) -> Section:
 def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
     """Return the section with a card per cluster."""
     sentences = []
-    if findings.confidence is not None:
-        sentences.append(
-            f"{findings.confidence_meaning} Samples below {percent(DOUBTFUL_CONFIDENCE)} are "
-            "doubtful."
-        )
+    if findings.certainty is not None:
+        sentences.append(findings.certainty.meaning)
     if "separation" in findings.clusters:
         sentences.append(
             "Separation is 1 if the samples are much closer to the center of their own cluster "
@@ -60,27 +56,25 @@ def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContent
 
 
 def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
-    """Return the section with the samples of the lowest confidence."""
-    assert findings.confidence is not None
-    rows = np.argsort(findings.confidence, kind="stable")[:N_DOUBTFUL]
+    """Return the section with the most doubtful samples."""
+    assert findings.certainty is not None
+    confidence, doubtful = findings.certainty.confidence, findings.certainty.doubtful
+    rows = np.lexsort((confidence, ~doubtful))[:N_DOUBTFUL]
     names = np.asarray(fit.cluster_names, dtype=object)
+    second = findings.certainty.second_labels[rows]
     columns: dict[str, object] = {
-        "Sample": [contents.link(int(row)) for row in rows],
+        "Sample": [contents.link(row) for row in rows.tolist()],
         "Cluster": names[fit.labels[rows]],
-        "Confidence (%)": np.floor(100 * findings.confidence[rows]).astype(int),
+        "Confidence (%)": np.floor(100 * confidence[rows]).astype(int),
+        "Next cluster": np.where(second < 0, "–", names[second]),
     }
-    if findings.second_labels is not None:
-        second = findings.second_labels[rows]
-        columns["Next cluster"] = np.where(second < 0, "–", names[second])
     if fit.classes is not None:
         columns["Known class"] = fit.classes[rows]
-    count = int((findings.confidence < DOUBTFUL_CONFIDENCE).sum())
     text = (
-        f"{count:,} of {len(fit.labels):,} samples have a confidence below "
-        f"{percent(DOUBTFUL_CONFIDENCE)}. Look at them before you rely on their cluster; the next "
-        "cluster is the one they would go to otherwise."
+        f"{doubtful.sum():,} of {len(fit.labels):,} samples are doubtful. Look at them before you "
+        "rely on their cluster; the next cluster is the one they would go to otherwise."
     )
-    caption = f"The {len(rows)} samples of the lowest confidence"
+    caption = f"The {len(rows)} most doubtful samples"
     return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption)], text)
 
 
@@ -95,10 +89,9 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     if "confidence" in frame:
         mean = frame["confidence"].to_numpy(float)
         columns["Mean confidence (%)"] = 100 * mean
-    if findings.doubtful is not None:
-        columns["Doubtful samples"] = np.bincount(
-            fit.labels[findings.doubtful], minlength=fit.n_clusters
-        )
+    doubtful = doubtful_by_cluster(fit, findings)
+    if doubtful is not None:
+        columns["Doubtful samples"] = doubtful
     if "separation" in frame:
         columns["Separation"] = frame["separation"].to_numpy(float)
     if "nearest_cluster" in frame:

@@ -101,7 +101,7 @@ def write_fit_report(
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
     # on the map.
     sections = [cluster_sections.cluster_section(fit, findings, contents)]
-    if findings.confidence is not None:
+    if findings.certainty is not None:
         sections.append(cluster_sections.doubtful_section(fit, findings, contents))
     drawn = sample_map(fit, findings, contents)
     sections.insert(0, cluster_sections.map_section(fit, drawn))

@@ -61,11 +61,11 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     if fit.classes is not None:
         colorings["class"] = "known class"
         payload["classes"] = _class_codes(fit.classes[rows])
-    if findings.confidence is not None:
+    if findings.certainty is not None:
         colorings["confidence"] = "confidence"
-        payload["confidence"] = np.floor(100 * findings.confidence[rows]).astype(int).tolist()
-    if findings.second_labels is not None:
-        payload["second"] = findings.second_labels[rows].tolist()
+        confidence = findings.certainty.confidence[rows]
+        payload["confidence"] = np.floor(100 * confidence).astype(int).tolist()
+        payload["second"] = findings.certainty.second_labels[rows].tolist()
     if fit.data is not None and fit.data.available is not None:
         colorings["availability"] = "available views"
         payload["availability"] = _availability(fit.data.available[rows], fit.data.names)

@@ -6,7 +6,7 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import Findings, doubtful_by_cluster
 
 MAX_LISTED = 5
 """Maximum number of clusters or views that are listed by name."""
@@ -18,8 +18,8 @@ UNCLEAR_DOUBTFUL = 0.25
 def verdict(fit: CheckedFit, findings: Findings) -> str:
     """Sentences on the clusters, the samples and the views."""
     parts = [_clusters(fit, findings)]
-    if findings.doubtful is not None:
-        parts.append(_samples(int(findings.doubtful.sum()), len(fit.labels)))
+    if findings.certainty is not None:
+        parts.append(_samples(int(findings.certainty.doubtful.sum()), len(fit.labels)))
     if findings.without_view is not None:
         disagreeing = findings.without_view.index[findings.without_view["disagrees"]].tolist()
         if disagreeing:
@@ -46,10 +46,8 @@ def _clusters(fit: CheckedFit, findings: Findings) -> str:
 
 def unclear_clusters(fit: CheckedFit, findings: Findings) -> Array | None:
     """Whether each cluster is unclear; None if nothing is known of it."""
-    if findings.doubtful is None:
-        return None
-    counts = np.bincount(fit.labels[findings.doubtful], minlength=fit.n_clusters)
-    return counts > UNCLEAR_DOUBTFUL * fit.sizes
+    counts = doubtful_by_cluster(fit, findings)
+    return None if counts is None else counts > UNCLEAR_DOUBTFUL * fit.sizes
 
 
 def _samples(n_doubtful: int, n: int) -> str:
