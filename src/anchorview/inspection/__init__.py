@@ -7,5 +7,15 @@ metrics; imports no plotting.
 
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
+from anchorview.inspection.soft_memberships import memberships, outlier_scores
+from anchorview.inspection.typical_samples import doubtful, representatives
 
-__all__ = ["PartitionComparison", "cluster_markers", "compare_partitions"]
+__all__ = [
+    "PartitionComparison",
+    "cluster_markers",
+    "compare_partitions",
+    "doubtful",
+    "memberships",
+    "outlier_scores",
+    "representatives",
+]

@@ -1,0 +1,195 @@
+"""Memberships sum to 1 and have the predicted cluster as the largest; outliers stand out."""
+
+from copy import deepcopy
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
+from anchorview._utils.linalg import unit_rows
+from anchorview.compared import OPMC
+from anchorview.inspection import memberships, outlier_scores
+from anchorview.inspection.soft_memberships import with_largest_at
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+PAPER_SETS = (
+    *("100leaves", "3sources", "aloi10", "aloi100", "bbcsport", "bdgp", "cora", "fashion2k"),
+    *("flower17", "handwritten", "hdigit", "htad", "mnist_usps", "msrcv1", "orl", "scene15"),
+)
+
+
+def fitted(kind, views, k=3, **options):
+    model = DALMC(k) if kind == "dalmc" else AutoDALMC(k, max_candidates=4)
+    return model.set_params(random_state=0, **options).fit(views)
+
+
+def require_memberships(model, views, labels=None):
+    members = memberships(model, views).to_numpy()
+    assert (members >= 0).all()
+    np.testing.assert_allclose(members.sum(axis=1), 1, atol=1e-12)
+    expected = model.labels_ if labels is None else labels
+    np.testing.assert_array_equal(members.argmax(axis=1), expected)
+    return members
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto"])
+def overlapping(request):
+    views, _ = clustered_views(150, 4, separation=2.0, missing=0.2)
+    return fitted(request.param, views, 4), views
+
+
+def test_digits(digits):
+    views, _ = digits
+    require_memberships(DALMC(10, random_state=0).fit(views), views)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPER_SETS)
+def test_real_data(real_data, name):
+    views, y = real_data(name)
+    views = [view.astype(np.float64) for view in views]
+    for view in views:
+        view[~view.any(axis=1)] = np.nan  # Zero rows of bdgp are missing.
+    require_memberships(DALMC(len(np.unique(y)), random_state=0).fit(views), views)
+
+
+def test_memberships_follow_their_definition(overlapping):
+    model, views = overlapping
+    members = require_memberships(model, views)
+    if isinstance(model, DALMC):
+        points = unit_rows(model.embedding_)
+        squares = np.square(points[:, None] - model._assignment.centroids).sum(axis=2)
+    else:
+        runs = model._partitions(views).reshape(-1, 150)
+        k, weights = model.n_clusters_, model._consensus.weights
+        encoded = np.eye(k)[runs]
+        centers = [encoded[:, model.labels_ == c].mean(axis=1) for c in range(k)]
+        squares = np.stack(
+            [weights @ np.square(encoded - own[:, None]).sum(axis=2) for own in centers], axis=1
+        )
+    own = squares[np.arange(150), model.labels_]
+    expected = np.exp(-squares / own.mean())
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(members, expected, atol=1e-9)
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("function", [memberships, outlier_scores])
+def test_files_and_dask_give_the_same(overlapping, tmp_path, function):
+    model, views = overlapping
+    expected = function(model, views)
+    pd.testing.assert_index_equal(expected.index, pd.RangeIndex(150))
+    pd_testing = pd.testing.assert_frame_equal
+    if expected.ndim == 1:
+        pd_testing = pd.testing.assert_series_equal
+    pd_testing(function(model, stored(tmp_path, views)), expected, rtol=1e-9)
+    with dask.config.set(scheduler="threads"):
+        pd_testing(function(model, in_dask(views, 40)), expected, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("form", ["files", "dask", "batches"])
+def test_models_fitted_elsewhere_learn_the_same_scale(form, tmp_path):
+    views, _ = clustered_views(150, 4, separation=2.0)
+    model = DALMC(4, scaling="zscore", random_state=0)
+    expected = memberships(model.fit(views), views)
+    other = deepcopy(model)
+    with dask.config.set(scheduler="threads"):
+        if form == "batches":
+            other = DALMC(4, scaling="zscore", random_state=0)
+            for rows in (slice(0, 90), slice(90, 150)):
+                other.partial_fit({name: view[rows] for name, view in views.items()})
+        else:
+            other.fit(stored(tmp_path, views) if form == "files" else in_dask(views, 40))
+        np.testing.assert_allclose(
+            other.cluster_spread.mean_square, model.cluster_spread.mean_square, rtol=1e-6
+        )
+        found = memberships(other, views)
+    np.testing.assert_allclose(np.sort(found, axis=1), np.sort(expected, axis=1), atol=1e-6)
+
+
+def test_a_loaded_model_gives_the_same(overlapping, tmp_path):
+    model, views = overlapping
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    for function in (memberships, outlier_scores):
+        np.testing.assert_allclose(function(loaded, views), function(model, views), atol=1e-9)
+
+
+def test_merged_clusters_have_the_membership_of_the_nearest(overlapping):
+    model, views = overlapping
+    before = memberships(model, views)
+    merged = deepcopy(model).relabel({1: "both", 3: "both"})
+    found = memberships(merged, views)
+    assert list(found.columns) == ["0", "both", "2"]
+    require_memberships(merged, views)
+    nearest = pd.DataFrame({"0": before[0], "both": before[[1, 3]].max(axis=1), "2": before[2]})
+    np.testing.assert_allclose(found, nearest.div(nearest.sum(axis=1), axis=0), atol=1e-9)
+
+
+def test_ids_and_new_samples(overlapping):
+    model, _ = overlapping
+    new, _ = clustered_views(30, 4, seed=5)
+    ids = [f"s{i}" for i in range(30)]
+    frames = {name: pd.DataFrame(view, index=ids) for name, view in new.items()}
+    assert list(memberships(model, frames).index) == ids
+    assert list(outlier_scores(model, frames).index) == ids
+    some = {name: frames[name] for name in list(frames)[:2]}
+    require_memberships(model, some, model.predict(some))
+
+
+@pytest.mark.filterwarnings("ignore:.*candidates could not be fitted")
+@pytest.mark.parametrize("kind", ["dalmc", "auto"])
+def test_samples_that_coincide_with_their_centers(kind):
+    views = [np.repeat(np.eye(3, 6), 20, axis=0), np.repeat(np.eye(3, 5), 20, axis=0)]
+    model = fitted(kind, views)
+    members = require_memberships(model, views)
+    np.testing.assert_allclose(members.max(axis=1), 1)
+    assert outlier_scores(model, views).max() < 1.5
+
+
+def test_the_label_decides_between_equal_memberships():
+    members = np.array([[0.5, 0.5], [0.5, 0.5], [0.7, 0.3]])
+    found = with_largest_at(members, np.array([1, 0, 0]))
+    assert found.argmax(axis=1).tolist() == [1, 0, 0]
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", ["dalmc", "auto"])
+def test_planted_outliers_have_the_highest_scores(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.choice(300, 6, replace=False)
+    views = {}
+    for name, width in (("a", 30), ("b", 40), ("c", 20)):
+        centers = rng.standard_normal((8, width))
+        views[name] = centers[np.arange(300) % 8] + 0.2 * rng.standard_normal((300, width))
+        views[name][rows] = rng.standard_normal((6, width))
+    scores = outlier_scores(fitted(kind, views, 8), views)
+    assert set(scores.nlargest(6).index) == set(rows)
+    assert scores[rows].min() > 2
+    np.testing.assert_allclose((scores**2).mean(), 1)
+
+
+def test_estimators_without_prediction_and_older_files_say_so(overlapping):
+    model, views = overlapping
+    complete, _ = clustered_views(60)
+    for other in (OPMC(3, random_state=0), DALMC(3, variant="box-graph", random_state=0)):
+        with pytest.raises(TypeError, match=r"has no memberships\. Use DALMC"):
+            memberships(other.fit(complete), complete)
+    older = deepcopy(model)
+    older._spread = None
+    with pytest.raises(ValueError, match=r"older version.*fit and save the model again"):
+        memberships(older, views)
+
+
+def test_imputed_values():
+    views, _ = clustered_views(120)
+    first = next(iter(views))
+    views[first][::5, 2] = np.nan
+    model = DALMC(3, impute="mean", random_state=0).fit(views)
+    require_memberships(model, views)
+    with pytest.raises(ValueError, match="NaN"):
+        MultiViewData(views)

@@ -1,0 +1,139 @@
+"""Representatives and doubtful samples against direct computations."""
+
+from copy import deepcopy
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC
+from anchorview._utils.linalg import unit_rows
+from anchorview.compared import OPMC
+from anchorview.inspection import cluster_geometry, doubtful, memberships, representatives
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+N, K = 150, 3
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto", "baseline", "ablation"])
+def fitted(request):
+    views, _ = clustered_views(N, K, separation=2.5)
+    ids = [f"s{i:03}" for i in range(N)]
+    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
+    model = {
+        "dalmc": DALMC(K),
+        "auto": AutoDALMC(K, max_candidates=4),
+        "baseline": OPMC(K),
+        "ablation": DALMC(K, variant="box-graph"),
+    }[request.param]
+    return request.param, model.set_params(random_state=0).fit(frames), frames
+
+
+def direct_distances(kind, model, frames):
+    """Distances of all samples to all centers."""
+    labels = model.labels_
+    if kind in ("dalmc", "auto"):
+        points = unit_rows(model.embedding_)
+        centers = np.stack([points[labels == c].mean(axis=0) for c in range(K)])
+        centers = model._assignment.centroids if kind == "dalmc" else centers
+        return np.sqrt(np.square(points[:, None] - centers).sum(axis=2))
+    total = 0
+    for frame in frames.values():
+        z = ((frame - frame.mean()) / frame.std(ddof=0)).to_numpy()
+        centers = np.stack([z[labels == c].mean(axis=0) for c in range(K)])
+        total = total + np.square(z[:, None] - centers).mean(axis=2)
+    return np.sqrt(total / len(frames))
+
+
+def test_representatives_equal_a_direct_computation(fitted):
+    kind, model, frames = fitted
+    found = representatives(model, frames, n=4)
+    assert list(found.columns) == [
+        "cluster", "rank", "sample", "distance", "confidence", "second_cluster",
+    ]  # fmt: skip
+    distances = direct_distances(kind, model, frames)
+    own = pd.Series(distances[np.arange(N), model.labels_], index=model.sample_ids_)
+    for cluster, rows in found.groupby("cluster"):
+        expected = own[model.labels_ == cluster].nsmallest(4)
+        assert rows["sample"].tolist() == expected.index.tolist()
+        np.testing.assert_allclose(rows["distance"], expected, atol=1e-7)
+        assert rows["rank"].tolist() == [1, 2, 3, 4]
+    assert (found["second_cluster"] != found["cluster"]).all()
+
+
+def test_confidence_is_that_of_the_model(fitted):
+    kind, model, frames = fitted
+    found = doubtful(model, frames, n=N).set_index("sample")
+    labels = pd.Series(model.labels_, index=model.sample_ids_)
+    assert (found["cluster"] == labels[found.index]).all()
+    assert found["confidence"].is_monotonic_increasing
+    if kind == "auto":
+        expected = pd.Series(model.confidence_, index=model.sample_ids_)
+        second = pd.Series(model.second_labels_, index=model.sample_ids_)
+        assert (found["second_cluster"] == second[found.index]).all()
+    elif kind == "dalmc":
+        members = memberships(model, frames)
+        expected = members.max(axis=1)
+        ordered = np.argsort(-members.to_numpy(), axis=1, kind="stable")
+        second = pd.Series(ordered[:, 1], index=members.index)
+        assert (found["second_cluster"] == second[found.index]).all()
+    else:
+        squares = direct_distances(kind, model, frames) ** 2
+        own = squares[np.arange(N), model.labels_]
+        members = np.exp(-(squares - own[:, None]) / own.mean())
+        expected = pd.Series(1 / members.sum(axis=1), index=model.sample_ids_)
+    np.testing.assert_allclose(found["confidence"], expected[found.index], atol=1e-9)
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("function", [representatives, doubtful])
+def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, function, set_constants):
+    _, model, frames = fitted
+    expected = function(model, frames, n=7)
+    views = {name: frame.to_numpy() for name, frame in frames.items()}
+    positions = expected.assign(sample=model.sample_ids_.get_indexer(expected["sample"]))
+    pd.testing.assert_frame_equal(function(model, stored(tmp_path, views), n=7), positions)
+    with dask.config.set(scheduler="threads"):
+        pd.testing.assert_frame_equal(function(model, in_dask(views, 40), n=7), positions)
+    set_constants(cluster_geometry, LARGEST_BLOCK=64)
+    pd.testing.assert_frame_equal(function(model, frames, n=7), expected)
+
+
+def test_doubtful_samples_of_fit_need_no_views(fitted):
+    kind, model, frames = fitted
+    if kind == "baseline":
+        with pytest.raises(ValueError, match="give X"):
+            doubtful(model)
+        return
+    found = doubtful(model, n=10)
+    if kind == "ablation":  # Its embedding tells more than the means of the views.
+        assert found["confidence"].is_monotonic_increasing
+    else:
+        pd.testing.assert_frame_equal(found, doubtful(model, frames, n=10))
+
+
+def test_merged_clusters(fitted):
+    kind, model, frames = fitted
+    if kind == "baseline":
+        pytest.skip("baselines have no relabel")
+    merged = deepcopy(model).relabel({0: "pair", 2: "pair"})
+    found = doubtful(merged, frames, n=N)
+    assert set(found["cluster"]) == {"pair", "1"}
+    assert (found["cluster"] != found["second_cluster"]).all()
+    stored_second = doubtful(merged, n=N)["second_cluster"]
+    assert set(stored_second.dropna()) <= {"pair", "1"}
+    assert set(representatives(merged, frames)["cluster"]) == {"pair", "1"}
+    before = doubtful(model, frames, n=N).set_index("sample")["confidence"]
+    after = found.set_index("sample")["confidence"]
+    if kind != "ablation":  # The means of merged clusters are other centers.
+        assert (after >= before[after.index] - 1e-12).all()
+
+
+def test_counts_are_checked(fitted):
+    _, model, frames = fitted
+    for function in (representatives, doubtful):
+        with pytest.raises(ValueError, match="n=0 should be >= 1"):
+            function(model, frames, n=0)
+    assert len(representatives(model, frames, n=1000)) == N
