@@ -13,7 +13,7 @@ from scipy import sparse, stats
 from anchorview import DALMC, AutoDALMC, open_views
 from anchorview.compared import OPMC
 from anchorview.distributed import dask_views
-from anchorview.inspection import cluster_markers, cluster_moments
+from anchorview.inspection import cluster_markers, cluster_moments, compare_partitions
 from helpers.dask_problems import in_dask
 from helpers.data import clustered_views
 from helpers.view_files import write_hdf5, write_npy_folder, write_tables
@@ -329,3 +329,14 @@ def test_dask_arrays_of_one_chunk_and_many_columns():
     views, y, _ = planted_views(300)
     chunked = {name: da.from_array(view, chunks=(300, 9)) for name, view in views.items()}
     assert_same_markers(cluster_markers(y, chunked), direct(views, y))
+
+
+def test_clusters_that_were_named_and_merged_have_these_names():
+    views, _, _ = planted_views(400, widths=(30, 26, 24))
+    model = DALMC(4, random_state=0).fit(views)
+    names = np.array(["x", "y", "x", "3"])[model.labels_]
+    model.relabel({0: "x", 1: "y", 2: "x"})
+    found = cluster_markers(model, views)
+    assert list(found["cluster"].unique()) == ["x", "y", "3"]
+    assert_same_markers(found, direct(views, names))
+    assert compare_partitions(model, names).scores["ARI"] == 1.0

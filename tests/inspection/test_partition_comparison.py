@@ -42,6 +42,7 @@ def test_samples_that_do_not_match_have_moved(partitions):
     moved = np.flatnonzero(found.matching.loc[a].to_numpy() != b)
     np.testing.assert_array_equal(found.moved["sample"], moved)
     np.testing.assert_array_equal(found.moved["from"], a[moved])
+    np.testing.assert_array_equal(found.moved["expected"], found.matching.loc[a[moved]])
     np.testing.assert_array_equal(found.moved["to"], b[moved])
     assert 0 < len(moved) <= 40
     assert len(moved) / N == pytest.approx(1 - found.scores["ACC"])
@@ -78,6 +79,7 @@ def test_clusters_left_over_have_no_match(reverse):
         assert found.matching.to_dict() == {0: "p", 1: "q"}
         assert found.table.shape == (3, 2)
         assert (found.moved["from"] == 2).sum() == 20
+        assert found.moved["expected"][found.moved["from"] == 2].isna().all()
     assert len(found.moved) == 30
 
 

@@ -37,7 +37,8 @@ class PartitionComparison:
         if the clusterings are equal up to the names of clusters, and do not depend on the order.
     moved : DataFrame
         One row per sample whose cluster in `b` does not match that in `a`: `sample`, its id or
-        position; `from`, its cluster in `a`; `to`, its cluster in `b`, by the names of `b`.
+        position; `from`, its cluster in `a`; `expected`, the cluster of `b` that matches this one
+        (None if there is none); `to`, its cluster in `b`.
     """
 
     table: pd.DataFrame
@@ -87,8 +88,8 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
     >>> comparison.matching.to_dict()
     {'x': 1, 'y': 0, 'z': 2}
     >>> comparison.moved
-       sample from  to
-    0       2    x   0
+       sample from  expected  to
+    0       2    x         1   0
     """
     own, other, ids = _aligned(a, b)
     codes_a, clusters_a = pd.factorize(own, sort=True)
@@ -105,6 +106,9 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
         [match_of[matched], np.setdiff1d(np.arange(len(clusters_b)), match_of[matched])]
     )
     moved = np.flatnonzero(match_of[codes_a] != codes_b)
+    # Position -1, of clusters without a match, is the last.
+    names = np.array([*clusters_b, None], dtype=object)
+    expected = pd.Series(names[match_of[codes_a[moved]]]).infer_objects()
     return PartitionComparison(
         table=pd.DataFrame(
             counts[:, order],
@@ -124,6 +128,7 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
             {
                 "sample": moved if ids is None else ids[moved],
                 "from": own[moved],
+                "expected": expected,
                 "to": other[moved],
             }
         ),

@@ -11,7 +11,7 @@ from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Part, Section, Table, Text
 from anchorview.report.verdict import listed
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, container_of_checked_rows
 
 AGREEMENT_SAMPLES = 5_000
 """Maximum number of samples on which predictions from single views are compared."""
@@ -109,9 +109,10 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     count = min(AGREEMENT_SAMPLES, len(complete))
     rows = complete[np.linspace(0, len(complete) - 1, count).astype(int)]
     sampled = data[rows]
+    alone = zip(sampled.names, sampled.views, sampled.feature_names, strict=True)
     partitions = [
-        fit.model.predict({name: view})
-        for name, view in zip(sampled.names, sampled.views, strict=True)
+        fit.model.predict(container_of_checked_rows({name: view}, True, (features,)))
+        for name, view, features in alone
     ]
     partitions.append(fit.labels[rows])
     matrix = np.array([[adjusted_rand(a, b) for b in partitions] for a in partitions])
