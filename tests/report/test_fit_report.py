@@ -181,7 +181,8 @@ def test_planted_feature_is_on_the_card_of_its_cluster(problem):
     frames[first]["planted"] = 50.0 * (y == 1) + np.random.RandomState(0).rand(90)
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     fit = checked(model, frames)
-    cards = cluster_cards(fit, find(fit), SampleContents(None, None, None, on_map=True)).cards
+    contents = SampleContents(None, None, None, on_map=True)
+    cards = cluster_cards(fit, find(fit), contents, {}).cards
     planted = model.labels_[np.flatnonzero(y == 1)[0]]
     views_of_card = {view.name: view for view in cards[planted].views}
     assert views_of_card[first].markers[0].feature == "planted"
@@ -215,7 +216,7 @@ def test_views(problem):
     assert table.frame["Weight"].tolist() == pytest.approx(model.view_weights_.tolist())
     assert table.frame["Samples"].tolist() == [90] * len(views)
     assert len(set(table.frame.columns)) == len(table.frame.columns)
-    assert {"Result without it", "Others, with it", "Others, without it"} <= set(table.frame)
+    assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
 
 
 def test_predictions_from_single_views(problem):
@@ -232,7 +233,7 @@ def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, repo
     set_constants(findings, MAX_REFIT_COST=1.0)
     page = report(model, views)
     assert "The results without each view are left out" in page.text
-    assert "Others, with it" not in page.text
+    assert "Others with it" not in page.text
 
 
 def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():

@@ -13,7 +13,7 @@ def _geometry(model, data):
     C = np.array([S[labels == c].mean(0) for c in range(k)])
     d = np.maximum((S**2).sum(1)[:, None] + (C**2).sum(1) - 2 * S @ C.T, 0)
     own = d[np.arange(n), labels].copy()
-    m = np.exp(-(d - own[:, None]) / own.mean())
+    m = np.exp(-(d - own[:, None]) / max(own.mean(), 1e-9))
     conf = 1 / m.sum(1)
     if hasattr(model, "confidence_"):
         conf = model.confidence_
@@ -29,7 +29,7 @@ def _ids(model, n):
 def cluster_summary(model, X, n_features, n_medoids):
     labels, k, C, own, conf, d2 = _geometry(model, X)
     a, b = np.sqrt(own), np.sqrt(d2.min(1))
-    s = (b - a) / np.maximum(a, b)
+    s = (b - a) / np.maximum(np.maximum(a, b), 1e-9)
     D = ((C[:, None] - C[None]) ** 2).sum(2)
     np.fill_diagonal(D, np.inf)
     f = pd.DataFrame({"size": np.bincount(labels), "share": 0.0})

@@ -57,9 +57,7 @@ def certainty(fit: CheckedFit) -> Certainty | None:
     if fit.data is not None:
         labeled = labeled_source(model, fit.data)
         geometry = geometry_of(model, labeled)
-        columns = labeled.source.reduce_as_is(
-            partial(_of_part, geometry), _joined, "confidence"
-        )
+        columns = labeled.source.reduce_as_is(partial(_of_part, geometry), _joined, "confidence")
     elif isinstance(model, DALMC) and fit.embedding is not None:
         geometry = embedding_geometry(model)
         columns = _of_blocks(geometry, geometry.located_rows(np.asarray(fit.embedding)))

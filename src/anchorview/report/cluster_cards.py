@@ -59,11 +59,15 @@ class ClusterCards:
     cards: Sequence[Card]
     orders: Mapping[str, str]
     """What cards can be ordered by: value and name."""
+    meanings: Mapping[str, str]
+    """What the numbers on the cards are."""
     can_relabel: bool
     has_map: bool
 
 
-def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents) -> ClusterCards:
+def cluster_cards(
+    fit: CheckedFit, findings: Findings, contents: SampleContents, meanings: Mapping[str, str]
+) -> ClusterCards:
     """Make the cards of all clusters."""
     frame, clusters = findings.clusters, range(fit.n_clusters)
     sizes = frame["size"].tolist()
@@ -106,7 +110,7 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
         orders["confidence"] = "lowest confidence first"
     if "separation" in frame:
         orders["separation"] = "least separate first"
-    return ClusterCards(cards, orders, hasattr(fit.model, "relabel"), contents.on_map)
+    return ClusterCards(cards, orders, meanings, hasattr(fit.model, "relabel"), contents.on_map)
 
 
 def percent(share: float) -> str:

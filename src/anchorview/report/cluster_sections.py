@@ -9,7 +9,7 @@ from anchorview.report.charts import HeatMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.cluster_cards import cluster_cards
 from anchorview.report.findings import Findings, doubtful_by_cluster
-from anchorview.report.page import Chart, Facts, Part, Section, Table, Text
+from anchorview.report.page import Chart, Facts, Section, Table, Text
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import SampleMap
 
@@ -34,25 +34,22 @@ def map_section(fit: CheckedFit, drawn: SampleMap | None) -> Section:
 
 def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
     """Return the section with a card per cluster."""
-    sentences = []
+    meanings = {}
     if findings.certainty is not None:
-        sentences.append(findings.certainty.meaning)
+        meanings["Confidence"] = findings.certainty.meaning
     if "separation" in findings.clusters:
-        sentences.append(
-            "Separation is 1 if the samples are much closer to the center of their own cluster "
-            "than to that of the next, and 0 if the clusters are nearly one."
+        meanings["Separation"] = (
+            "1 if the samples are much closer to the center of their own cluster than to that of "
+            "the next, 0 if the clusters are nearly one."
         )
     if any(str(column).startswith("view:") for column in findings.clusters):
-        sentences.append(
-            "The percentage of a view is its share in what tells the cluster from the others."
-        )
+        meanings["Percentage of a view"] = "Its share in what tells the cluster from the others."
     if findings.markers is not None:
-        sentences.append(
-            "The number of a feature is its effect: how many standard deviations its mean in the "
-            "cluster lies above (+) or below (−) its mean outside."
+        meanings["Number of a feature"] = (
+            "Its effect: how many standard deviations its mean in the cluster lies above (+) or "
+            "below (−) its mean outside."
         )
-    parts: list[Part] = [cluster_cards(fit, findings, contents)]
-    return Section("Clusters", parts, " ".join(sentences))
+    return Section("Clusters", [cluster_cards(fit, findings, contents, meanings)])
 
 
 def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:

@@ -27,6 +27,7 @@ MAX_REFIT_COST = 2e10
 """Maximum cost of the fits without one view, in samples x features x views x clusters; about ten
 seconds. Beyond, they are left out."""
 
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """Results of :mod:`anchorview.inspection`; None where the model or the data do not allow it."""

@@ -19,6 +19,9 @@ RESOLUTION = 2**16 - 1
 MAX_PATTERNS = 7
 """Maximum number of patterns of available views with a color of their own."""
 
+MAX_NUMBERS = 30
+"""Number of clusters whose numbers do not overlap on most maps."""
+
 HELP = (
     "Hover over a point for its sample, click on a number for the cluster. Drag to move, zoom with "
     "the buttons, Ctrl and the wheel, or the keys + and −; arrow keys move, 0 resets. With Lasso "
@@ -126,6 +129,8 @@ def _description(fit: CheckedFit, n_points: int) -> str:
     )
     if fit.n_clusters > len(CLUSTER_COLORS):
         text += " There are more clusters than colors, so several share one."
+    if fit.n_clusters > MAX_NUMBERS:
+        text += " Numbers that would overlap appear when you zoom in."
     if n_points < n:
         text += (
             " Points are drawn in proportion to the sizes of the clusters, with a minimum for each "

@@ -25,7 +25,23 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
         if disagreeing:
             verb = "disagrees" if len(disagreeing) == 1 else "disagree"
             parts.append(f"{listed(disagreeing)} {verb} with the other views")
-    return "; ".join(parts) + "."
+    sentences = ["; ".join(parts) + "."]
+    structure = getattr(fit.model, "structure_", None)
+    if structure is not None:
+        sentences.append(_structure(structure))
+    return " ".join(sentences)
+
+
+def _structure(structure: float) -> str:
+    if structure == 0:
+        return (
+            "No clear structure: the candidates agree no better than on data without clusters, so "
+            "the clusters may be arbitrary."
+        )
+    return (
+        f"Structure: {structure:.2f} on a scale from 0 (the candidates agree as on data without "
+        "clusters) to 1."
+    )
 
 
 def _clusters(fit: CheckedFit, findings: Findings) -> str:

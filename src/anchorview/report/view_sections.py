@@ -16,7 +16,8 @@ from anchorview.views.container import MultiViewData, container_of_checked_rows
 AGREEMENT_SAMPLES = 5_000
 """Maximum number of samples on which predictions from single views are compared."""
 
-ALONE = "Agreement of the view alone"
+ALONE = "View alone"
+"""Name of the agreement of a clustering of a view alone with the result."""
 
 MAX_PATTERNS = 20
 """Maximum number of patterns of available views in the chart; the others are summed."""
@@ -41,7 +42,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
     columns["Weight"] = weights
     heaviest = int(np.argmax(weights))
-    charts = [
+    charts: list[Part] = [
         Chart(
             BarChart(names, weights, "Weight"),
             f"Weights of the views, which sum to 1; {names[heaviest]} has the largest, "
@@ -49,50 +50,57 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
             half=hasattr(model, "view_agreement_"),
         )
     ]
-    sentences = []
+    explanations = []
     if hasattr(model, "view_agreement_"):
         columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
-        sentences += [
+        chart = BarChart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
+        description = "Agreement of a clustering of each view alone with the result."
+        charts.append(Chart(chart, description, half=True))
+        explanations += [
             f"“{ALONE}” is the adjusted Rand index between the result and a clustering of that "
             "view alone: 1 for equal clusters, 0 for chance.",
             WEIGHT_AND_AGREEMENT,
         ]
-        chart = BarChart(names, columns[ALONE], ALONE, x_max=1.0)
-        description = "Agreement of a clustering of each view alone with the result."
-        charts.append(Chart(chart, description, half=True))
-    parts: list[Part] = []
+    text = ""
     if findings.without_view is not None:
         columns |= _without_view_columns(findings.without_view.loc[names])
-        parts.append(Text(_without_view_text(findings.without_view)))
-    parts += [Text(sentence) for sentence in findings.left_out]
-    parts += [Table(pd.DataFrame(columns), "The views"), *charts]
+        explanations.append(WITHOUT_VIEW)
+        text = _disagreement(findings.without_view)
+    explanations += findings.left_out
+    parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
+    parts += charts
     if fit.data is not None and fit.data.available is not None:
         parts += pattern_parts(fit.data)
-    return Section("Views", parts, " ".join(sentences))
+    return Section("Views", parts, text)
+
+
+WITHOUT_VIEW = (
+    "The model was fitted again without each view. “Result without it” is the adjusted Rand index "
+    "of that result with this one: the lower, the more depends on the view. “Others with it” is "
+    "how well clusterings of each other view alone agree with this result, and “Others without it” "
+    "how well they agree with the result without the view. If they agree better without it, the "
+    "view disagrees with them."
+)
 
 
 def _without_view_columns(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "Result without it": frame["agreement"].to_numpy(float),
-        "Others, with it": frame["others_with"].to_numpy(float),
-        "Others, without it": frame["others_without"].to_numpy(float),
+        "Others with it": frame["others_with"].to_numpy(float),
+        "Others without it": frame["others_without"].to_numpy(float),
         "Disagrees": frame["disagrees"].tolist(),
     }
 
 
-def _without_view_text(frame: pd.DataFrame) -> str:
-    explained = (
-        "The model was fitted again without each view. “Result without it” is the adjusted Rand "
-        "index of that result with this one: the lower, the more depends on the view. “Others, "
-        "with it” is how well clusterings of each other view alone agree with this result, and "
-        "“Others, without it” how well they agree with the result without the view. "
-    )
+def _disagreement(frame: pd.DataFrame) -> str:
     disagreeing = frame.index[frame["disagrees"]].tolist()
     if not disagreeing:
-        return explained + "No view disagrees with the others."
-    return explained + (
-        f"The other views agree better without {listed(disagreeing)}, which disagrees with them: "
-        "it may be noisy, or show something that the others do not."
+        return "No view disagrees with the others."
+    which, it = ("which disagrees", "it") if len(disagreeing) == 1 else ("which disagree", "they")
+    shows = "shows" if it == "it" else "show"
+    return (
+        f"The other views agree better without {listed(disagreeing)}, {which} with them: {it} may "
+        f"be noisy, or {it} {shows} something that the others do not."
     )
 
 

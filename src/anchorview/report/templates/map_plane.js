@@ -164,7 +164,9 @@ anchorview.MapPlane = class {
   // Labels that would overlap a larger group's are left out until the map is zoomed.
   drawLabels(ink, paper) {
     const { context } = this;
-    context.font = `700 ${this.points.labels.length > 40 ? 12 : 14}px system-ui, sans-serif`;
+    // Labels of many, small groups are above their points, not on them.
+    const many = this.points.labels.length > 40;
+    context.font = `700 ${many ? 12 : 14}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
@@ -173,7 +175,7 @@ anchorview.MapPlane = class {
     const drawn = [];
     const overlap = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
     for (const label of this.points.labels) {
-      const [x, y] = [this.x(label.x), this.y(label.y)];
+      const [x, y] = [this.x(label.x), this.y(label.y) - (many ? 10 : 0)];
       const half = context.measureText(label.text).width / 2 + 1;
       const box = [x - half, y - 7, x + half, y + 7];
       label.box = null;
