@@ -9,6 +9,7 @@ from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 from anchorview.inspection.soft_memberships import memberships, outlier_scores
 from anchorview.inspection.typical_samples import doubtful, representatives
+from anchorview.inspection.view_contributions import view_contributions
 
 __all__ = [
     "PartitionComparison",
@@ -18,4 +19,5 @@ __all__ = [
     "memberships",
     "outlier_scores",
     "representatives",
+    "view_contributions",
 ]

@@ -1,7 +1,7 @@
 """Where samples lie among the clusters of a model: distances, confidence, second-best cluster.
 
-This is the only module here that knows what the estimators have learned. Geometries can be pickled,
-so that workers apply them to the parts of a source.
+Beside ``view_contributions``, this is the only module here that knows what the estimators have
+learned. Geometries can be pickled, so that workers apply them to the parts of a source.
 """
 
 from abc import ABC, abstractmethod
@@ -90,6 +90,11 @@ class EmbeddingGeometry(Geometry):
         assert self.embedder is not None
         return self.located_rows(self.embedder(self.prepare(part)))
 
+    def fitted_labels(self, data: MultiViewData) -> Array:
+        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        assert self.embedder is not None
+        return self.assignment(self.embedder(data))
+
     def located_rows(self, embedding: Array) -> Iterator[Located]:
         """Yield rows of the embedding in blocks, in order."""
         # All at once, as `predict` does: rounding may decide between equally near centroids.
@@ -128,6 +133,10 @@ class ConsensusGeometry(Geometry):
             self.candidates, len(data), lambda family: self.families[family].transform(data)
         )
         return found.reshape(-1, len(data))
+
+    def fitted_labels(self, data: MultiViewData) -> Array:
+        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        return self.consensus.labels(self.partitions(data))
 
     def labels(self, partitions: Array) -> Array:
         """Clusters of samples with these labels in the partitions."""

@@ -60,15 +60,15 @@ def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
     >>> bool((soft.to_numpy().argmax(axis=1) == model.labels_).all())
     True
     """
-    _require_prediction(model, "memberships")
+    require_prediction(model, "memberships")
     labeled = labeled_source(model, X)
     geometry = geometry_of(model, labeled)
     # That of AutoDALMC has distances in the embedding; memberships are those of the consensus.
     mean_square = max(model.cluster_spread.mean_square, geometry.floor)
     function = partial(_part_memberships, geometry, mean_square)
     count = len(labeled.clusters)
-    members = _rows(labeled, function, count, "memberships")
-    return pd.DataFrame(members, index=_index(labeled), columns=labeled.clusters)
+    members = part_rows(labeled, function, count, "memberships")
+    return pd.DataFrame(members, index=sample_index(labeled), columns=labeled.clusters)
 
 
 def outlier_scores(model: Any, X: ViewsLike) -> "pd.Series[float]":
@@ -103,15 +103,16 @@ def outlier_scores(model: Any, X: ViewsLike) -> "pd.Series[float]":
     >>> bool(abs((scores**2).mean() - 1) < 1e-6)
     True
     """
-    _require_prediction(model, "outlier scores")
+    require_prediction(model, "outlier scores")
     labeled = labeled_source(model, X)
-    scores = _rows(
+    scores = part_rows(
         labeled, partial(_part_scores, geometry_of(model, labeled)), None, "outlier scores"
     )
-    return pd.Series(scores, index=_index(labeled), name="outlier_score")
+    return pd.Series(scores, index=sample_index(labeled), name="outlier_score")
 
 
-def _require_prediction(model: Any, what: str) -> None:
+def require_prediction(model: Any, what: str) -> None:
+    """Raise if a model does not place new samples among its clusters."""
     if not predicts(model):
         raise TypeError(
             f"{type(model).__name__} cannot place samples among its clusters, so it has no "
@@ -120,12 +121,13 @@ def _require_prediction(model: Any, what: str) -> None:
     check_is_fitted(model, "labels_")
 
 
-def _index(labeled: LabeledSource) -> "pd.Index[Any]":
+def sample_index(labeled: LabeledSource) -> "pd.Index[Any]":
+    """Ids of samples, or their positions."""
     ids = labeled.sample_ids
     return pd.RangeIndex(len(labeled.source)) if ids is None else ids
 
 
-def _rows(labeled: LabeledSource, function: Any, width: int | None, stage: str) -> Array:
+def part_rows(labeled: LabeledSource, function: Any, width: int | None, stage: str) -> Array:
     """Rows that a function computes of all parts, in memory."""
     source = labeled.source
     require_memory(

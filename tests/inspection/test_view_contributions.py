@@ -1,0 +1,128 @@
+"""Contributions of views sum to the margin of the sample, and noise contributes nothing."""
+
+from copy import deepcopy
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, load
+from anchorview._utils.linalg import unit_rows
+from anchorview.compared import OPMC
+from anchorview.inspection import view_contributions
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+N, K = 150, 4
+
+
+def fitted(kind, views, k=K, **options):
+    model = DALMC(k, **options) if kind == "dalmc" else AutoDALMC(k, max_candidates=4)
+    return model.set_params(random_state=0).fit(views)
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto"])
+def incomplete(request):
+    views, _ = clustered_views(N, K, separation=3.0, missing=0.3)
+    return request.param, fitted(request.param, views), views
+
+
+def others_of(c, clusters):
+    return [other for other in range(K) if clusters[other] != clusters[c]]
+
+
+def margins(model, views, clusters=range(K)):
+    """Margins of all samples from their embeddings; `clusters` says which ones were merged."""
+    if isinstance(model, DALMC):
+        rule = model._assignment
+        points = unit_rows(model.embedding_) if rule.normalize else model.embedding_
+        fitted = rule(model.embedding_)
+        D = [
+            rule.centroids[c] - rule.centroids[others_of(c, clusters)].mean(axis=0)
+            for c in range(K)
+        ]
+        return np.einsum("ij,ij->i", points, np.array(D)[fitted])
+    data = model._validate(views, reset=False)
+    runs = model._partitions(views)
+    fitted = model._consensus.labels(runs.reshape(-1, N))
+    total = np.zeros(N)
+    weights = model._consensus.weights.reshape(runs.shape[:2])
+    for candidate, own, weight in zip(model._candidates, runs, weights, strict=True):
+        family = model._families[candidate.setting.family]
+        points = unit_rows(candidate.embedder(family.transform(data)))
+        for rule, labels, w in zip(candidate.runs, own, weight, strict=True):
+            share = np.array(
+                [np.bincount(labels[fitted == c], minlength=K) / (fitted == c).sum()
+                 for c in range(K)]
+            )  # fmt: skip
+            centers = share @ rule.centroids
+            D = [centers[c] - centers[others_of(c, clusters)].mean(axis=0) for c in range(K)]
+            total += w * np.einsum("ij,ij->i", points, np.array(D)[fitted])
+    return total
+
+
+def test_contributions_sum_to_the_margin(incomplete):
+    _, model, views = incomplete
+    found = view_contributions(model, views)
+    assert list(found.columns) == list(views)
+    for name, view in views.items():
+        np.testing.assert_array_equal(found[name].isna(), np.isnan(view).all(axis=1))
+    np.testing.assert_allclose(found.sum(axis=1), margins(model, views), atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"normalize_embedding": False}, {"n_anchors": 1}], ids=str)
+def test_other_embeddings(options):
+    views, _ = clustered_views(N, K)
+    model = fitted("dalmc", views, **options)
+    found = view_contributions(model, views)
+    np.testing.assert_allclose(found.sum(axis=1), margins(model, views), atol=1e-10)
+
+
+def test_merged_clusters_are_not_held_against_each_other(incomplete):
+    _, model, views = incomplete
+    merged = deepcopy(model).relabel({0: "pair", 2: "pair"})
+    found = view_contributions(merged, views)
+    expected = margins(model, views, clusters=[0, 1, 0, 3])
+    np.testing.assert_allclose(found.sum(axis=1), expected, atol=1e-10)
+    assert list(view_contributions(merged, views, by="cluster").index) == ["pair", "1", "3"]
+
+
+def test_clusters_have_the_mean_over_their_samples(incomplete):
+    _, model, views = incomplete
+    found = view_contributions(model, views, by="cluster")
+    expected = view_contributions(model, views).groupby(model.labels_).mean()
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("by", ["sample", "cluster"])
+def test_files_dask_and_loaded_models_give_the_same(incomplete, tmp_path, by):
+    _, model, views = incomplete
+    expected = view_contributions(model, views, by=by)
+    found = view_contributions(model, stored(tmp_path, views), by=by)
+    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
+    with dask.config.set(scheduler="threads"):
+        found = view_contributions(model, in_dask(views, 40), by=by)
+    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
+    model.save(tmp_path / "m")
+    found = view_contributions(load(tmp_path / "m"), views, by=by)
+    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["dalmc", "auto"])
+def test_noise_contributes_about_nothing(kind):
+    views, _ = clustered_views(300, K, (20, 30), separation=8.0)
+    views["noise"] = np.random.default_rng(0).standard_normal((300, 25))
+    means = view_contributions(fitted(kind, views), views).mean()
+    assert abs(means["noise"]) < 0.1 * means.sum()
+    assert (means.drop("noise") > 0.25 * means.sum()).all()
+
+
+def test_errors(incomplete):
+    _, model, views = incomplete
+    with pytest.raises(ValueError, match="by='view' should be 'sample' or 'cluster'"):
+        view_contributions(model, views, by="view")
+    complete, _ = clustered_views(60)
+    with pytest.raises(TypeError, match="OPMC cannot place samples"):
+        view_contributions(OPMC(3, random_state=0).fit(complete), complete)
