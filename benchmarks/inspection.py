@@ -18,7 +18,7 @@ import numpy as np
 
 from _measurements import PeakMemory, option_parser, write_lines
 from anchorview import DALMC, load, open_views
-from anchorview.inspection import cluster_markers
+from anchorview.inspection import cluster_markers, representatives
 from core import make_data
 from scaling import CLUSTERS, MEMORY_LIMIT, WIDTHS, in_own_process, make_files, median
 
@@ -26,7 +26,7 @@ MEMORY_WIDTHS = (512, 512, 448)
 ROUNDS = 3
 """Times are medians of this number of runs, in alternation."""
 
-INSPECTIONS = {"markers": cluster_markers}
+INSPECTIONS = {"markers": cluster_markers, "representatives": representatives}
 
 
 def inspect(model, views) -> dict[str, float]:
