@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview.report.certainty import Certainty
 from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.cluster_overview import Certainty
 from anchorview.report.findings import Findings
 from anchorview.report.verdict import listed, verdict
 

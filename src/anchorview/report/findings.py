@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
-from anchorview.inspection import cluster_markers, representatives
-from anchorview.report._adapters import cluster_summary, leave_one_view_out
-from anchorview.report.certainty import Certainty, certainty
+from anchorview.inspection import cluster_markers, leave_one_view_out, representatives
 from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.cluster_overview import Certainty, overview
 
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
@@ -33,7 +32,8 @@ class Findings:
     """Results of :mod:`anchorview.inspection`; None where the model or the data do not allow it."""
 
     clusters: pd.DataFrame
-    """As returned by `cluster_summary`, by number; without the views, only sizes."""
+    """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
+    and `nearest_cluster`; and `view:<name>`, the share of each view."""
     markers: pd.DataFrame | None
     """The leading rows of `cluster_markers` of each cluster and view."""
     representatives: pd.DataFrame | None
@@ -54,36 +54,27 @@ def doubtful_by_cluster(fit: CheckedFit, findings: Findings) -> Array | None:
 
 def find(fit: CheckedFit) -> Findings:
     """Inspect a fit."""
-    clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
-    typical = markers = None
+    clusters, certainty = overview(fit)
+    typical = None
     if fit.data is not None:
-        summary = cluster_summary(fit.model, fit.data, n_features=1, n_medoids=1)
-        summary.index = pd.Index(_numbers(fit, summary.index))
-        summary["nearest_cluster"] = _numbers(fit, summary["nearest_cluster"])
-        # Empty clusters are not in the table.
-        clusters = summary.reindex(range(fit.n_clusters)).assign(**clusters)
         typical = representatives(fit.model, fit.data, N_REPRESENTATIVES)
         typical["cluster"] = _numbers(fit, typical["cluster"])
-        ids = fit.data.sample_ids
-        samples = typical["sample"]
+        ids, samples = fit.data.sample_ids, typical["sample"]
         typical["row"] = samples if ids is None else ids.get_indexer(pd.Index(samples))
-        markers = _leading_markers(fit)
     without_view, left_out = _without_view(fit)
-    return Findings(clusters, markers, typical, certainty(fit), without_view, left_out)
+    return Findings(clusters, _leading_markers(fit), typical, certainty, without_view, left_out)
 
 
-def _numbers(fit: CheckedFit, clusters: Any) -> Array:
-    """Numbers of clusters, which tables have by name if they were named; NaN if there is none."""
-    values = pd.Series(clusters)
+def _numbers(fit: CheckedFit, clusters: "pd.Series[Any]") -> Array:
+    """Numbers of clusters, which tables have by name if `relabel` has named them."""
     if getattr(fit.model, "cluster_names_", None) is not None:
-        values = values.map({name: number for number, name in enumerate(fit.cluster_names)})
-    return pd.to_numeric(values).to_numpy()
+        return pd.Index(fit.cluster_names).get_indexer(pd.Index(clusters))
+    return clusters.to_numpy(int)
 
 
 def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
-    if np.count_nonzero(fit.sizes) < 2:
+    if fit.data is None or np.count_nonzero(fit.sizes) < 2:
         return None
-    assert fit.data is not None
     n_rows = fit.n_clusters * fit.data.shape[1]
     top = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
     markers = cluster_markers(fit.labels, fit.data, top=top)
