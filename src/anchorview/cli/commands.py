@@ -1,4 +1,4 @@
-"""The commands fit, demo, convert, predict and info."""
+"""The commands fit, demo, convert, predict, relabel and info."""
 
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import sys
@@ -312,6 +312,32 @@ def predict(
                 *summaries.prediction_lines(fitted, labels, confidence),
                 *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
             )
+
+
+@app.command()
+def relabel(
+    model: options.Model,
+    mapping: options.Mapping,
+    save: options.SaveRelabeled,
+    quiet: options.Quiet = False,
+) -> None:
+    """Name and merge the clusters of a saved model, as chosen in its report."""
+    with explained_errors():
+        paths = OutputPaths(model=save)
+        require_separate(paths.by_option(), {"MODEL": model, "MAPPING": mapping})
+        paths.require_writable()
+        from anchorview import load
+        from anchorview.estimators.relabeling import read_mapping
+
+        fitted = load(model)
+        try:
+            fitted.relabel(read_mapping(mapping))
+        except ValueError as error:
+            prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
+            raise ValueError(f"{prefix}{error}") from error
+        fitted.save(save)
+        if not quiet:
+            print_lines(*summaries.cluster_lines(fitted), f"Model saved to {printable(save)}")
 
 
 @app.command()

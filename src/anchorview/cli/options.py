@@ -48,6 +48,9 @@ Data = Annotated[
 ]
 NewFolder = Annotated[Path, _argument("FOLDER", "Folder to create.")]
 Model = Annotated[Path, _argument("MODEL", "Model saved by fit --save.")]
+Mapping = Annotated[
+    Path, _argument("MAPPING", "JSON file of new names by cluster, as the report writes it.")
+]
 ModelOrData = Annotated[Path, _argument("MODEL|DATA", "Saved model, or data in any format.")]
 
 NumberType = Annotated[
@@ -83,6 +86,7 @@ Out = Annotated[
 ]
 Report = Annotated[Path | None, option("HTML file for a report on the fit.")]
 Save = Annotated[Path | None, option("File for the fitted model, to be used by predict.")]
+SaveRelabeled = Annotated[Path, option("File for the model with the new clusters.", "--save")]
 Results = Annotated[
     Path | None,
     option("Folder for embedding.npy, sample_ids.npy and labels.npy; for auto and dalmc."),

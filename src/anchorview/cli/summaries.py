@@ -83,6 +83,7 @@ def model_lines(model: Any) -> Iterator[str]:
         yield from _auto_lines(model)
     else:
         yield f"{samples}, {model.n_iter_} iterations"
+    yield from cluster_lines(model)
 
 
 def prediction_lines(
@@ -180,15 +181,25 @@ def prediction_record(
 
 def model_record(model: Any) -> dict[str, Any]:
     """Machine-readable description of a saved model."""
+    names = {} if model.cluster_names_ is None else {"cluster_names": list(model.cluster_names_)}
     return {
         "method": type(model).__name__,
         "params": {name: _plain(value) for name, value in model.get_params().items()},
         "n_samples": len(model.labels_),
         "n_clusters": _n_clusters(model),
         "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
+        **names,
         "n_iter": int(model.n_iter_),
         "views": view_records(model),
     }
+
+
+def cluster_lines(model: Any) -> Iterator[str]:
+    """Yield a line on each cluster that has a name."""
+    sizes = _sizes(model, model.labels_) if len(model.labels_) else None
+    for cluster, name in enumerate(model.cluster_names_ or ()):
+        size = "" if sizes is None else f": {sizes[cluster]} samples"
+        yield f"Cluster {cluster}, {printable(name)}{size}"
 
 
 def view_records(model: Any) -> list[dict[str, Any]]:
@@ -223,7 +234,7 @@ def data_record(
 
 def _auto_lines(model: Any) -> Iterator[str]:
     if model.curve_ is not None:
-        yield _choice(model.curve_, model.n_clusters_)
+        yield _choice(model.curve_)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
     yield _doubtful(model.confidence_)
@@ -249,10 +260,12 @@ def _best_setting(model: Any) -> str:
     )
 
 
-def _choice(curve: "pd.Series[float]", chosen: int) -> str:
+def _choice(curve: "pd.Series[float]") -> str:
     """Describe the chosen number of clusters, the alternatives and their agreement."""
-    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
+    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE, chosen_number
 
+    # Not `n_clusters_`, which is another number after clusters were merged.
+    chosen = chosen_number(curve)
     numbers = [int(k) for k in curve.index]
     low, high = min(numbers), max(numbers)
     is_range = len(numbers) > 2 and len(numbers) == high - low + 1

@@ -5,6 +5,7 @@ Every function takes views in any form that estimators take and passes once over
 metrics; imports no plotting.
 """
 
+from anchorview.inspection.left_out_views import leave_one_view_out
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 from anchorview.inspection.soft_memberships import memberships, outlier_scores
@@ -16,6 +17,7 @@ __all__ = [
     "cluster_markers",
     "compare_partitions",
     "doubtful",
+    "leave_one_view_out",
     "memberships",
     "outlier_scores",
     "representatives",

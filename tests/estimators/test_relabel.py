@@ -1,0 +1,115 @@
+"""Merged and named clusters: labels, prediction, saving, and a second relabeling."""
+
+from copy import deepcopy
+
+import dask
+import numpy as np
+import pytest
+
+from anchorview import DALMC, AutoDALMC, load
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+from helpers.model_files import round_trip
+
+N, K = 150, 5
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto"])
+def fitted(request):
+    views, _ = clustered_views(N, K, separation=2.5, missing=0.2)
+    model = DALMC(K) if request.param == "dalmc" else AutoDALMC(K, max_candidates=4)
+    return model.set_params(random_state=0).fit(views), views
+
+
+def test_clusters_with_equal_names_are_merged(fitted, tmp_path):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    before = model.labels_
+    assert model.cluster_names_ is None
+    assert model.n_clusters_ == K
+    assert model.relabel({3: "b", 1: "b", 0: 7}) is model
+    assert model.cluster_names_ == ("7", "b", "2", "4")
+    assert model.n_clusters_ == 4
+    expected = np.array([0, 1, 2, 1, 3])[before]
+    np.testing.assert_array_equal(model.labels_, expected)
+    assert model.labels_.dtype == np.int32
+    np.testing.assert_array_equal(model.predict(views), expected)
+    loaded = round_trip(model, tmp_path)
+    assert loaded.cluster_names_ == model.cluster_names_
+    np.testing.assert_array_equal(loaded.predict(views), expected)
+    np.testing.assert_array_equal(loaded.labels_, expected)
+
+
+def test_a_second_relabeling_takes_the_new_numbers(fitted, tmp_path):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    before = model.labels_
+    model.relabel({1: "b", 3: "b"}).relabel({1: "c", 3: "c"})
+    assert model.cluster_names_ == ("0", "c", "2")
+    np.testing.assert_array_equal(model.labels_, np.array([0, 1, 2, 1, 1])[before])
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    model.relabel({0: "2"})
+    assert model.cluster_names_ == ("2", "c")
+    np.testing.assert_array_equal(round_trip(model, tmp_path).predict(views), model.labels_)
+
+
+def test_merging_raises_the_confidence(fitted):
+    model, views = fitted
+    if not isinstance(model, AutoDALMC):
+        pytest.skip("DALMC has no confidence of its own")
+    merged = deepcopy(model).relabel({0: "a", 1: "a", 2: "a"})
+    labels, confidence = merged.predict_with_confidence(views)
+    _, before = model.predict_with_confidence(views)
+    assert (confidence >= before - 1e-12).all()
+    assert (confidence > before + 1e-3).any()
+    np.testing.assert_array_equal(labels, merged.labels_)
+    known = merged.second_labels_ >= 0
+    assert (merged.second_labels_[known] != labels[known]).all()
+    assert 0 < known.sum() < N
+
+
+def test_names_only(fitted):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    before = model.labels_.copy()
+    model.relabel({np.int64(c): f"cluster {c}" for c in range(K)})
+    np.testing.assert_array_equal(model.labels_, before)
+    np.testing.assert_array_equal(model.predict(views), before)
+
+
+def test_fitting_again_forgets_names(fitted):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    model.relabel({0: "a", 1: "a"}).fit(views)
+    assert model.cluster_names_ is None
+    np.testing.assert_array_equal(model.labels_, fitted[0].labels_)
+
+
+def test_results_in_dask_and_files(tmp_path):
+    views, _ = clustered_views(N, 4)
+    expected = DALMC(4, random_state=0).fit(views).relabel({0: "a", 2: "a"})
+    with dask.config.set(scheduler="threads"):
+        model = DALMC(4, random_state=0).fit(in_dask(views, 50)).relabel({0: "a", 2: "a"})
+        np.testing.assert_array_equal(model.labels_.compute(), model.predict(views))
+        np.testing.assert_array_equal(expected.predict(in_dask(views, 50)), expected.labels_)
+    files = stored(tmp_path, views)
+    np.testing.assert_array_equal(expected.predict(files), expected.labels_)
+    model = DALMC(4, random_state=0).fit(files, out=tmp_path / "results")
+    model.relabel({0: "a", 2: "a"})
+    np.testing.assert_array_equal(model.labels_, model.predict(views))
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").cluster_names_ == model.cluster_names_
+
+
+@pytest.mark.parametrize(
+    ("mapping", "reason"),
+    [
+        ({5: "a"}, "5 is not a cluster: they have the numbers from 0 to 4"),
+        ({True: "a"}, "True is not a cluster"),
+        ({1.0: "a"}, "1.0 is not a cluster"),
+        ({0: " "}, "cannot have the name ' '"),
+        ({0: 1.5}, "cannot have the name 1.5"),
+        (dict.fromkeys(range(K), "a"), "All clusters would be merged"),
+    ],
+)
+def test_mappings_that_are_refused(fitted, mapping, reason):
+    model = deepcopy(fitted[0])
+    with pytest.raises(ValueError, match=reason):
+        model.relabel(mapping)
+    assert model.cluster_names_ is None

@@ -1,0 +1,98 @@
+"""Views that disagree are found, in every form of input and with every kind of estimator."""
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, AutoDALMC
+from anchorview.compared import OPMC
+from anchorview.inspection import leave_one_view_out, left_out_views
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+
+N, K = 200, 4
+
+
+def with_extra(kind, **options):
+    views, _ = clustered_views(N, K, (12, 15, 10), separation=5.0, **options)
+    if kind == "other clusters":
+        views["extra"] = clustered_views(N, K, (20,), separation=20.0, seed=7)[0]["view_0"]
+    elif kind == "noise":
+        views["extra"] = np.random.default_rng(0).standard_normal((N, 20))
+    return views
+
+
+MODELS = {
+    "dalmc": DALMC(K, random_state=0),
+    "auto": AutoDALMC(K, max_candidates=2, random_state=0),
+    "baseline": OPMC(K, random_state=0),
+}
+
+
+@pytest.mark.parametrize("extra", ["other clusters", "noise", None])
+@pytest.mark.parametrize("kind", MODELS)
+def test_only_views_that_disagree_are_flagged(kind, extra):
+    views = with_extra(extra)
+    found = leave_one_view_out(MODELS[kind].fit(views), views)
+    assert list(found.index) == list(views)
+    assert found.index[found["disagrees"]].tolist() == (["extra"] if extra else [])
+
+
+def test_numbers_equal_refits():
+    views = with_extra(None)
+    model = DALMC(K, random_state=0).fit(views)
+    found = leave_one_view_out(model, views)
+    alone = {
+        name: DALMC(K, random_state=0).fit({name: view}).labels_ for name, view in views.items()
+    }
+    for name in views:
+        others = {other: view for other, view in views.items() if other != name}
+        labels = DALMC(K, random_state=0).fit(others).labels_
+        row = found.loc[name]
+        assert row["agreement"] == pytest.approx(adjusted_rand_score(model.labels_, labels))
+        results = {"others_with": model.labels_, "others_without": labels}
+        for column, result in {**results, "own_agreement": alone[name]}.items():
+            scores = [adjusted_rand_score(result, alone[other]) for other in others]
+            assert row[column] == pytest.approx(np.mean(scores))
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("most", [N, N // 3])
+def test_files_and_dask_give_the_same(tmp_path, most, set_constants):
+    set_constants(left_out_views, MAX_SAMPLES=most)
+    views = with_extra("other clusters", missing=0.2)
+    model = DALMC(K, random_state=0).fit(views)
+    expected = leave_one_view_out(model, views)
+    pd.testing.assert_frame_equal(leave_one_view_out(model, stored(tmp_path, views)), expected)
+    with dask.config.set(scheduler="threads"):
+        pd.testing.assert_frame_equal(leave_one_view_out(model, in_dask(views, 40)), expected)
+    assert expected.index[expected["disagrees"]].tolist() == ["extra"]
+
+
+def test_parameters_of_views_and_imputation():
+    views = with_extra("noise")
+    views["view_0"][::7, 3] = np.nan
+    model = DALMC(K, n_components=[4, 5, 3, 6], impute="mean", random_state=0).fit(views)
+    assert leave_one_view_out(model, views)["disagrees"].tolist() == [False] * 3 + [True]
+
+
+def test_two_views_cannot_disagree_with_the_rest():
+    views, _ = clustered_views(N, K, (12, 15))
+    views["view_1"] = np.random.default_rng(0).standard_normal((N, 15))
+    found = leave_one_view_out(DALMC(K, random_state=0).fit(views), views)
+    assert found["others_without"].isna().all()
+    assert not found["disagrees"].any()
+
+
+def test_errors():
+    views = with_extra(None)
+    model = DALMC(K, random_state=0).fit(views)
+    with pytest.raises(ValueError, match="X lacks the view 'view_2'"):
+        leave_one_view_out(model, {name: views[name] for name in ("view_0", "view_1")})
+    only = {"view_0": views["view_0"]}
+    with pytest.raises(ValueError, match="only one view"):
+        leave_one_view_out(DALMC(K, random_state=0).fit(only), only)
+    with pytest.raises(TypeError, match="Give a fitted estimator"):
+        leave_one_view_out(model.labels_, views)
