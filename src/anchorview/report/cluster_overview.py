@@ -1,6 +1,6 @@
-"""Certainty of samples, separation of clusters and shares of views, in one pass over the samples."""
+"""Certainty of samples, and separation, nearest clusters and shares of views of clusters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -63,8 +63,8 @@ class _Columns(NamedTuple):
     """Sums of squared distances to the centers of all clusters, (n_clusters, n_clusters)."""
 
     def joined(self, other: "_Columns") -> "_Columns":
-        rows = map(np.concatenate, zip(self[:4], other[:4], strict=True))
-        return _Columns(*rows, self.squares + other.squares)
+        """Columns of both."""
+        return _joined([self, other])
 
 
 def overview(fit: CheckedFit) -> tuple[pd.DataFrame, Certainty | None]:
@@ -141,5 +141,11 @@ def _of_blocks(geometry: Geometry, blocks: Iterable[Located]) -> _Columns:
         members = np.equal.outer(np.arange(n_clusters), block.labels).astype(float)
         finite = np.where(np.isinf(block.squares), 0.0, block.squares)
         parts.append(_Columns(block.confidence, block.second, ratio, silhouettes, members @ finite))
-    rows = map(np.concatenate, zip(*(part[:4] for part in parts), strict=True))
-    return _Columns(*rows, np.sum([part.squares for part in parts], axis=0))
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[_Columns]) -> _Columns:
+    """Columns of all samples, and sums over all parts."""
+    confidence, second, ratio, silhouettes, squares = zip(*parts, strict=True)
+    rows = (np.concatenate(columns) for columns in (confidence, second, ratio, silhouettes))
+    return _Columns(*rows, squares=np.sum(squares, axis=0))

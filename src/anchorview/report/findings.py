@@ -1,6 +1,7 @@
 """What inspection finds out about a fit, as far as the report shows it."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
+from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection import cluster_markers, leave_one_view_out, representatives
+from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_overview import Certainty, overview
 
@@ -22,9 +25,15 @@ MAX_MARKER_ROWS = 5_000_000
 """Maximum number of rows of the table of markers; beyond, only the leading features of a cluster
 are compared by view."""
 
-MAX_REFIT_COST = 2e10
-"""Maximum cost of the fits without one view, in samples x features x views x clusters; about ten
-seconds. Beyond, they are left out."""
+MAX_REFIT_COST = 5e8
+"""Maximum cost of the fits without one view, in samples x features x views x clusters of DALMC;
+about 15 seconds on the digits. Beyond, they are left out."""
+
+REFIT_CANDIDATES = 4
+"""Maximum number of candidates of AutoDALMC, one of each family, in the fits without one view."""
+
+BASELINE_COST = 12
+"""Time of a baseline relative to DALMC, measured with OPMC on the digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +94,19 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     data = fit.data
     if data is None or len(data.views) < 2:
         return None, []
-    cost = float(len(data)) * data.shape[1] * len(data.views) * fit.n_clusters
+    model = fit.model
+    if fit.is_auto:
+        # Only the fits without a view are affected, not the clusters of the model.
+        limit = min(model.max_candidates or REFIT_CANDIDATES, REFIT_CANDIDATES)
+        model = copy(model).set_params(max_candidates=limit)
+        cost = float(REFIT_CANDIDATES)
+    else:
+        cost = 1.0 if isinstance(model, DALMC) else float(BASELINE_COST)
+    n_samples = min(len(data), MAX_SAMPLES)
+    cost *= float(n_samples) * data.shape[1] * len(data.views) * fit.n_clusters
     if cost > MAX_REFIT_COST:
         return None, [
             "The results without each view are left out, since the model would be fitted once per "
             "view; anchorview.inspection.leave_one_view_out computes them."
         ]
-    return leave_one_view_out(fit.model, data), []
+    return leave_one_view_out(model, data), []
