@@ -32,7 +32,7 @@ def main() -> None:
         page.goto(page_file.as_uri())
         page.wait_for_selector("html[data-drawn]")
         canvas = page.locator("#map-canvas")
-        place = canvas.evaluate("(canvas, row) => canvas.positionOf(row)", doubtful)
+        place = canvas.evaluate("(canvas, row) => canvas.placeOf(row)", doubtful)
         canvas.hover(position=place)
         page.wait_for_timeout(500)
         PICTURE.parent.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ def position(page, row):
         """(row) => {
             const canvas = document.getElementById("map-canvas");
             canvas.scrollIntoView({ block: "center", behavior: "instant" });
-            const { x, y } = canvas.positionOf(row);
+            const { x, y } = canvas.placeOf(row);
             const box = canvas.getBoundingClientRect();
             return { x: box.x + x, y: box.y + y };
         }""",
@@ -89,7 +89,7 @@ def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, i
     page = open_page(report_path)
     page.page.get_by_role("button", name="Lasso").click()
     places = [
-        page.js("(r) => document.getElementById('map-canvas').positionOf(r)", row)
+        page.js("(r) => document.getElementById('map-canvas').placeOf(r)", row)
         for row in range(240)
     ]
     position(page, 0)

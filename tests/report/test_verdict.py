@@ -42,13 +42,18 @@ def sentence(doubtful_by_cluster, disagreeing=()):
         (
             [10, 10, 0],
             "ab",
-            "3 clusters, clear but for clusters 0 and 1; 20 of 60 samples are doubtful; a and b "
-            "disagree with the other views.",
+            "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree with "
+            "the other views.",
         ),
         (
-            [10] * 6 + [0],
+            [10] * 6 + [0] * 6,
             "",
-            "7 clusters, clear but for 6 of them; 60 of 140 samples are doubtful.",
+            "12 clusters, clear but for 6 of them; 60 of 240 samples are doubtful.",
+        ),
+        (
+            [10] * 2 + [0] * 2,
+            "",
+            "4 clusters, clear but for clusters 0 and 1; 20 of 80 samples are doubtful.",
         ),
         ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
     ],

@@ -147,5 +147,10 @@ def _of_blocks(geometry: Geometry, blocks: Iterable[Located]) -> _Columns:
 def _joined(parts: Sequence[_Columns]) -> _Columns:
     """Columns of all samples, and sums over all parts."""
     confidence, second, ratio, silhouettes, squares = zip(*parts, strict=True)
-    rows = (np.concatenate(columns) for columns in (confidence, second, ratio, silhouettes))
-    return _Columns(*rows, squares=np.sum(squares, axis=0))
+    return _Columns(
+        np.concatenate(confidence),
+        np.concatenate(second),
+        np.concatenate(ratio),
+        np.concatenate(silhouettes),
+        np.sum(squares, axis=0),
+    )

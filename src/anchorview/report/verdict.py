@@ -54,6 +54,8 @@ def _clusters(fit: CheckedFit, findings: Findings) -> str:
     names = [fit.cluster_names[cluster] for cluster in np.flatnonzero(unclear).tolist()]
     if len(names) == fit.n_clusters:
         return f"{number}, none of them clear"
+    if 2 * len(names) > fit.n_clusters:
+        return f"{number}, only {fit.n_clusters - len(names)} of them clear"
     if len(names) > MAX_LISTED:
         return f"{number}, clear but for {len(names)} of them"
     noun = "cluster" if len(names) == 1 else "clusters"

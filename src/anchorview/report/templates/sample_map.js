@@ -271,7 +271,7 @@ anchorview.mapReady = (async () => {
     canvas.scrollIntoView({ block: "center" });
   });
   // Tests and the documentation's picture point at samples.
-  canvas.positionOf = (row) => {
+  canvas.placeOf = (row) => {
     const [x, y] = plane.place(points.rowIndex.get(row));
     return { x, y };
   };
