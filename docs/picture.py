@@ -1,4 +1,4 @@
-"""Make the README's picture: a screenshot of the map in a report on the digits.
+"""Make the README's picture: the first screen of a report on the digits.
 
     python docs/picture.py
 
@@ -17,26 +17,11 @@ from anchorview.report import write_fit_report
 PICTURE = Path(__file__).parent / "images" / "report.png"
 SIZE = {"width": 1100, "height": 820}
 
-# Scroll to the map; return the position of the most doubtful sample of a cluster.
-POSITION = """
-() => {
-  const view = [...Bokeh.index.roots][0];
-  const top = view.el.getBoundingClientRect().top + scrollY - 180;
-  window.scrollTo({ top, behavior: "instant" });
-  const { data } = view.model.renderers[2].data_source;
-  const index = data.confidence.indexOf(Math.min(...data.confidence));
-  const box = view.canvas_view.el.getBoundingClientRect();
-  return {
-    x: box.x + view.frame.x_scale.compute(data.x[index]),
-    y: box.y + view.frame.y_scale.compute(data.y[index]),
-  };
-}
-"""
-
 
 def main() -> None:
     views, y = load_digits(return_X_y=True)
     model = AutoDALMC(n_clusters=10, random_state=0).fit(views)
+    doubtful = int(model.confidence_.argmin())
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = Path(folder) / "report.html"
         write_fit_report(page_file, model, views, target=y, name="Handwritten digits")
@@ -46,9 +31,9 @@ def main() -> None:
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(page_file.as_uri())
         page.wait_for_selector("html[data-drawn]")
-        position = page.evaluate(POSITION)
-        page.mouse.move(position["x"] - 30, position["y"])
-        page.mouse.move(position["x"], position["y"])
+        canvas = page.locator("#map-canvas")
+        place = canvas.evaluate("(canvas, row) => canvas.placeOf(row)", doubtful)
+        canvas.hover(position=place)
         page.wait_for_timeout(500)
         PICTURE.parent.mkdir(exist_ok=True)
         page.screenshot(path=PICTURE)

@@ -78,6 +78,11 @@ class OpenPage:
         assert self.js("window.hacked") is None
 
 
+def wait_for_frames(page: OpenPage) -> None:
+    """Wait until pending changes are drawn."""
+    page.js("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 @pytest.fixture(scope="session")
 def chromium():
     required = bool(os.environ.get("ANCHORVIEW_REQUIRE_BROWSER"))

@@ -3,16 +3,23 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import silhouette_score
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview.compared import AMGL, OPMC
-from anchorview.report import write_fit_report
+from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import check_fit
-from anchorview.report.cluster_sections import cluster_section, confusion_section, silhouettes
-from anchorview.report.model_sections import convergence_section, python_call
-from anchorview.report.view_sections import pattern_section, view_section
+from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.cluster_sections import (
+    cluster_table,
+    confusion_section,
+    doubtful_section,
+)
+from anchorview.report.findings import find
+from anchorview.report.model_sections import convergence_parts, python_call
+from anchorview.report.page import Table
+from anchorview.report.sample_contents import SampleContents
+from anchorview.report.view_sections import pattern_parts, prediction_agreement, view_section
 from helpers.pages import ParsedPage
 
 
@@ -47,13 +54,10 @@ def checked(model, X, target=None, sample_ids=None):
     return check_fit(model, X, target, sample_ids, None)
 
 
-PREDICTIONS = "predictions of the model from each view"
-
-
 def test_sections_of_a_complete_report(report_path):
     assert ", ".join(ParsedPage(report_path).section_titles) == (
-        "Overview, Map of the samples, Clusters, Views, Convergence, Available views, Clusters and "
-        "classes, Candidate settings, How to reproduce"
+        "Map of the samples, Clusters, Doubtful samples, Views, Clusters and classes, "
+        "Number of clusters, Technical details"
     )
 
 
@@ -61,28 +65,46 @@ def test_sections_of_a_plain_fit(problem, report):
     views, _, model = problem
     page = report(model, views, seconds=1.25)
     assert ", ".join(page.section_titles) == (
-        "Overview, Map of the samples, Clusters, Views, Convergence, How to reproduce"
+        "Map of the samples, Clusters, Doubtful samples, Views, Number of clusters, "
+        "Technical details"
     )
     assert "Seconds 1.25" in page.text
-    assert PREDICTIONS in page.text
-    assert "Scores against the known classes" not in page.text
+    assert "The number of clusters, 3, was given." in page.text
+    assert "Clusters and classes" not in page.section_titles
+    # One card per cluster, with markers of each view and typical samples.
+    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
+    assert [int(card["data-size"]) for card in cards] == np.bincount(model.labels_).tolist()
+    assert page.text.count("Typical samples") == 3
 
 
 def test_without_views_parts_that_need_them_are_omitted(problem, report):
     _, y, model = problem
     page = report(model, None, target=y)
-    assert PREDICTIONS not in page.text
-    assert "Scores against the known classes" in page.text
+    assert "Typical samples" not in page.text
+    assert "predictions of the model from each view" not in page.text
     assert "Clusters and classes" in page.section_titles
+    assert page.attributes("canvas")
 
 
-def test_method_without_embedding_and_predict(problem, report):
+@pytest.mark.parametrize("estimator", [OPMC, AMGL])
+def test_baselines_have_a_map_cards_and_doubtful_samples(problem, report, estimator):
+    views, y, _ = problem
+    model = estimator(n_clusters=3, random_state=0).fit(views)
+    page = report(model, views, target=y)
+    assert page.attributes("canvas")
+    assert page.text.count("Typical samples") == 3
+    assert "Doubtful samples" in page.section_titles
+    assert "predictions of the model from each view" not in page.text
+    # Baselines cannot be relabeled.
+    assert "Download names" not in page.text
+
+
+def test_baseline_without_embedding_and_views_has_no_map(problem, report):
     views, y, _ = problem
     model = OPMC(n_clusters=3, random_state=0).fit(views)
-    page = report(model, views, target=y)
-    assert "There is no map of the samples: OPMC computes no embedding." in page.text
-    assert "Mean silhouette" not in page.text
-    assert PREDICTIONS not in page.text
+    page = report(model, None, target=y)
+    assert "There is no map of the samples: OPMC computes no embedding" in page.text
+    assert not page.attributes("canvas")
 
 
 def test_sample_ids_of_the_model_are_the_default(framed):
@@ -106,6 +128,8 @@ def test_given_scores_replace_computed_ones(problem, report):
         ({"target": np.zeros(5)}, "target has 5 samples, but the model was fitted on 90"),
         ({"target": np.zeros((90, 1))}, r"target must have one class per sample; .*\(90, 1\)"),
         ({"sample_ids": ["a"]}, "sample_ids has 1 samples"),
+        ({"texts": ["a"]}, "texts has 1 samples"),
+        ({"thumbnails": ["a.png"] * 91}, "thumbnails has 91 samples"),
     ],
 )
 def test_inconsistent_samples_raise(problem, tmp_path, options, message):
@@ -124,38 +148,54 @@ def test_unfitted_model_and_missing_folder_raise(problem, tmp_path):
         write_fit_report(tmp_path / "none" / "a.html", model, views)
 
 
-def test_clusters_have_sizes_and_silhouettes(problem):
-    views, _, model = problem
-    fit = checked(model, views)
-    means, overall = silhouettes(fit)
-    assert 0.5 < means.min() <= overall <= means.max() <= 1
-    table = cluster_section(fit, means).parts[0].frame
-    assert table["Samples"].tolist() == np.bincount(model.labels_).tolist()
-    assert table["Share"].sum() == pytest.approx(1)
-    assert "Mean confidence" not in table
-
-
-def test_silhouettes_are_computed_from_the_clustered_embedding(problem):
-    views, _, _ = problem
-    model = AMGL(n_clusters=3, random_state=0).fit(views)
-    _, overall = silhouettes(checked(model, views))
-    assert len(set(np.bincount(model.labels_))) == 1
-    assert overall == pytest.approx(silhouette_score(model.embedding_, model.labels_), abs=1e-6)
-
-
-def test_confidence_per_cluster(incomplete_fit):
+def test_numbers_of_the_clusters(incomplete_fit):
     model, data, *_ = incomplete_fit
-    table = cluster_section(checked(model, data), None).parts[0].frame
+    fit = checked(model, data)
+    table = cluster_table(fit, find(fit)).frame
+    assert table["Samples"].tolist() == np.bincount(model.labels_).tolist()
+    assert table["Share of samples (%)"].sum() == pytest.approx(100)
     for cluster, row in table.iterrows():
         confidence = model.confidence_[model.labels_ == cluster]
-        assert row["Mean confidence"] == pytest.approx(confidence.mean())
-        assert row["Doubtful"] == pytest.approx((confidence < 0.5).mean())
+        assert row["Mean confidence (%)"] == pytest.approx(100 * confidence.mean())
+        assert row["Doubtful samples"] == (confidence < 0.5).sum()
+
+
+def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
+    model, data, target, sample_ids = incomplete_fit
+    fit = checked(model, data, target, sample_ids)
+    contents = SampleContents(sample_ids, None, None, on_map=True)
+    (table,) = doubtful_section(fit, find(fit), contents).parts
+    rows = [link.row for link in table.frame["Sample"]]
+    assert len(rows) == len(set(rows)) == 30
+    rest = np.delete(model.confidence_, rows)
+    assert model.confidence_[rows].max() <= rest.min()
+    assert [link.id for link in table.frame["Sample"]] == [sample_ids[row] for row in rows]
+    assert table.frame["Cluster"].tolist() == [str(model.labels_[row]) for row in rows]
+    assert (table.frame["Cluster"] != table.frame["Next cluster"]).all()
+
+
+def test_planted_feature_is_on_the_card_of_its_cluster(problem):
+    views, y, _ = problem
+    frames = {name: pd.DataFrame(view).add_prefix(f"{name} ") for name, view in views.items()}
+    first = next(iter(frames))
+    frames[first]["planted"] = 50.0 * (y == 1) + np.random.RandomState(0).rand(90)
+    model = DALMC(n_clusters=3, random_state=0).fit(frames)
+    fit = checked(model, frames)
+    contents = SampleContents(None, None, None, on_map=True)
+    cards = cluster_cards(fit, find(fit), contents, {}).cards
+    planted = model.labels_[np.flatnonzero(y == 1)[0]]
+    views_of_card = {view.name: view for view in cards[planted].views}
+    assert views_of_card[first].markers[0].feature == "planted"
+    assert views_of_card[first].markers[0].direction == "up"
+    assert sum(view.share for view in cards[planted].views) == pytest.approx(1)
+    for card in cards:
+        assert {model.labels_[link.row] for link in card.samples} == {card.cluster}
 
 
 def test_classes_are_matched_to_clusters(problem):
     views, y, model = problem
     names = np.array(["zebra", "ape", "cat"])[y]
-    (chart,) = confusion_section(checked(model, views, names)).parts
+    _, chart = confusion_section(checked(model, views, names)).parts
     assert sorted(chart.table.columns[1:]) == ["ape", "cat", "zebra"]
     counts = chart.table.iloc[:, 1:].to_numpy()
     assert counts.sum() == np.trace(counts) == 90
@@ -163,20 +203,37 @@ def test_classes_are_matched_to_clusters(problem):
 
 def test_confusion_matrix_is_limited_to_the_largest_classes(problem):
     views, _, model = problem
-    (chart,) = confusion_section(checked(model, views, np.arange(90) % 70)).parts
+    _, chart = confusion_section(checked(model, views, np.arange(90) % 70)).parts
     assert chart.table.shape == (3, 51)
     assert "Only the 50 largest" in chart.description
 
 
 def test_views(problem):
     views, _, model = problem
-    table, *charts = view_section(checked(model, views)).parts
+    fit = checked(model, views)
+    section = view_section(fit, find(fit))
+    (table,) = [part for part in section.parts if isinstance(part, Table)]
     assert table.frame["Weight"].tolist() == pytest.approx(model.view_weights_.tolist())
     assert table.frame["Samples"].tolist() == [90] * len(views)
-    agreement = charts[-1].table.iloc[:, 1:].to_numpy()
+    assert len(set(table.frame.columns)) == len(table.frame.columns)
+    assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
+
+
+def test_predictions_from_single_views(problem):
+    views, _, model = problem
+    (chart,) = prediction_agreement(checked(model, views))
+    agreement = chart.table.iloc[:, 1:].to_numpy()
     assert agreement.shape == (len(views) + 1, len(views) + 1)
     assert (np.diag(agreement) == 1).all()
     assert (agreement == agreement.T).all()
+
+
+def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, report, set_constants):
+    views, _, model = problem
+    set_constants(findings, MAX_REFIT_COST=1.0)
+    page = report(model, views)
+    assert "The results without each view are left out" in page.text
+    assert "Others with it" not in page.text
 
 
 def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
@@ -184,7 +241,7 @@ def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
     available = random.random_sample((400, 7)) > 0.5
     available[~available.any(axis=1), 0] = True
     data = MultiViewData([random.rand(400, 2) for _ in range(7)], available=available)
-    (chart,) = pattern_section(data).parts
+    _, chart = pattern_parts(data)
     assert len(chart.table) == 21
     assert "other patterns" in chart.table["Views"].iloc[-1]
     assert chart.table["Samples"].sum() == 400
@@ -201,14 +258,14 @@ def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
 def test_stopping_reason(problem, options, reason):
     views, *_ = problem
     model = DALMC(n_clusters=3, random_state=0, **options).fit(views)
-    assert reason in convergence_section(checked(model, views)).parts[0].text
+    assert reason in convergence_parts(checked(model, views))[0].text
 
 
 @pytest.mark.parametrize(("estimator", "first"), [(DALMC, 0), (OPMC, 1)])
 def test_iterations_are_numbered_as_the_method_records_them(problem, estimator, first):
     views, *_ = problem
     model = estimator(n_clusters=3, random_state=0).fit(views)
-    table = convergence_section(checked(model, views)).parts[1].table
+    table = convergence_parts(checked(model, views))[1].table
     assert table["Iteration"].tolist() == list(range(first, model.n_iter_ + 1))
 
 
@@ -262,7 +319,7 @@ def test_samples_without_a_class_are_ignored(problem, report):
     fit = checked(model, views, partial)
     assert fit.scores == checked(model, views, y).scores
     section = confusion_section(fit)
-    assert section.parts[0].table.drop(columns="Cluster").to_numpy().sum() == 45
+    assert section.parts[1].table.drop(columns="Cluster").to_numpy().sum() == 45
     assert "45 of 90 samples have a class" in section.text
     report(model, views, target=partial)
     unknown = checked(model, views, [None] * 90)

@@ -86,20 +86,6 @@ class HeatMap:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleMap:
-    """Samples as points in the colors of their clusters."""
-
-    rows: Array
-    """Indices of the samples on the map; the attributes from `labels` on are for all samples."""
-    positions: Array
-    """(n_points, 2)."""
-    labels: Array
-    sample_ids: Sequence[object] | None = None
-    confidence: Array | None = None
-    classes: Array | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class PatternChart:
     """Patterns of available views, with the number of samples of each."""
 
@@ -109,7 +95,7 @@ class PatternChart:
     view_names: Sequence[str]
 
 
-ChartDescription = BarChart | LineChart | PointChart | HeatMap | SampleMap | PatternChart
+ChartDescription = BarChart | LineChart | PointChart | HeatMap | PatternChart
 
 
 def iteration_numbers(n_values: int, n_iter: float) -> list[int]:

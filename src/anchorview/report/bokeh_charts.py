@@ -14,24 +14,11 @@ from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import MAX_NAME_LENGTH, shorten
 from anchorview._utils.typing import Array
 from anchorview.plotting import colors
-from anchorview.plotting.charts import (
-    BarChart,
-    HeatMap,
-    LineChart,
-    PatternChart,
-    PointChart,
-    SampleMap,
-)
-from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, cluster_color
+from anchorview.plotting.charts import BarChart, HeatMap, LineChart, PatternChart, PointChart
+from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR
 
 BokehModel = Any
 """A figure of bokeh, a layout of figures or a part of one; bokeh is optional."""
-
-MAX_ID_LENGTH = 60
-"""Maximum length of sample ids in tooltips."""
-
-MAX_LEGEND_CLUSTERS = 20
-"""Maximum number of clusters in the legend of a map."""
 
 MAX_NUMBERED_COLUMNS = 14
 """Maximum number of columns of a heat map whose cells show their values."""
@@ -210,83 +197,6 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         figure.height += int(5.5 * min(longest, MAX_NAME_LENGTH))
     _add_hover(figure, {**tooltips, chart.value_label: "@value{0.000}"}, [cells])
     return figure
-
-
-@bokeh_figure.register
-def _sample_map(chart: SampleMap) -> BokehModel:
-    figure = _empty_figure(
-        560,
-        tools="pan,box_zoom,wheel_zoom,tap,reset,save",
-        output_backend="webgl",
-        match_aspect=True,
-    )
-    figure.axis.visible = figure.grid.visible = False
-    n_points = len(chart.rows)
-    # Points must neither vanish nor hide each other.
-    size = float(np.clip(9 - 1.3 * np.log10(max(n_points, 10)), 2.5, 8))
-    alpha = float(np.clip(1.15 - 0.15 * np.log10(max(n_points, 10)), 0.4, 0.9))
-    labels = chart.labels[chart.rows]
-    clusters = np.unique(labels).tolist()
-    if with_legend := len(clusters) <= MAX_LEGEND_CLUSTERS:
-        groups: list[tuple[Any, dict[str, Any]]] = [
-            (labels == c, {"fill_color": cluster_color(c), "legend_label": str(c)})
-            for c in clusters
-        ]
-    else:
-        palette = [cluster_color(cluster) for cluster in range(max(clusters) + 1)]
-        mapper = _models().LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5)
-        groups = [(slice(None), {"fill_color": {"field": "cluster", "transform": mapper}})]
-    points = [
-        figure.scatter(
-            "x",
-            "y",
-            source=_map_source(chart, members),
-            size=size,
-            fill_alpha=alpha,
-            line_color=None,
-            nonselection_fill_alpha=alpha / 3,
-            **style,
-        )
-        for members, style in groups
-    ]
-    if with_legend:
-        _place_legend(
-            figure,
-            title="Cluster (click to hide)",
-            ncols=6,
-            background_fill_alpha=0,
-            title_text_font=FONT,
-            title_text_font_style="normal",
-            glyph_height=22,
-            glyph_width=22,
-        )
-    tooltips = {"Sample": "@id", "Cluster": "@cluster"}
-    if chart.confidence is not None:
-        tooltips["Confidence"] = "@confidence %"
-    if chart.classes is not None:
-        tooltips["Class"] = "@class"
-    _add_hover(figure, tooltips, points, point_policy="snap_to_data", limit=1)
-    # Scrolling and swiping move the page until a tool is selected.
-    figure.toolbar.active_drag = figure.toolbar.active_scroll = None
-    return figure
-
-
-def _map_source(chart: SampleMap, members: Array | slice) -> BokehModel:
-    """Columns of some points of a map, in types that make small files."""
-    rows, positions = chart.rows[members], chart.positions[members]
-    columns: dict[str, Any] = {
-        "x": np.ascontiguousarray(positions[:, 0]),
-        "y": np.ascontiguousarray(positions[:, 1]),
-        "cluster": chart.labels[rows].astype(np.uint16),
-        "id": rows.astype(np.uint32),
-    }
-    if chart.sample_ids is not None:
-        columns["id"] = [shorten(chart.sample_ids[row], MAX_ID_LENGTH) for row in rows.tolist()]
-    if chart.confidence is not None:
-        columns["confidence"] = np.round(100 * chart.confidence[rows]).astype(np.uint8)
-    if chart.classes is not None:
-        columns["class"] = [shorten(name) for name in chart.classes[rows].tolist()]
-    return _source(**columns)
 
 
 @bokeh_figure.register

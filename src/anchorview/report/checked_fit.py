@@ -10,6 +10,7 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.metrics import clustering_scores
+from anchorview.report.view_coordinates import reduced_views
 from anchorview.views.container import MultiViewData
 
 UNKNOWN_CLASS = "–"
@@ -29,6 +30,9 @@ class CheckedFit:
     classes: Array | None
     """Known classes as strings, or :data:`UNKNOWN_CLASS`; None if no class is known."""
     scores: Mapping[str, float]
+    texts: Sequence[object] | None = None
+    thumbnails: Sequence[Any] | None = None
+    """Paths of images."""
 
     @property
     def estimator_name(self) -> str:
@@ -47,10 +51,32 @@ class CheckedFit:
         # A model loaded from a file may lack an embedding that the fit wrote to another file.
         return None if embedding is None or len(embedding) != len(self.labels) else embedding
 
+    @cached_property
+    def coordinates(self) -> Any:
+        """What the map is laid out by: the embedding, or else the views; None without both."""
+        if self.embedding is not None or self.data is None:
+            return self.embedding
+        return reduced_views(self.data)
+
+    @property
+    def coordinates_name(self) -> str:
+        """What `coordinates` are, in words."""
+        if self.embedding is None:
+            return f"the standardized views ({self.estimator_name} computes no embedding)"
+        if self.is_auto:
+            return "the embedding of the best candidate (the clusters are a consensus of all)"
+        return "the embedding that was clustered"
+
+    @property
+    def cluster_names(self) -> Sequence[str]:
+        """Names of the clusters, by default their numbers."""
+        names = getattr(self.model, "cluster_names_", None)
+        return [str(c) for c in range(self.n_clusters)] if names is None else list(names)
+
     @property
     def normalizes_embedding(self) -> bool:
         """Whether the model clusters the rows of the embedding scaled to unit length."""
-        return bool(getattr(self.model, "normalize_embedding", True))
+        return self.embedding is not None and bool(getattr(self.model, "normalize_embedding", True))
 
     @property
     def confidence(self) -> Array | None:
@@ -63,8 +89,16 @@ class CheckedFit:
         return np.bincount(self.labels, minlength=self.n_clusters)
 
 
-def check_fit(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> CheckedFit:
-    """Check that the model, views, classes and sample ids are of the same samples."""
+def check_fit(
+    model: Any,
+    X: Any,
+    target: Any,
+    sample_ids: Any,
+    scores: Any,
+    texts: Any = None,
+    thumbnails: Any = None,
+) -> CheckedFit:
+    """Check that the model, views and all that is given by sample are of the same samples."""
     if not hasattr(model, "labels_"):
         raise ValueError(
             f"This {type(model).__name__} is not fitted yet. Call fit before writing a report."
@@ -81,17 +115,13 @@ def check_fit(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> 
         _check_length("X", data, labels)
         data = _reorder(data, data.sample_ids, model.sample_ids_, "X")
     if target is not None:
-        _check_length("target", target, labels)
-        # An index without any of the sample ids only counts the samples.
-        if (
-            isinstance(target, pd.Series)
-            and model.sample_ids_ is not None
-            and target.index.isin(model.sample_ids_).any()
-        ):
-            target = _reorder(target.to_numpy(), target.index, model.sample_ids_, "target")
-        target = np.asarray(target)
+        target = np.asarray(_in_order_of_fit(target, "target", model))
         if target.ndim != 1:
             raise ValueError(f"target must have one class per sample; its shape is {target.shape}.")
+    if texts is not None:
+        texts = list(_in_order_of_fit(texts, "texts", model))
+    if thumbnails is not None:
+        thumbnails = list(_in_order_of_fit(thumbnails, "thumbnails", model))
     if sample_ids is None:
         sample_ids = model.sample_ids_
     if sample_ids is not None:
@@ -104,7 +134,22 @@ def check_fit(model: Any, X: Any, target: Any, sample_ids: Any, scores: Any) -> 
     if scores is None:
         scores = {} if classes is None else clustering_scores(classes[known], labels[known])
     n_clusters = int(getattr(model, "n_clusters_", None) or model.n_clusters)
-    return CheckedFit(model, labels, n_clusters, data, sample_ids, classes, scores)
+    return CheckedFit(
+        model, labels, n_clusters, data, sample_ids, classes, scores, texts, thumbnails
+    )
+
+
+def _in_order_of_fit(values: Any, name: str, model: Any) -> Any:
+    """Check the length of values by sample; a Series with sample ids is brought into order."""
+    _check_length(name, values, model.labels_)
+    # An index without any of the sample ids only counts the samples.
+    if (
+        isinstance(values, pd.Series)
+        and model.sample_ids_ is not None
+        and values.index.isin(model.sample_ids_).any()
+    ):
+        return _reorder(values.to_numpy(), values.index, model.sample_ids_, name)
+    return values
 
 
 def _reorder(values: Any, sample_ids: Any, fitted_ids: Any, name: str) -> Any:

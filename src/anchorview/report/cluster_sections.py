@@ -1,152 +1,111 @@
-"""Sections on the clusters: map, properties of each cluster, comparison with known classes."""
+"""Sections on the clusters: map, cards, doubtful samples, comparison with known classes."""
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import silhouette_samples
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
-from anchorview.plotting.charts import BarChart, HeatMap, SampleMap
-from anchorview.plotting.colors import cluster_color
-from anchorview.plotting.map_layout import map_layout, read_rows, sample_clusters
-from anchorview.report.bokeh_charts import MAX_LEGEND_CLUSTERS
+from anchorview.plotting.charts import HeatMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.page import Chart, Part, Section, Table
+from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.findings import Findings, doubtful_by_cluster
+from anchorview.report.page import Chart, Facts, Section, Table, Text
+from anchorview.report.sample_contents import SampleContents
+from anchorview.report.sample_map import SampleMap
 
-SILHOUETTE_SAMPLES = 3_000
-"""Maximum number of samples for silhouettes, which need all pairwise distances."""
-
-MAX_BARS = 60
-"""Maximum number of clusters in bar charts; the table has all."""
+N_DOUBTFUL = 30
+"""Number of samples in the table of doubtful ones."""
 
 MAX_CLASSES = 50
 """Maximum number of rows and of columns of the confusion matrix."""
 
-BAR_CHARTS = {
-    "Samples": ("Samples", "0,0", ",.0f"),
-    "Silhouette": ("Mean silhouette", "0.000", ".2f"),
-    "Mean confidence": ("Mean confidence", "0.000", ".2f"),
-    "Doubtful": ("Fraction of doubtful samples", "0.0%", ".1%"),
-}
-"""Axis label, bokeh's and Python's number format of the columns that have a bar chart."""
 
-
-def map_section(fit: CheckedFit) -> Section:
+def map_section(fit: CheckedFit, drawn: SampleMap | None) -> Section:
     """Return the section with the map of the samples."""
     title = "Map of the samples"
-    if fit.embedding is None:
-        text = f"There is no map of the samples: {fit.estimator_name} computes no embedding."
-        return Section(title, [], text)
-    rows, positions = map_layout(fit.embedding, fit.labels, normalize=fit.normalizes_embedding)
-    chart = SampleMap(rows, positions, fit.labels, fit.sample_ids, fit.confidence, fit.classes)
-    n, n_points = len(fit.labels), len(rows)
-    drawn = f"All {n:,} samples" if n_points == n else f"{n_points:,} of {n:,} samples"
-    legend = "click on the legend to hide a cluster"
-    if np.count_nonzero(fit.sizes) > MAX_LEGEND_CLUSTERS:
-        legend = "with this many clusters, some share a color"
+    if drawn is not None:
+        return Section(title, [drawn])
     text = (
-        "Each point is a sample in the color of its cluster. Samples that the model considers "
-        "similar are close to each other; directions, and distances between distant groups, have "
-        f"no meaning. Hover over a point for details; zoom with the tools above; {legend}."
+        f"There is no map of the samples: {fit.estimator_name} computes no embedding, and the "
+        "report was written without the views."
     )
-    description = (
-        f"{drawn} in {fit.n_clusters} clusters, laid out by t-SNE from {_embedding_text(fit)}. The "
-        "table of the clusters below has their sizes."
-    )
-    if n_points < n:
-        description += (
-            " Points are drawn in proportion to the sizes of the clusters, with a minimum for each "
-            "cluster; within a cluster, samples in sparse regions are preferred."
+    return Section(title, [Text(text)])
+
+
+def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
+    """Return the section with a card per cluster."""
+    meanings = {}
+    if findings.certainty is not None:
+        meanings["Confidence"] = findings.certainty.meaning
+    if "separation" in findings.clusters:
+        meanings["Separation"] = (
+            "1 if the samples are much closer to the center of their own cluster than to that of "
+            "the next, 0 if the clusters are nearly one."
         )
-    return Section(title, [Chart(chart, description)], text)
+    if any(str(column).startswith("view:") for column in findings.clusters):
+        meanings["Percentage of a view"] = "Its share in what tells the cluster from the others."
+    if findings.markers is not None:
+        meanings["Number of a feature"] = (
+            "Its effect: how many standard deviations its mean in the cluster lies above (+) or "
+            "below (−) its mean outside."
+        )
+    return Section("Clusters", [cluster_cards(fit, findings, contents, meanings)])
 
 
-def _embedding_text(fit: CheckedFit) -> str:
-    if fit.is_auto:
-        return "the embedding of the best candidate (the clusters are a consensus of all)"
-    return "the embedding that was clustered"
-
-
-def silhouettes(fit: CheckedFit) -> tuple[Array, float] | None:
-    """Mean silhouette of each cluster and of all samples; None if they are undefined."""
-    if fit.embedding is None:
-        return None
-    rows = sample_clusters(fit.labels, SILHOUETTE_SAMPLES, np.random.RandomState(0))
-    labels = fit.labels[rows]
-    if not 2 <= len(np.unique(labels)) < len(rows):
-        return None
-    points = read_rows(fit.embedding, rows, fit.normalizes_embedding)
-    means = _cluster_means(silhouette_samples(points, labels), labels, fit.n_clusters)
-    weights = np.where(np.isnan(means), 0, fit.sizes)
-    return means, float(np.nansum(means * weights) / weights.sum())
-
-
-def _cluster_means(values: Array, labels: Array, n_clusters: int) -> Array:
-    """Mean of the values in each cluster; NaN for empty clusters."""
-    sums = np.bincount(labels, values, minlength=n_clusters)
-    counts = np.bincount(labels, minlength=n_clusters)
-    return np.divide(sums, counts, out=np.full(n_clusters, np.nan), where=counts > 0)
-
-
-def cluster_section(fit: CheckedFit, silhouette_means: Array | None) -> Section:
-    """Return the section with sizes, silhouettes and confidence of the clusters."""
-    columns: dict[str, Array] = {
-        "Cluster": np.arange(fit.n_clusters),
-        "Samples": fit.sizes,
-        "Share": fit.sizes / len(fit.labels),
+def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
+    """Return the section with the most doubtful samples."""
+    assert findings.certainty is not None
+    confidence, doubtful = findings.certainty.confidence, findings.certainty.doubtful
+    rows = np.lexsort((confidence, ~doubtful))[:N_DOUBTFUL]
+    names = np.asarray(fit.cluster_names, dtype=object)
+    second = findings.certainty.second_labels[rows]
+    columns: dict[str, object] = {
+        "Sample": [contents.link(row) for row in rows.tolist()],
+        "Cluster": names[fit.labels[rows]],
+        "Confidence (%)": np.floor(100 * confidence[rows]).astype(int),
+        "Next cluster": np.where(second < 0, "–", names[second]),
     }
-    text = "Sizes of the clusters and how well they are separated."
-    if silhouette_means is not None:
-        columns["Silhouette"] = silhouette_means
-        text += (
-            " With a silhouette near 1, samples are much closer to their own cluster than to the "
-            "next one; near 0, the clusters touch; below 0, samples are closer to another cluster. "
-            f"Silhouettes are computed from {_embedding_text(fit)}."
-        )
-    if fit.confidence is not None:
-        doubtful = fit.confidence < DOUBTFUL_CONFIDENCE
-        columns["Mean confidence"] = _cluster_means(fit.confidence, fit.labels, fit.n_clusters)
-        columns["Doubtful"] = _cluster_means(doubtful, fit.labels, fit.n_clusters)
-        text += (
-            " Confidence is the fraction of the partitions computed for the selection of settings "
-            "that agree with a sample's cluster, with equal weights of the families of settings; "
-            f"samples below {DOUBTFUL_CONFIDENCE} are doubtful."
-        )
-    shown = _largest(fit.sizes, MAX_BARS)
-    which = f"the {MAX_BARS} largest clusters" if len(shown) < fit.n_clusters else "each cluster"
-    parts: list[Part] = [
-        Table(pd.DataFrame(columns), "The clusters; click on a column header to sort.")
-    ]
-    for column, (label, number_format, python_format) in BAR_CHARTS.items():
-        if column in columns:
-            values = np.asarray(columns[column], dtype=float)[shown]
-            chart = BarChart(
-                _cluster_names(shown),
-                values,
-                label,
-                colors=[cluster_color(int(cluster)) for cluster in shown],
-                x_max=None if column == "Samples" else 1.0,
-                number_format=number_format,
-            )
-            extent = _extent(values, python_format)
-            parts.append(Chart(chart, f"{label} of {which}: {extent}.", half=True))
-    return Section("Clusters", parts, text)
+    if fit.classes is not None:
+        columns["Known class"] = fit.classes[rows]
+    text = (
+        f"{doubtful.sum():,} of {len(fit.labels):,} samples are doubtful. Look at them before you "
+        "rely on their cluster; the next cluster is the one they would go to otherwise."
+    )
+    caption = f"The {len(rows)} most doubtful samples"
+    return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption)], text)
+
+
+def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
+    """Return the numbers of all clusters."""
+    frame = findings.clusters
+    columns: dict[str, object] = {
+        "Cluster": list(fit.cluster_names),
+        "Samples": frame["size"].to_numpy(),
+        "Share of samples (%)": 100 * frame["share"].to_numpy(),
+    }
+    if "confidence" in frame:
+        mean = frame["confidence"].to_numpy(float)
+        columns["Mean confidence (%)"] = 100 * mean
+    doubtful = doubtful_by_cluster(fit, findings)
+    if doubtful is not None:
+        columns["Doubtful samples"] = doubtful
+    if "separation" in frame:
+        columns["Separation"] = frame["separation"].to_numpy(float)
+    if "nearest_cluster" in frame:
+        nearest = frame["nearest_cluster"]
+        columns["Nearest cluster"] = [
+            "–" if pd.isna(other) else fit.cluster_names[int(other)] for other in nearest
+        ]
+    for column in frame:
+        if str(column).startswith("view:"):
+            name = str(column).removeprefix("view:")
+            columns[f"Share of {name} (%)"] = 100 * frame[column].to_numpy(float)
+    return Table(pd.DataFrame(columns), "The clusters; click on a column header to sort.")
 
 
 def _largest(sizes: Array, count: int) -> Array:
     """Indices of the largest sizes, ascending."""
     return np.sort(np.argsort(-sizes, kind="stable")[:count])
-
-
-def _cluster_names(clusters: Array) -> list[str]:
-    return [f"cluster {cluster}" for cluster in clusters]
-
-
-def _extent(values: Array, number_format: str) -> str:
-    if np.isnan(values).all():
-        return "undefined"
-    return f"from {np.nanmin(values):{number_format}} to {np.nanmax(values):{number_format}}"
 
 
 def confusion_section(fit: CheckedFit) -> Section:
@@ -166,7 +125,8 @@ def confusion_section(fit: CheckedFit) -> Section:
     classes = classes[order]
     clusters = np.array(sorted(clusters.tolist(), key=lambda c: (c not in partner.values(), c)))
     shown = counts[np.ix_(clusters, classes)]
-    cluster_names, class_names = _cluster_names(clusters), names[classes].tolist()
+    cluster_names = [f"cluster {fit.cluster_names[cluster]}" for cluster in clusters]
+    class_names = names[classes].tolist()
     chart = HeatMap(
         shown / class_sizes[classes],
         cluster_names,
@@ -189,4 +149,5 @@ def confusion_section(fit: CheckedFit) -> Section:
     )
     if not known.all():
         text += f" {known.sum():,} of {len(known):,} samples have a class; the others are ignored."
-    return Section("Clusters and classes", [Chart(chart, description, table)], text)
+    scores = Facts({name: f"{score:.3f}" for name, score in fit.scores.items()})
+    return Section("Clusters and classes", [scores, Chart(chart, description, table)], text)

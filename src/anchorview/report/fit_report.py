@@ -1,18 +1,21 @@
 """The report page of a fitted model."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from numpy.typing import ArrayLike
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
-from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
-from anchorview.report.page import Facts, Part, Section, Text, write_page
+from anchorview.report.findings import Findings, find
+from anchorview.report.page import Facts, Folded, Part, Section, write_page
+from anchorview.report.sample_contents import SampleContents
+from anchorview.report.sample_map import sample_map
+from anchorview.report.verdict import verdict
 from anchorview.views.container import ViewsLike
 
 
@@ -27,12 +30,16 @@ def write_fit_report(
     scores: Mapping[str, float] | None = None,
     seconds: float | None = None,
     name: str | None = None,
+    texts: Sequence[str | None] | None = None,
+    thumbnails: Sequence[str | os.PathLike[str] | None] | None = None,
 ) -> None:
     """Write a report on a fitted model as one self-contained HTML file.
 
-    The page has a map of the samples, the clusters, the views and their agreement, the convergence,
-    the patterns of missing views, the candidates of :class:`~anchorview.AutoDALMC`, and the call
-    that reproduces the fit. It loads nothing from the network; HTML in names and ids is escaped.
+    The page begins with a verdict and a map of the samples. A card per cluster has its size,
+    confidence, nearest cluster, the features that set it apart in each view, and typical samples.
+    Doubtful samples, the views, the number of clusters and technical details follow. Samples can be
+    selected on the map, and clusters renamed and merged; the ids and the names are downloaded from
+    the page. It loads nothing from the network; HTML in names and ids is escaped.
 
     Parameters
     ----------
@@ -54,11 +61,17 @@ def write_fit_report(
         Duration of the fit.
     name : str, default=None
         Name of the data set, the title of the page.
+    texts : sequence of str (n,), default=None
+        A text per sample, or None, for tooltips and cards; long ones are shortened.
+    thumbnails : sequence of path-like (n,), default=None
+        An image file per sample, or None. Small copies are embedded, first of typical and doubtful
+        samples, then of others on the map, up to a total of 1.5 MB.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, or `X`, `target` or `sample_ids` are of different samples.
+        If the model is not fitted, an image cannot be read, or `X`, `target`, `sample_ids`, `texts`
+        or `thumbnails` are of different samples.
     MissingPackageError
         If bokeh or jinja2 is not installed.
 
@@ -80,31 +93,32 @@ def write_fit_report(
     require_writable(Path(path))
     for package in ("bokeh.plotting", "jinja2"):
         optional_import(package, "Reports", "report")
-    fit = check_fit(model, X, target, sample_ids, scores)
-    cluster_silhouettes, mean_silhouette = cluster_sections.silhouettes(fit) or (None, None)
-    sections = [
-        _overview(fit, seconds, mean_silhouette),
-        cluster_sections.map_section(fit),
-        cluster_sections.cluster_section(fit, cluster_silhouettes),
-        view_sections.view_section(fit),
-        model_sections.convergence_section(fit),
-    ]
-    if fit.data is not None and fit.data.available is not None:
-        sections.append(view_sections.pattern_section(fit.data))
+    fit = check_fit(model, X, target, sample_ids, scores, texts, thumbnails)
+    findings = find(fit)
+    contents = SampleContents(
+        fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.coordinates is not None
+    )
+    # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
+    # on the map.
+    sections = [cluster_sections.cluster_section(fit, findings, contents)]
+    if findings.certainty is not None:
+        sections.append(cluster_sections.doubtful_section(fit, findings, contents))
+    drawn = sample_map(fit, findings, contents)
+    sections.insert(0, cluster_sections.map_section(fit, drawn))
+    sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
-    if fit.is_auto:
-        sections.append(model_sections.candidate_section(fit))
-    sections.append(model_sections.reproduction_section(fit, call))
+    sections.append(model_sections.number_section(fit, findings))
+    sections.append(_technical_section(fit, findings, call, seconds))
     title = f"{fit.estimator_name} clusters" if name is None else name
     views = "1 view" if model.n_views_in_ == 1 else f"{model.n_views_in_} views"
-    subtitle = (
-        f"{len(fit.labels):,} samples in {views}, {fit.n_clusters} clusters by {fit.estimator_name}"
-    )
-    write_page(Path(path), title, subtitle, sections)
+    subtitle = f"{len(fit.labels):,} samples in {views}, clustered by {fit.estimator_name}"
+    write_page(Path(path), title, subtitle, sections, verdict=verdict(fit, findings))
 
 
-def _overview(fit: CheckedFit, seconds: float | None, mean_silhouette: float | None) -> Section:
+def _technical_section(
+    fit: CheckedFit, findings: Findings, call: str | None, seconds: float | None
+) -> Section:
     facts = {
         "Samples": f"{len(fit.labels):,}",
         "Views": f"{fit.model.n_views_in_}",
@@ -114,13 +128,15 @@ def _overview(fit: CheckedFit, seconds: float | None, mean_silhouette: float | N
     }
     if seconds is not None:
         facts["Seconds"] = f"{seconds:.3g}"
-    if fit.confidence is not None:
-        facts["Mean confidence"] = f"{float(fit.confidence.mean()):.2f}"
-        facts["Doubtful samples"] = f"{float((fit.confidence < DOUBTFUL_CONFIDENCE).mean()):.1%}"
-    if mean_silhouette is not None:
-        facts["Mean silhouette"] = f"{mean_silhouette:.2f}"
-    parts: list[Part] = [Facts(facts)]
-    if fit.scores:
-        parts.append(Text("Scores against the known classes, which the fit did not use:"))
-        parts.append(Facts({name: f"{score:.3f}" for name, score in fit.scores.items()}))
-    return Section("Overview", parts)
+    parts: list[Part] = [
+        Folded("Sizes of the problem", [Facts(facts)]),
+        Folded("Table of the clusters", [cluster_sections.cluster_table(fit, findings)]),
+        Folded("Convergence", model_sections.convergence_parts(fit)),
+    ]
+    predictions = view_sections.prediction_agreement(fit)
+    if predictions:
+        parts.append(Folded("Predictions from single views", predictions))
+    if fit.is_auto:
+        parts.append(Folded("Candidate settings", model_sections.candidate_parts(fit)))
+    parts.append(Folded("How to reproduce", model_sections.reproduction_parts(fit, call)))
+    return Section("Technical details", parts)

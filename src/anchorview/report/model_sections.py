@@ -1,4 +1,4 @@
-"""Sections on the model: convergence, candidate settings, and how to reproduce the fit."""
+"""The model: number of clusters, convergence, candidate settings, and how to reproduce the fit."""
 
 import platform
 from importlib.metadata import version
@@ -12,27 +12,65 @@ from anchorview import __version__
 from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
 from anchorview.plotting.charts import HeatMap, Line, LineChart, iteration_numbers
 from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text
+from anchorview.report.verdict import listed
+
+NEARLY_ONE = 0.1
+"""Clusters with a smaller separation from the nearest are reported as nearly one with it."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 """Packages whose versions may affect results."""
 
 
-def convergence_section(fit: CheckedFit) -> Section:
-    """Return the section with the objective per iteration."""
+def number_section(fit: CheckedFit, findings: Findings) -> Section:
+    """Return the section on the number of clusters."""
+    curve = getattr(fit.model, "curve_", None)
+    if curve is None:
+        parts: list[Part] = [Text(f"The number of clusters, {fit.n_clusters}, was given.")]
+    else:
+        parts = [_cluster_number_chart(curve, fit.n_clusters)]
+    touching = _touching_clusters(fit, findings)
+    if touching:
+        parts.append(Text(touching))
+    return Section("Number of clusters", parts)
+
+
+def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
+    """Sentence on clusters that are nearly one with their nearest."""
+    frame = findings.clusters
+    if "separation" not in frame:
+        return ""
+    close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
+    if close.empty:
+        return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
+    names = fit.cluster_names
+    pairs: list[str] = []
+    seen: set[frozenset[int]] = set()
+    both = zip(close.index.tolist(), close["nearest_cluster"].astype(int).tolist(), strict=True)
+    for cluster, nearest in both:
+        pair = frozenset((cluster, nearest))
+        if pair not in seen:
+            seen.add(pair)
+            pairs.append(" with ".join(names[c] for c in sorted(pair)))
+    return (
+        f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
+        f"{listed(pairs)}. Merge them above if they mean the same to you."
+    )
+
+
+def convergence_parts(fit: CheckedFit) -> list[Part]:
+    """Return the objective per iteration."""
     objective = np.asarray(fit.model.objective_, dtype=float)
     iterations = iteration_numbers(len(objective), fit.model.n_iter_)
+    whose = " of the best candidate" if fit.is_auto else ""
     chart = Chart(
         LineChart([Line(iterations, objective.tolist())], "Iteration", "Objective"),
-        f"Objective per iteration, from {objective[0]:.4g} to {objective[-1]:.4g}.",
+        f"Objective{whose} per iteration, from {objective[0]:.4g} to {objective[-1]:.4g}. A curve "
+        "that is flat at its end has converged.",
         pd.DataFrame({"Iteration": iterations, "Objective": objective}),
     )
-    whose = " of the best candidate" if fit.is_auto else ""
-    text = (
-        f"Objective of the method{whose} after every iteration; a curve that is flat at its end "
-        "has converged."
-    )
-    return Section("Convergence", [Text(_stopping_reason(fit.model)), chart], text)
+    return [Text(_stopping_reason(fit.model)), chart]
 
 
 def _stopping_reason(model: Any) -> str:
@@ -48,8 +86,8 @@ def _stopping_reason(model: Any) -> str:
     return f"{stopped} of at most {max_iter}: the change fell below tol={tol:g}."
 
 
-def candidate_section(fit: CheckedFit) -> Section:
-    """Return the section with the candidate settings and their agreement."""
+def candidate_parts(fit: CheckedFit) -> list[Part]:
+    """Return the candidate settings and the agreement between them."""
     model = fit.model
     table = model.candidates_.reset_index(drop=True).rename_axis(None)
     if (table["error"] == "").all():
@@ -72,28 +110,29 @@ def candidate_section(fit: CheckedFit) -> Section:
             numbers,
         ),
     ]
-    if model.curve_ is not None:
-        parts.append(_cluster_number_chart(model.curve_, model.n_clusters_))
     text = (
         "Settings that were fitted without using any classes. The result is their consensus; "
         "agreement is the adjusted Rand index: 1 for equal partitions, 0 for chance."
     )
-    return Section("Candidate settings", parts, text)
+    return [Text(text), *parts]
 
 
 def _cluster_number_chart(curve: "pd.Series[float]", n_clusters: int) -> Chart:
     line = Line(curve.index.tolist(), curve.tolist())
     return Chart(
-        LineChart([line], "Number of clusters", "Agreement", marked_x=n_clusters),
+        LineChart([line], "Number of clusters", "Agreement between families", marked_x=n_clusters),
         "Agreement between the families of settings per number of clusters. The largest number "
         f"within {AGREEMENT_TOLERANCE} of the best agreement was selected: {n_clusters} (dashed).",
-        pd.DataFrame({"Clusters": line.x, "Agreement": line.y}),
+        pd.DataFrame({"Clusters": line.x, "Agreement between families": line.y}),
     )
 
 
-def reproduction_section(fit: CheckedFit, call: str | None) -> Section:
-    """Return the section with the call and the versions of the packages."""
-    parts: list[Part] = [Code(python_call(fit.model))]
+def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
+    """Return the call and the versions of the packages."""
+    parts: list[Part] = [
+        Text("Parameters that are not given have their default values."),
+        Code(python_call(fit.model)),
+    ]
     if call is not None:
         parts += [Text("Or from the shell:"), Code(call)]
     if not isinstance(fit.model.random_state, int | np.integer):
@@ -103,8 +142,7 @@ def reproduction_section(fit: CheckedFit, call: str | None) -> Section:
     versions = {"anchorview": __version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
     parts.append(Facts(versions))
-    text = "Parameters that are not given have their default values."
-    return Section("How to reproduce", parts, text)
+    return parts
 
 
 def python_call(model: Any) -> str:

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -20,6 +20,8 @@ from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.optional_imports import optional_import
 from anchorview.plotting.charts import ChartDescription
 from anchorview.report.bokeh_charts import bokeh_figure
+from anchorview.report.cluster_cards import ClusterCards
+from anchorview.report.sample_map import SampleMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,15 @@ class Text:
     text: str
 
 
-Part = Chart | Table | Facts | Code | Text
+@dataclass(frozen=True)
+class Folded:
+    """Parts that are hidden until the reader unfolds them."""
+
+    title: str
+    parts: Sequence["Part"]
+
+
+Part = Chart | Table | Facts | Code | Text | Folded | SampleMap | ClusterCards
 
 
 @dataclass(frozen=True)
@@ -79,26 +89,28 @@ class Section:
     """Introduction: what is shown and how to read it."""
 
 
-def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section]) -> None:
+def write_page(
+    path: Path, title: str, subtitle: str, sections: Sequence[Section], *, verdict: str = ""
+) -> None:
     """Write a page as one HTML file that loads nothing from elsewhere.
 
     An existing file is replaced only when the page is complete. All strings are escaped: HTML in
-    them is shown as text.
+    them is shown as text. The `verdict` is what a reader must know who reads nothing else.
     """
     page = _environment().get_template("page.html.jinja")
-    scripts = {
-        "theme": _inline(_resource("theme.js")),
-        "bokeh": _inline(_bokeh_script()),
-        "page": _inline(_resource("page.js")),
-    }
+    kinds = {type(part) for section in sections for part in _flat(section.parts)}
+    scripts = [_inline(_resource(name)) for name in _scripts(kinds)]
+    library = _inline(_bokeh_script() if Chart in kinds else "")
     # The page allows only scripts with these hashes; an injected one would not run.
-    digests = [hashlib.sha256(text.encode()).digest() for text in scripts.values()]
+    digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
     html = page.render(
         title=title,
         subtitle=subtitle,
+        verdict=verdict,
         sections=sections,
         style=_inline(_resource("style.css")),
         scripts=scripts,
+        library=library,
         hashes=[base64.b64encode(digest).decode() for digest in digests],
         today=date.today().isoformat(),
         version=__version__,
@@ -106,6 +118,24 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
     with atomic_write(path) as stream:
         # File names may contain bytes that are not valid UTF-8.
         stream.write(html.encode("utf-8", "backslashreplace").decode())
+
+
+def _scripts(kinds: Collection[type[Part]]) -> list[str]:
+    """Scripts of a page with these parts; the first runs before the page is shown."""
+    names = ["theme.js", "shared.js"]
+    if SampleMap in kinds:
+        names += ["map_points.js", "map_plane.js", "sample_map.js"]
+    if ClusterCards in kinds:
+        names.append("clusters.js")
+    return [*names, "page.js"]
+
+
+def _flat(parts: Sequence[Part]) -> Iterator[Part]:
+    for part in parts:
+        if isinstance(part, Folded):
+            yield from _flat(part.parts)
+        else:
+            yield part
 
 
 def _environment() -> Any:
@@ -121,6 +151,7 @@ def _environment() -> Any:
         "formatted": format_value,
         "sort_key": _sort_key,
         "packed": _packed,
+        "packed_chart": _packed_chart,
         "numeric_columns": _numeric_columns,
     }
     environment.globals["type_name"] = lambda part: type(part).__name__
@@ -155,17 +186,21 @@ def _sort_key(value: object) -> str:
     return repr(float(value)) if _is_number(value) else format_value(value)
 
 
-def _packed(chart: ChartDescription) -> str:
-    """Bokeh's JSON of a chart, compressed and in base64, which needs no escaping in HTML."""
-    embed = optional_import("bokeh.embed", "Reports", "report")
-    text = json.dumps(embed.json_item(bokeh_figure(chart)), separators=(",", ":"))
+def _packed(content: object) -> str:
+    """JSON, compressed and in base64, which needs no escaping in HTML."""
+    text = json.dumps(content, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+
+
+def _packed_chart(chart: ChartDescription) -> str:
+    embed = optional_import("bokeh.embed", "Reports", "report")
+    return _packed(embed.json_item(bokeh_figure(chart)))
 
 
 @cache
 def _bokeh_script() -> str:
     bokeh = optional_import("bokeh.resources", "Reports", "report")
-    inline = bokeh.Resources(mode="inline", components=["bokeh", "bokeh-gl"], log_level="error")
+    inline = bokeh.Resources(mode="inline", components=["bokeh"], log_level="error")
     return "\n".join(inline.js_raw)
 
 

@@ -8,52 +8,103 @@ import pandas as pd
 from anchorview.metrics import adjusted_rand
 from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.page import Chart, Part, Section, Table
+from anchorview.report.findings import Findings
+from anchorview.report.page import Chart, Part, Section, Table, Text
+from anchorview.report.verdict import listed
 from anchorview.views.container import MultiViewData, container_of_checked_rows
 
 AGREEMENT_SAMPLES = 5_000
 """Maximum number of samples on which predictions from single views are compared."""
 
+ALONE = "View alone"
+"""Name of the agreement of a clustering of a view alone with the result."""
+
 MAX_PATTERNS = 20
 """Maximum number of patterns of available views in the chart; the others are summed."""
 
 
-def view_section(fit: CheckedFit) -> Section:
-    """Return the section with the weights of the views and their agreement."""
+WEIGHT_AND_AGREEMENT = (
+    "Weight and agreement are different things. The weight says how much the method relied on the "
+    "view: it is large for views that their representation reproduces well, whatever it says about "
+    "the clusters. Agreement compares clusters. A view with little weight can agree well, because "
+    "other views say the same; one with much weight can agree little, because alone it separates "
+    "only some of the clusters."
+)
+
+
+def view_section(fit: CheckedFit, findings: Findings) -> Section:
+    """Return the section with weights, agreement and influence of the views."""
     model = fit.model
     names, weights = list(model.view_names_in_), np.asarray(model.view_weights_, dtype=float)
-    columns: dict[str, Any] = {
-        "View": names,
-        "Features": list(model.n_features_per_view_),
-        "Weight": weights,
-    }
+    columns: dict[str, Any] = {"View": names, "Features": list(model.n_features_per_view_)}
     if fit.data is not None:
         available = fit.data.available
         columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
+    columns["Weight"] = weights
     heaviest = int(np.argmax(weights))
-    weight_chart = Chart(
-        BarChart(names, weights, "Weight"),
-        f"Weights of the views; {names[heaviest]} has the largest weight, {weights[heaviest]:.2f}.",
-        half=hasattr(model, "view_agreement_"),
-    )
-    charts = [weight_chart]
-    text = "Influence of each view on the result; the weights sum to 1."
-    if hasattr(model, "view_agreement_"):
-        agreement = np.asarray(model.view_agreement_, dtype=float)
-        columns["Agreement"] = agreement
-        text += (
-            " Agreement is the adjusted Rand index between the result and a clustering of that "
-            "view alone: 1 for equal partitions, 0 for chance."
+    charts: list[Part] = [
+        Chart(
+            BarChart(names, weights, "Weight"),
+            f"Weights of the views, which sum to 1; {names[heaviest]} has the largest, "
+            f"{weights[heaviest]:.2f}.",
+            half=hasattr(model, "view_agreement_"),
         )
-        chart = BarChart(names, agreement, "Agreement with the result", x_max=1.0)
+    ]
+    explanations = []
+    if hasattr(model, "view_agreement_"):
+        columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
+        chart = BarChart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
         description = "Agreement of a clustering of each view alone with the result."
         charts.append(Chart(chart, description, half=True))
-    charts += _prediction_agreement(fit)
-    parts: list[Part] = [Table(pd.DataFrame(columns), "The views."), *charts]
+        explanations += [
+            f"“{ALONE}” is the adjusted Rand index between the result and a clustering of that "
+            "view alone: 1 for equal clusters, 0 for chance.",
+            WEIGHT_AND_AGREEMENT,
+        ]
+    text = ""
+    if findings.without_view is not None:
+        columns |= _without_view_columns(findings.without_view.loc[names])
+        explanations.append(WITHOUT_VIEW)
+        text = _disagreement(findings.without_view)
+    explanations += findings.left_out
+    parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
+    parts += charts
+    if fit.data is not None and fit.data.available is not None:
+        parts += pattern_parts(fit.data)
     return Section("Views", parts, text)
 
 
-def _prediction_agreement(fit: CheckedFit) -> list[Chart]:
+WITHOUT_VIEW = (
+    "The model was fitted again without each view. “Result without it” is the adjusted Rand index "
+    "of that result with this one: the lower, the more depends on the view. “Others with it” is "
+    "how well clusterings of each other view alone agree with this result, and “Others without it” "
+    "how well they agree with the result without the view. If they agree better without it, the "
+    "view disagrees with them."
+)
+
+
+def _without_view_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "Result without it": frame["agreement"].to_numpy(float),
+        "Others with it": frame["others_with"].to_numpy(float),
+        "Others without it": frame["others_without"].to_numpy(float),
+        "Disagrees": frame["disagrees"].tolist(),
+    }
+
+
+def _disagreement(frame: pd.DataFrame) -> str:
+    disagreeing = frame.index[frame["disagrees"]].tolist()
+    if not disagreeing:
+        return "No view disagrees with the others."
+    which, it = ("which disagrees", "it") if len(disagreeing) == 1 else ("which disagree", "they")
+    shows = "shows" if it == "it" else "show"
+    return (
+        f"The other views agree better without {listed(disagreeing)}, {which} with them: {it} may "
+        f"be noisy, or {it} {shows} something that the others do not."
+    )
+
+
+def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     """Chart of the agreement between predictions from single views, if they are possible."""
     data = fit.data
     if data is None or len(data.views) < 2 or not hasattr(fit.model, "predict"):
@@ -86,8 +137,8 @@ def _prediction_agreement(fit: CheckedFit) -> list[Chart]:
     return [Chart(chart, description, table)]
 
 
-def pattern_section(data: MultiViewData) -> Section:
-    """Return the section with the patterns of available views, the most frequent first."""
+def pattern_parts(data: MultiViewData) -> list[Part]:
+    """Return the patterns of available views, the most frequent first."""
     assert data.available is not None
     groups = data.groups
     shown = groups[:MAX_PATTERNS]
@@ -109,7 +160,7 @@ def pattern_section(data: MultiViewData) -> Section:
     available = np.array([[view in g.views for view in range(len(data.views))] for g in shown])
     chart = PatternChart(available, sizes, data.names)
     table = pd.DataFrame(rows, columns=["Views", "Samples"])
-    return Section("Available views", [Chart(chart, description, table)], text)
+    return [Text(text), Chart(chart, description, table)]
 
 
 def _listed(data: MultiViewData, views: tuple[int, ...]) -> str:

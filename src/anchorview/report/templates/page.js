@@ -5,18 +5,21 @@
   button.hidden = false;
   const documents = [];
 
-  // Charts: decompress and draw them, and apply the theme of the page.
+  // Charts: draw them, and apply the theme of the page.
 
-  async function decompressed(base64) {
-    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
+  // The library is large: it is run when the map is on the screen.
+  function loadBokeh() {
+    const source = document.getElementById("bokeh");
+    if (!source) return;
+    const script = document.createElement("script");
+    script.textContent = source.textContent;
+    source.remove();
+    document.head.append(script);
   }
 
   async function draw(data) {
     const place = document.getElementById(data.dataset.chart);
-    const views = await Bokeh.embed.embed_item(await decompressed(data.textContent), place);
-    data.remove();
+    const views = await Bokeh.embed.embed_item(await anchorview.unpacked(data), place);
     for (const view of views.roots) {
       documents.push(view.model.document);
       applyTheme(view.model.document);
@@ -25,8 +28,10 @@
     place.dataset.drawn = "true";
   }
 
-  async function drawAll() {
-    for (const data of document.querySelectorAll("script[data-chart]")) {
+  async function drawAll(within) {
+    for (const data of within.querySelectorAll("script[data-chart]")) {
+      // Folded charts are drawn when they are unfolded.
+      if (data.closest("details.fold:not([open])")) continue;
       try {
         await draw(data);
       } catch (error) {
@@ -37,7 +42,10 @@
       // Keep the page responsive between charts.
       await new Promise((resolve) => setTimeout(resolve));
     }
-    root.dataset.drawn = "true";
+  }
+
+  for (const fold of document.querySelectorAll("details.fold")) {
+    fold.addEventListener("toggle", () => fold.open && drawAll(fold));
   }
 
   function themeColors() {
@@ -145,5 +153,19 @@
     sorter.addEventListener("click", () => sort(sorter.closest("th")));
   }
 
-  drawAll();
+  // Wide tables say that they scroll.
+
+  const widths = new ResizeObserver((entries) => {
+    for (const { target } of entries)
+      target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
+  });
+  for (const region of document.querySelectorAll(".scroll")) widths.observe(region);
+
+  (async () => {
+    await anchorview.mapReady;
+    await new Promise((resolve) => setTimeout(resolve));
+    loadBokeh();
+    await drawAll(document);
+    root.dataset.drawn = "true";
+  })();
 })();

@@ -1,0 +1,279 @@
+"use strict";
+// The map of the samples: tooltips, zoom, lasso, search and download.
+anchorview.mapReady = (async () => {
+  const packed = document.querySelector("script[data-map]");
+  if (!packed) return;
+  const points = new anchorview.MapPoints(await anchorview.unpacked(packed));
+  const find = (name) => document.getElementById(`map-${name}`);
+  const [canvas, tip, status, legend] = ["canvas", "tip", "status", "legend"].map(find);
+  const plane = new anchorview.MapPlane(canvas, points);
+  const everyone = () => Array.from({ length: points.n }, (_, index) => index);
+
+  // Tooltips
+
+  function tipRows(index) {
+    const rows = [["Cluster", points.names[points.cluster[index]]]];
+    if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
+    if (points.second && points.second[index] >= 0)
+      rows.push(["Next cluster", points.names[points.second[index]]]);
+    if (points.classes) rows.push(["Class", points.classes.names[points.classes.codes[index]] ?? "–"]);
+    if (points.availability)
+      rows.push(["Views", points.availability.patterns[points.availability.pattern[index]]]);
+    return rows;
+  }
+
+  function showTip(index) {
+    if (index === plane.current && !tip.hidden) return;
+    plane.current = index;
+    const list = anchorview.element("dl");
+    for (const [name, value] of tipRows(index)) {
+      list.append(anchorview.element("dt", name), anchorview.element("dd", value));
+    }
+    const id = anchorview.shorten(points.id(index), 80);
+    tip.replaceChildren(anchorview.element("strong", id), list);
+    const row = points.rows[index];
+    if (points.texts?.[row]) tip.append(anchorview.element("p", points.texts[row]));
+    if (points.thumbnails?.[row]) tip.append(thumbnail(row));
+    tip.hidden = false;
+    const [x, y] = plane.place(index);
+    const { offsetWidth, offsetHeight } = tip;
+    const beside = x + 14 + offsetWidth > plane.width ? x - 14 - offsetWidth : x + 14;
+    tip.style.left = `${Math.max(0, Math.min(plane.width - offsetWidth, beside))}px`;
+    const above = Math.min(plane.height - offsetHeight, y - offsetHeight / 2);
+    tip.style.top = `${Math.max(0, above)}px`;
+    plane.draw();
+  }
+
+  function hideTip() {
+    if (plane.current < 0) return;
+    plane.current = -1;
+    tip.hidden = true;
+    plane.draw();
+  }
+
+  function thumbnail(row) {
+    const image = document.createElement("img");
+    image.src = points.thumbnails[row];
+    image.alt = "";
+    return image;
+  }
+
+  for (const place of document.querySelectorAll("[data-thumbnail]")) {
+    if (points.thumbnails?.[place.dataset.thumbnail])
+      place.append(thumbnail(place.dataset.thumbnail));
+  }
+
+  // Selection
+
+  function select(indices, what) {
+    plane.selected = indices.length ? new Uint8Array(points.n) : null;
+    const counts = new Map();
+    for (const index of indices) {
+      plane.selected[index] = 1;
+      const name = points.names[points.cluster[index]];
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const largest = [...counts].sort((a, b) => b[1] - a[1]);
+    const listed = largest.slice(0, 4).map(([name, n]) => `${anchorview.shorten(name, 24)} (${n})`);
+    if (largest.length > 4) listed.push("…");
+    status.textContent = indices.length
+      ? `${anchorview.count(indices.length, "sample")} ${what}; by cluster: ${listed.join(", ")}.`
+      : `No sample ${what}.`;
+    find("download").hidden = !indices.length;
+    find("clear").hidden = false;
+    plane.draw();
+  }
+
+  function clear() {
+    plane.selected = null;
+    status.textContent = "";
+    find("download").hidden = find("clear").hidden = true;
+    hideTip();
+    plane.draw();
+  }
+
+  function quoted(text) {
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function downloadSelected() {
+    const chosen = everyone().filter((index) => plane.selected[index]);
+    const cells = (index) => [points.id(index), points.names[points.cluster[index]]].map(quoted);
+    const lines = ["sample,cluster", ...chosen.map((index) => cells(index).join(","))];
+    anchorview.download("selected_samples.csv", "text/csv", lines.join("\r\n") + "\r\n");
+  }
+
+  function locate(index) {
+    const [x, y] = plane.place(index);
+    if (!plane.has([x, y])) plane.move(plane.width / 2 - x, plane.height / 2 - y);
+    canvas.focus({ preventScroll: true });
+    canvas.scrollIntoView({ block: "center" });
+    showTip(index);
+  }
+
+  function search(text) {
+    if (!text) return clear();
+    const wanted = text.toLowerCase();
+    const equal = everyone().filter((index) => points.id(index) === text);
+    const about = (index) => points.texts?.[points.rows[index]]?.toLowerCase().includes(wanted);
+    const found = equal.length
+      ? equal
+      : everyone().filter((i) => points.id(i).toLowerCase().includes(wanted) || about(i));
+    select(found, `on the map ${found.length > 1 ? "match" : "matches"} “${text}”`);
+    if (found.length === 1) locate(found[0]);
+  }
+
+  // Pointer and keyboard
+
+  const inLasso = (event) => find("lasso").getAttribute("aria-pressed") === "true" || event.shiftKey;
+  const position = (event) => [event.offsetX, event.offsetY];
+  let drag = null;
+
+  function hover(event) {
+    const here = position(event);
+    const index = plane.pointAt(here);
+    if (index >= 0) showTip(index);
+    else hideTip();
+    canvas.style.cursor = inLasso(event) ? "crosshair" : plane.labelAt(here) ? "pointer" : "";
+  }
+
+  function click(event) {
+    const label = plane.labelAt(position(event));
+    if (label && points.coloring !== "class" && event.pointerType === "mouse")
+      document.dispatchEvent(new CustomEvent("anchorview:open", { detail: label.code }));
+    else hover(event);
+  }
+
+  function endDrag() {
+    drag = plane.lasso = null;
+    plane.draw();
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    canvas.setPointerCapture(event.pointerId);
+    drag = { start: position(event), last: position(event), far: false };
+    if (inLasso(event)) plane.lasso = [plane.toData(drag.start)];
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!drag) return hover(event);
+    const here = position(event);
+    drag.far ||= Math.hypot(here[0] - drag.start[0], here[1] - drag.start[1]) > 4;
+    if (drag.far) hideTip();
+    if (plane.lasso) {
+      plane.lasso.push(plane.toData(here));
+      plane.draw();
+    } else if (drag.far) plane.move(here[0] - drag.last[0], here[1] - drag.last[1]);
+    drag.last = here;
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!drag) return;
+    if (!drag.far) click(event);
+    else if (plane.lasso) select(points.within(plane.lasso), "selected");
+    endDrag();
+  });
+  canvas.addEventListener("pointercancel", endDrag);
+  canvas.addEventListener("pointerleave", () => drag || hideTip());
+  canvas.addEventListener("dblclick", (event) => zoom(2, ...position(event)));
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      // Otherwise the wheel scrolls the page.
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      zoom(Math.exp(-event.deltaY / 300), ...position(event));
+    },
+    { passive: false },
+  );
+
+  function zoom(...how) {
+    hideTip();
+    plane.zoom(...how);
+  }
+
+  function move(dx, dy) {
+    hideTip();
+    plane.move(dx, dy);
+  }
+
+  function reset() {
+    hideTip();
+    plane.reset();
+  }
+
+  const KEYS = {
+    ArrowLeft: () => move(60, 0),
+    ArrowRight: () => move(-60, 0),
+    ArrowUp: () => move(0, 60),
+    ArrowDown: () => move(0, -60),
+    "+": () => zoom(1.5),
+    "=": () => zoom(1.5),
+    "-": () => zoom(1 / 1.5),
+    0: reset,
+    Escape: clear,
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (!(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    KEYS[event.key]();
+  });
+
+  // Controls
+
+  function showLegend() {
+    legend.replaceChildren();
+    const item = (color, text) => {
+      const entry = anchorview.element("li", text);
+      entry.style.setProperty("--color", color);
+      legend.append(entry);
+    };
+    if (points.coloring === "confidence") {
+      points.colors.forEach((color, bin) => item(color, `${20 * bin}–${20 * bin + 20} %`));
+    } else if (points.coloring === "availability") {
+      points.availability.names.forEach((name, code) => item(points.colors[code], name));
+    } else if (points.coloring === "class" && points.classes.codes.includes(-1)) {
+      item(points.colors.at(-1), "no known class");
+    }
+    legend.hidden = !legend.children.length;
+  }
+
+  find("color").addEventListener("change", (event) => {
+    points.colorBy(event.target.value);
+    showLegend();
+    plane.draw();
+  });
+  find("lasso").addEventListener("click", ({ currentTarget }) => {
+    const pressed = currentTarget.getAttribute("aria-pressed") !== "true";
+    currentTarget.setAttribute("aria-pressed", String(pressed));
+    canvas.classList.toggle("lasso", pressed);
+  });
+  find("in").addEventListener("click", () => zoom(1.5));
+  find("out").addEventListener("click", () => zoom(1 / 1.5));
+  find("reset").addEventListener("click", reset);
+  find("clear").addEventListener("click", clear);
+  find("download").addEventListener("click", downloadSelected);
+  find("search").addEventListener("change", (event) => search(event.target.value.trim()));
+  for (const button of document.querySelectorAll("[data-locate]")) {
+    const index = points.rowIndex.get(Number(button.dataset.locate));
+    button.disabled = index === undefined;
+    button.addEventListener("click", () => locate(index));
+  }
+  document.addEventListener("anchorview:names", ({ detail }) => {
+    points.rename(detail);
+    hideTip();
+    plane.draw();
+  });
+  document.addEventListener("anchorview:select", ({ detail }) => {
+    select(
+      everyone().filter((index) => detail.has(points.cluster[index])),
+      "selected",
+    );
+    canvas.scrollIntoView({ block: "center" });
+  });
+  // Tests and the documentation's picture point at samples.
+  canvas.placeOf = (row) => {
+    const [x, y] = plane.place(points.rowIndex.get(row));
+    return { x, y };
+  };
+  canvas.dataset.drawn = "true";
+})();

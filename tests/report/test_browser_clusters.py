@@ -1,0 +1,177 @@
+"""Cards of clusters in a real browser: search, order, names, merging, download."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview.report import sample_map as map_module
+from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.cluster_overview import Certainty
+from anchorview.report.cluster_sections import cluster_section, map_section
+from anchorview.report.findings import Findings
+from anchorview.report.page import write_page
+from anchorview.report.sample_contents import SampleContents
+from helpers.pages import EVIL
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+N_FEATURES = 40
+
+
+@pytest.fixture(scope="session")
+def many_clusters(tmp_path_factory):
+    """Write the page of a fit with many clusters; cluster 7 is the largest."""
+
+    def write(k):
+        random = np.random.RandomState(0)
+        labels = np.repeat(np.arange(k), 8)
+        labels = np.concatenate([labels, np.full(5, 7)])
+        n = len(labels)
+        centers = random.uniform(0, 60, (k, 2))
+        model = SimpleNamespace(
+            relabel=None,
+            view_names_in_=(EVIL, "text"),
+            embedding_=centers[labels] + random.standard_normal((n, 2)),
+            normalize_embedding=False,
+        )
+        ids = [f"sample {row}" for row in range(n)]
+        fit = CheckedFit(model, labels, k, None, ids, None, {})
+        sizes = np.bincount(labels)
+        clusters = pd.DataFrame(
+            {
+                "size": sizes,
+                "share": sizes / n,
+                "confidence": random.permutation(k) / k,
+                "nearest_cluster": (np.arange(k) + 1) % k,
+                "separation": random.permutation(k) / k,
+                f"view:{EVIL}": 0.25,
+                "view:text": 0.75,
+            }
+        )
+        markers = pd.DataFrame(
+            {
+                "cluster": np.arange(k),
+                "view": "text",
+                "feature": [f"{EVIL} gene{c}" for c in range(k)],
+                "effect": 2.0,
+                "mean_in": 1.0,
+                "mean_out": 0.0,
+            }
+        )
+        representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
+        confidence = random.random_sample(n)
+        certainty = Certainty(confidence, np.full(n, -1), confidence < 0.5, "")
+        findings = Findings(clusters, markers, representatives, certainty, None, [])
+        contents = SampleContents(ids, None, None, on_map=True)
+        with pytest.MonkeyPatch.context() as patch:
+            positions = np.asarray(model.embedding_)
+            patch.setattr(map_module, "map_layout", lambda *_, **__: (np.arange(n), positions))
+            drawn = map_module.sample_map(fit, findings, contents)
+        path = tmp_path_factory.mktemp("clusters") / "page.html"
+        sections = [map_section(fit, drawn), cluster_section(fit, findings, contents)]
+        write_page(path, "Clusters", "many", sections, verdict=f"{k} clusters.")
+        return path
+
+    paths = {}
+    return lambda k: paths.setdefault(k, None) or paths.update({k: write(k)}) or paths[k]
+
+
+def shown(page):
+    """Numbers of the clusters whose cards are visible, in order."""
+    cards = page.page.locator("#cards > .card:visible")
+    return [int(c) for c in cards.evaluate_all("(all) => all.map((c) => c.dataset.cluster)")]
+
+
+def rename(page, cluster, name):
+    box = page.page.get_by_label(f"New name of cluster {cluster}", exact=True)
+    box.fill(name)
+    box.press("Enter")
+
+
+def mapping(page):
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name="Download names").click()
+    assert waiting.value.suggested_filename == "relabel.json"
+    return json.loads(waiting.value.path().read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("k", [50, 500])
+def test_many_clusters_are_found_and_ordered(open_page, many_clusters, k):
+    page = open_page(many_clusters(k))
+    assert shown(page) == list(range(24))
+    search = page.page.get_by_label("Find clusters")
+    search.fill(f"gene{k - 1}")
+    assert shown(page) == [k - 1]
+    assert page.page.locator("#cards-count").inner_text() == f"1 of {k} clusters match"
+    search.fill("sample 80")
+    assert 10 in shown(page)
+    search.fill("")
+    order = page.page.get_by_label("Order", exact=True)
+    order.select_option("size")
+    assert shown(page)[0] == 7
+    order.select_option("confidence")
+    confidence = page.page.locator("#cards > .card:visible dd:first-of-type")
+    values = [float(text.split()[0]) for text in confidence.all_inner_texts() if "%" in text]
+    assert values[:24] == sorted(values[:24])
+    page.page.get_by_role("button", name="Show more clusters").click()
+    assert len(shown(page)) == min(k, 120)
+    # No legend: numbers are on the map, as many as there is room for.
+    assert page.page.locator("#map-legend").is_hidden()
+    assert int(page.page.locator("#map-canvas").get_attribute("data-labels")) >= 40
+    page.assert_clean()
+
+
+def test_clusters_on_the_map_and_links_open_cards(open_page, many_clusters):
+    page = open_page(many_clusters(50))
+    page.page.locator("#cluster-23 a[data-open]").click()
+    assert page.js("document.activeElement.id") == "cluster-24"
+    assert page.page.locator("#cluster-24").is_visible()
+    page.page.locator("#cluster-23").get_by_role("button", name="Select on the map").click()
+    assert (
+        page.page.locator("#map-status").inner_text() == "8 samples selected; by cluster: 23 (8)."
+    )
+    page.assert_clean()
+
+
+def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many_clusters):
+    page = open_page(many_clusters(50))
+    download = page.page.get_by_role("button", name="Download names")
+    assert download.is_disabled()
+    rename(page, 0, f" {EVIL} ")
+    rename(page, 1, "T cells")
+    rename(page, 3, "T cells")
+    assert "48 clusters" not in page.page.locator("#cards-status").inner_text()
+    assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
+    assert page.page.locator("#cluster-3 .merged").inner_text() == "Merged with 1"
+    for cluster in (5, 6):
+        page.page.get_by_label(f"Select cluster {cluster}", exact=True).check()
+    page.page.get_by_role("button", name="Merge selected").click()
+    assert "48 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
+    assert mapping(page) == {
+        "format": "anchorview-relabel",
+        "version": 1,
+        "clusters": {
+            "0": EVIL,
+            "1": "T cells",
+            "3": "T cells",
+            "5": "5 + 6",
+            "6": "5 + 6",
+        },
+    }
+    # The new names are on the map at once, in tooltips and selections.
+    page.page.locator("#cluster-3").get_by_role("button", name="Select on the map").click()
+    assert "T cells (8)" in page.page.locator("#map-status").inner_text()
+    page.page.get_by_role("button", name="Undo all").click()
+    assert download.is_disabled()
+    assert page.page.locator("#cluster-3 .merged").is_hidden()
+    page.assert_clean()
+
+
+def test_the_number_of_another_cluster_as_a_name_merges(open_page, many_clusters):
+    page = open_page(many_clusters(50))
+    rename(page, 4, "2")
+    assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
+    assert mapping(page)["clusters"] == {"4": "2"}

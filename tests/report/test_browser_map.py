@@ -1,0 +1,177 @@
+"""The map of the samples in a real browser."""
+
+import csv
+import io
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from anchorview import DALMC
+from anchorview.report import sample_map, write_fit_report
+from helpers.browsing import wait_for_frames
+from helpers.data import clustered_views
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def position(page, row):
+    """Bring the map to the middle of the screen; return the place of a sample."""
+    return page.js(
+        """(row) => {
+            const canvas = document.getElementById("map-canvas");
+            canvas.scrollIntoView({ block: "center", behavior: "instant" });
+            const { x, y } = canvas.placeOf(row);
+            const box = canvas.getBoundingClientRect();
+            return { x: box.x + x, y: box.y + y };
+        }""",
+        row,
+    )
+
+
+def hover(page, row):
+    place = position(page, row)
+    page.page.mouse.move(place["x"], place["y"])
+    tip = page.page.locator("#map-tip")
+    tip.wait_for(state="visible", timeout=10_000)
+    return tip.inner_text()
+
+
+def pixels(page):
+    wait_for_frames(page)
+    return page.js("document.getElementById('map-canvas').toDataURL()")
+
+
+def downloaded(page, button):
+    with page.page.expect_download() as waiting:
+        page.page.get_by_role("button", name=button).click()
+    return waiting.value.path().read_text(encoding="utf-8")
+
+
+def test_tooltips_show_the_sample_and_run_no_scripts(open_page, report_path, incomplete_fit):
+    sample_ids = incomplete_fit[3]
+    page = open_page(report_path)
+    text = hover(page, 3)
+    shown = text.splitlines()[0]
+    # Another sample may be as near.
+    assert shown[:60] in "\n".join(sample_ids)
+    assert "<img src=x" in text
+    for name in ("Cluster", "Confidence", "Next cluster", "Class", "Views"):
+        assert name in text
+    page.assert_clean()
+
+
+def test_cluster_numbers_are_on_the_map(open_page, report_path, incomplete_fit):
+    page = open_page(report_path)
+    assert int(page.js("document.getElementById('map-canvas').dataset.labels")) == (
+        incomplete_fit[0].n_clusters_
+    )
+
+
+def test_every_coloring_is_another_picture(open_page, report_path):
+    page = open_page(report_path)
+    select = page.page.get_by_label("Color", exact=True)
+    values = select.locator("option").evaluate_all("(all) => all.map((o) => o.value)")
+    assert values == ["cluster", "class", "confidence", "availability"]
+    pictures = []
+    for value in values:
+        select.select_option(value)
+        pictures.append(pixels(page))
+        legend = page.page.locator("#map-legend")
+        assert legend.is_visible() == (value in ("confidence", "availability"))
+        assert legend.locator("li").count() <= 8
+    assert len(set(pictures)) == 4
+    page.assert_clean()
+
+
+def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, incomplete_fit):
+    model, _, _, sample_ids = incomplete_fit
+    page = open_page(report_path)
+    page.page.get_by_role("button", name="Lasso").click()
+    places = [
+        page.js("(r) => document.getElementById('map-canvas').placeOf(r)", row)
+        for row in range(240)
+    ]
+    position(page, 0)
+    box = page.page.locator("#map-canvas").bounding_box()
+    # The left half of the plane.
+    half = box["width"] / 2
+    corners = [(2, 2), (half, 2), (half, box["height"] - 2), (2, box["height"] - 2), (2, 2)]
+    mouse = page.page.mouse
+    mouse.move(box["x"] + 2, box["y"] + 2)
+    mouse.down()
+    for x, y in corners:
+        mouse.move(box["x"] + x, box["y"] + y, steps=5)
+    mouse.up()
+    expected = [row for row, place in enumerate(places) if place["x"] < half]
+    assert 20 < len(expected) < 220
+    assert page.page.locator("#map-status").inner_text().startswith(f"{len(expected)} samples")
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, "Download ids"), newline="")))
+    assert [row["sample"] for row in rows] == [sample_ids[row] for row in expected]
+    assert [row["cluster"] for row in rows] == [str(model.labels_[row]) for row in expected]
+    page.page.get_by_role("button", name="Clear").click()
+    assert page.page.locator("#map-download").is_hidden()
+    page.assert_clean()
+
+
+def test_samples_are_found_by_id(open_page, report_path, incomplete_fit):
+    sample_ids = incomplete_fit[3]
+    page = open_page(report_path)
+    search = page.page.get_by_label("Find samples")
+    search.fill(sample_ids[7])
+    search.press("Enter")
+    assert page.page.locator("#map-status").inner_text().startswith("1 sample on the map matches")
+    assert page.page.locator("#map-tip").is_visible()
+    search.fill("no such sample")
+    search.press("Enter")
+    assert page.page.locator("#map-status").inner_text().startswith("No sample")
+    page.assert_clean()
+
+
+def test_keys_move_and_zoom_and_the_wheel_scrolls_the_page(open_page, report_path):
+    page = open_page(report_path)
+    place = position(page, 0)
+    before = pixels(page)
+    page.page.locator("#map-canvas").focus()
+    for key in ("+", "ArrowLeft", "ArrowUp", "-"):
+        picture = pixels(page)
+        page.page.keyboard.press(key)
+        assert pixels(page) != picture
+    page.page.keyboard.press("0")
+    assert pixels(page) == before
+    page.page.mouse.move(place["x"], place["y"])
+    page.page.mouse.wheel(0, 200)
+    page.page.wait_for_function("() => scrollY > 100")
+    page.page.mouse.move(5, 5)
+    assert pixels(page) == before
+
+
+def test_representatives_and_doubtful_samples_are_shown_on_the_map(open_page, report_path):
+    page = open_page(report_path)
+    for place in ("#cards", "table:has(.link)"):
+        link = page.page.locator(place).first.locator("button.link").first
+        link.click()
+        tip = page.page.locator("#map-tip")
+        tip.wait_for(state="visible")
+        assert tip.locator("strong").inner_text()[:40] in link.text_content()
+        box = page.page.locator("#map-canvas").bounding_box()
+        assert box["y"] + box["height"] > 0
+        assert box["y"] < 900
+
+
+def test_map_of_100000_points(open_page, tmp_path, set_constants):
+    n = 100_000
+    random = np.random.RandomState(0)
+    views, y = clustered_views(n, k=12)
+    model = DALMC(n_clusters=12, random_state=0).fit(views)
+    positions = random.standard_normal((n, 2)) + 4 * random.standard_normal((12, 2))[y]
+    set_constants(sample_map, map_layout=lambda *_, **__: (np.arange(n), positions))
+    sample_ids = [str(UUID(bytes=random.bytes(16))) for _ in range(n)]
+    path = tmp_path / "large.html"
+    write_fit_report(path, model, views, target=y, sample_ids=sample_ids)
+    assert path.stat().st_size < 8e6
+    page = open_page(path)
+    assert hover(page, 17)
+    page.page.keyboard.press("Tab")
+    page.page.get_by_role("button", name="Zoom in").click()
+    page.assert_clean()

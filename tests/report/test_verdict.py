@@ -1,0 +1,72 @@
+"""The verdict on a fit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.cluster_overview import Certainty
+from anchorview.report.findings import Findings
+from anchorview.report.verdict import listed, verdict
+
+
+def sentence(doubtful_by_cluster, disagreeing=()):
+    """Verdict on clusters of 20 samples, of which so many are doubtful."""
+    k = len(doubtful_by_cluster)
+    labels = np.repeat(np.arange(k), 20)
+    confidence = np.ones((k, 20))
+    for cluster, count in enumerate(doubtful_by_cluster):
+        confidence[cluster, :count] = 0.2
+    without = pd.DataFrame({"disagrees": [view in disagreeing for view in "abc"]}, index=[*"abc"])
+    fit = CheckedFit(SimpleNamespace(), labels, k, None, None, None, {})
+    frame = pd.DataFrame({"size": [20] * k})
+    low = confidence.ravel() < 0.5
+    certainty = Certainty(confidence.ravel(), np.full(20 * k, -1), low, "")
+    findings = Findings(frame, None, None, certainty, without, [])
+    return verdict(fit, findings)
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "disagreeing", "expected"),
+    [
+        ([0, 0, 0], "", "3 clusters, all of them clear; no sample is doubtful."),
+        ([0, 1, 0], "", "3 clusters, all of them clear; 1 of 60 samples is doubtful."),
+        (
+            [0, 15, 1],
+            "b",
+            "3 clusters, clear but for cluster 1; 16 of 60 samples are doubtful; b disagrees with "
+            "the other views.",
+        ),
+        (
+            [10, 10, 0],
+            "ab",
+            "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree "
+            "with the other views.",
+        ),
+        (
+            [10] * 6 + [0] * 6,
+            "",
+            "12 clusters, clear but for 6 of them; 60 of 240 samples are doubtful.",
+        ),
+        (
+            [10] * 2 + [0] * 2,
+            "",
+            "4 clusters, clear but for clusters 0 and 1; 20 of 80 samples are doubtful.",
+        ),
+        ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
+    ],
+)
+def test_verdict(doubtful, disagreeing, expected):
+    assert sentence(doubtful, disagreeing) == expected
+
+
+def test_without_confidence_only_the_number_is_known():
+    fit = CheckedFit(SimpleNamespace(), np.arange(4), 4, None, None, None, {})
+    findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
+    assert verdict(fit, findings) == "4 clusters."
+
+
+def test_long_lists_are_cut():
+    assert listed(range(9)) == "0, 1, 2, 3 and 5 more"
