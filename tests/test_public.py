@@ -42,7 +42,17 @@ PUBLIC = {
         "stays_on_disk",
     ],
     "anchorview.distributed": ["dask_views"],
-    "anchorview.inspection": ["cluster_markers", "compare_partitions"],
+    "anchorview.inspection": [
+        "cluster_markers",
+        "cluster_summary",
+        "compare_partitions",
+        "doubtful",
+        "leave_one_view_out",
+        "memberships",
+        "outlier_scores",
+        "representatives",
+        "view_contributions",
+    ],
     "anchorview.metrics": [
         "adjusted_rand",
         "clustering_accuracy",
