@@ -42,8 +42,8 @@ def sentence(doubtful_by_cluster, disagreeing=()):
         (
             [10, 10, 0],
             "ab",
-            "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree with "
-            "the other views.",
+            "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree "
+            "with the other views.",
         ),
         (
             [10] * 6 + [0] * 6,
