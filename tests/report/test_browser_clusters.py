@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview.estimators.relabeling import read_mapping
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_overview import Certainty
@@ -95,7 +96,11 @@ def mapping(page):
     with page.page.expect_download() as waiting:
         page.page.get_by_role("button", name="Download names").click()
     assert waiting.value.suggested_filename == "relabel.json"
-    return json.loads(waiting.value.path().read_text(encoding="utf-8"))
+    path = waiting.value.path()
+    content = json.loads(path.read_text(encoding="utf-8"))
+    # `anchorview relabel` reads it.
+    assert read_mapping(path) == content["clusters"]
+    return content
 
 
 @pytest.mark.parametrize("k", [50, 500])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC
-from anchorview.report import sample_map, write_fit_report
+from anchorview.report import findings, sample_map, write_fit_report
 from helpers.browsing import wait_for_frames
 from helpers.data import clustered_views
 
@@ -165,6 +165,7 @@ def test_map_of_100000_points(open_page, tmp_path, set_constants):
     views, y = clustered_views(n, k=12)
     model = DALMC(n_clusters=12, random_state=0).fit(views)
     positions = random.standard_normal((n, 2)) + 4 * random.standard_normal((12, 2))[y]
+    set_constants(findings, MAX_REFIT_COST=0)
     set_constants(sample_map, map_layout=lambda *_, **__: (np.arange(n), positions))
     sample_ids = [str(UUID(bytes=random.bytes(16))) for _ in range(n)]
     path = tmp_path / "large.html"

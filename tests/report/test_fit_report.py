@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
@@ -20,7 +21,7 @@ from anchorview.report.model_sections import convergence_parts, python_call
 from anchorview.report.page import Table
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.view_sections import pattern_parts, prediction_agreement, view_section
-from helpers.pages import ParsedPage
+from helpers.pages import EVIL, ParsedPage
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +173,23 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     assert [link.id for link in table.frame["Sample"]] == [sample_ids[row] for row in rows]
     assert table.frame["Cluster"].tolist() == [str(model.labels_[row]) for row in rows]
     assert (table.frame["Cluster"] != table.frame["Next cluster"]).all()
+
+
+@pytest.mark.parametrize(
+    "estimator", [DALMC(n_clusters=3, random_state=0), AutoDALMC(3, max_candidates=2)]
+)
+def test_named_and_merged_clusters(problem, report, estimator):
+    views, y, _ = problem
+    model = clone(estimator).fit(views)
+    planted = [int(model.labels_[np.flatnonzero(y == c)[0]]) for c in range(3)]
+    model.relabel({planted[0]: EVIL, planted[1]: EVIL, planted[2]: "0"})
+    page = report(model, views, target=y)
+    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
+    assert sorted(card["data-name"] for card in cards) == ["0", EVIL]
+    sizes = {card["data-name"]: int(card["data-size"]) for card in cards}
+    assert sizes == {EVIL: 60, "0": 30}
+    # Both clusters have typical samples, and the other as the nearest.
+    assert page.text.count("Typical samples") == page.text.count("Nearest cluster") - 1 == 2
 
 
 def test_planted_feature_is_on_the_card_of_its_cluster(problem):
