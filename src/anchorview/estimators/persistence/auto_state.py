@@ -88,6 +88,9 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     symmetric = np.allclose(state.agreement_, state.agreement_.T, atol=TOLERANCE)
     require(symmetric, "'agreement_' is not symmetric")
     require_range("confidence_", state.confidence_, 0, 1)
+    # Files of older versions have neither.
+    missing = state.second_labels_ is None and state._spread is not None
+    require(not missing, "'second_labels_' is missing")
     if state.second_labels_ is not None:
         require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
