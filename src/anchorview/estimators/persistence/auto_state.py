@@ -95,6 +95,9 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require_range("confidence_threshold_", state.confidence_threshold_, 0, 1)
     for name in ("structure_", "chance_agreement_"):
         require_range(name, getattr(state, name) or 0.0, -1, 1 + TOLERANCE)
+    # Files of older versions have neither.
+    missing = state.second_labels_ is None and state._spread is not None
+    require(not missing, "'second_labels_' is missing")
     if state.second_labels_ is not None:
         require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
