@@ -586,7 +586,8 @@ class TestMessages:
         assert lines[2].endswith(f"left out {setting}: bad luck")
         assert "candidate 3/3: " in lines[3]
         assert "found the consensus of 2 candidates (" in lines[4]
-        assert len(lines) == 5
+        assert "structure: " in lines[5]
+        assert len(lines) == 6
 
     def test_silent_by_default(self, separated, capsys):
         fitted(separated[0], max_candidates=1)
