@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.text import shorten
+
 LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
 
@@ -54,7 +56,7 @@ def _views(model: Any) -> list[tuple[str, dict[str, str]]]:
         }
         if hasattr(model, "view_agreement_"):
             row["agreement"] = f"{model.view_agreement_.iloc[p]:.2f}"
-        rows.append((name, row))
+        rows.append((shorten(name), row))
     return rows
 
 

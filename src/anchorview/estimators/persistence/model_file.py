@@ -9,6 +9,7 @@ no size that the file declares is trusted before it fits in the size of the file
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -134,10 +135,16 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[int, dict[str, Any]
         if not all(name.endswith(".npy") for name in members):
             raise ValueError("a member is not an array")
         _require_stored(members.values(), size)
-        arrays = {
-            name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()
-        }
+        with warnings.catch_warnings():
+            # Python warns about escape sequences in the text of damaged headers.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", SyntaxWarning)
+            arrays = _read_arrays(archive, members)
     return version, document, arrays
+
+
+def _read_arrays(archive: ZipFile, members: Mapping[str, ZipInfo]) -> dict[str, Array]:
+    return {name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()}
 
 
 def _take_version(path: Path, document: Any) -> int:
