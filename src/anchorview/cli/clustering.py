@@ -264,7 +264,11 @@ def cluster_samples(
         from anchorview.sources.results_folder import save_results
 
         if not in_parts:
-            save_results(folder, model.embedding_, labels, samples.ids)
+            results = {"embedding": model.embedding_, "labels": labels}
+            if method == "auto":
+                results["confidence"] = model.confidence_
+                results["second_labels"] = model.second_labels_
+            save_results(folder, results, samples.ids)
 
     def write_report(path: Path) -> None:
         from anchorview.report import write_fit_report

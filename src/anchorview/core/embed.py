@@ -1,7 +1,7 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -13,11 +13,10 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import Solution
 from anchorview.core.compress import Problem
-from anchorview.core.scale import ViewScaling, embedded_block, scaled_block, sparse_block
+from anchorview.core.scale import ViewScaling, embedded_block
 from anchorview.core.trace import Trace
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.schema import CACHED_BLOCK, LARGEST_BLOCK
 
 ROWS_FOR_A_MAP = 64
 """Minimum number of samples with a pattern of available views for which a linear map is computed;
@@ -177,35 +176,3 @@ class SampleMap:
             return self.assignment(embedding)
         embedding *= self.factor
         return embedding
-
-
-def for_embeddings(
-    function: Callable[[slice | Array, Sequence[Array]], None],
-    embedders: Sequence[Embedder],
-    data: MultiViewData,
-) -> None:
-    """Call ``function(rows, embeddings)`` for blocks of rows that together are all samples.
-
-    The embedders share their scalings. No embedding is ever held as a whole.
-    """
-    width = sum(embedder.n_anchors for embedder in embedders)
-    if data.available is not None:
-        step = max(REPLAYED_ROWS, LARGEST_BLOCK // (8 * (width + data.shape[1])))
-        for start in range(0, len(data), step):
-            rows = slice(start, start + step)
-            some = data[rows]
-            function(rows, [embedder(some) for embedder in embedders])
-        return
-    every = tuple(range(len(data.views)))
-    maps = [embedder.map_from(every).astype(data.dtype) for embedder in embedders]
-    together = np.hstack(maps)
-    ends = np.cumsum([W.shape[1] for W in maps])[:-1]
-
-    def work(block: RowBlock) -> None:
-        scalings = embedders[0].scalings
-        few = sparse_block(data, scalings, block)
-        found = (scaled_block(data, scalings, block) if few is None else few) @ together
-        function(block.rows, np.split(found, ends, axis=1))
-
-    block_rows = max(1, CACHED_BLOCK // (data.dtype.itemsize * max(width, data.shape[1])))
-    for_blocks(work, data.blocks(block_rows), "embedding")

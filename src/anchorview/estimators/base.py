@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
@@ -22,13 +23,18 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.cluster_spread import ClusterSpread
-from anchorview.core.imputation import Imputation, fit_imputation
+from anchorview.core.imputation import Imputation, Impute, fit_imputation
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
+from anchorview.sources.memory_source import MemorySource
+from anchorview.sources.open_source import open_source
+from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.schema import ViewsSchema
+
+PathLike = str | os.PathLike[str]
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
@@ -94,7 +100,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return tags
 
     def _require_possible(self, data: MultiViewData) -> None:
-        """Raise if the parameters are not possible for data of this shape."""
+        """Raise if the parameters are not possible for these data."""
 
     def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
         """Validate views. With `reset`, learn their names and widths; otherwise check them.
@@ -186,11 +192,68 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
+    impute: Impute
+    memory_limit: float | str | None
     n_samples_fit_: int | None
     n_clusters_: int
     labels_: Any
     _spread: ClusterSpread | None
     _relabeling: Relabeling | None
+
+    def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
+        """Source of the samples of a fit; raises if the parameters do not fit it.
+
+        `out` is the folder of the results, if they are to be written.
+        """
+        source = open_source(
+            X,
+            self.memory_limit,
+            write_results=out is not None,
+            nan_cells=self.impute is not None,
+        )
+        if source.data is None and not self._works_in_parts(source, out):
+            source = MemorySource(source.read())
+        self._require_possible(source)
+        self.imputation_ = fit_imputation(source, self.impute)
+        if self.imputation_ is not None:
+            source.prepare_parts(Imputation(self.imputation_))
+        if source.data is not None:
+            source.data.require_fittable()
+        if out is not None:
+            source.require_output_folder(Path(out))
+        return source
+
+    def _require_possible(self, data: ViewsSchema) -> None:
+        """Raise if the parameters are not possible for data of this shape."""
+
+    def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
+        """Whether a fit processes samples that are not in memory part by part."""
+        return True
+
+    @staticmethod
+    def _require_unscaled(scale: bool, out: PathLike | None) -> None:
+        """Raise if `fit_transform` is to return other values than it writes."""
+        if scale and out is not None:
+            raise ValueError(
+                "out= holds the embedding as it is: use scale=False, or fit, and transform with "
+                "another out=."
+            )
+
+    def _open_new(self, X: ViewsLike, out: PathLike | None = None) -> RowSource:
+        """Source of samples to embed or label; raises if they do not have the views of the fit."""
+        check_is_fitted(self, "labels_")
+        source = open_source(
+            X,
+            self.memory_limit,
+            write_results=out is not None,
+            nan_cells=self.imputation_ is not None,
+        )
+        fitted = self.fitted_views
+        source.require_like(fitted)
+        self._warn_unnamed(source)
+        if self.imputation_ is not None:
+            source.prepare_parts(Imputation(self.imputation_, fitted))
+        return source
 
     def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:
         """Name clusters, and merge those that get the same name.
@@ -231,10 +294,7 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
 
     def _relabel_samples(self, new: Relabeling) -> None:
         """Replace the clusters of the samples of `fit`."""
-        if hasattr(self.labels_, "map_blocks"):
-            self.labels_ = self.labels_.map_blocks(new.clusters.__getitem__, dtype=np.int32)
-        else:
-            self.labels_ = new.clusters[self.labels_]
+        self.labels_ = by_block(new.clusters.__getitem__, self.labels_)
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:
@@ -259,7 +319,7 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         n_fitted = len(spread.sizes if relabeling is None else relabeling.clusters)
         return spread.membership_scale(n_fitted)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
 
         The file holds arrays and JSON, no code; it appears under its name only when complete.
@@ -301,3 +361,10 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def by_block(function: Callable[..., Array], *labels: Any) -> Any:
+    """Labels, int32, that a function computes of labels; of dask arrays, a dask array."""
+    if hasattr(labels[0], "map_blocks"):
+        return labels[0].map_blocks(function, *labels[1:], dtype=np.int32)
+    return function(*labels)

@@ -1,6 +1,5 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,19 +30,15 @@ from anchorview.core.compress import Problem, compress
 from anchorview.core.cost_model import Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
-from anchorview.core.imputation import STATISTICS, Imputation, Impute, fit_imputation
+from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
-from anchorview.estimators.base import EmbeddingClusterer
+from anchorview.estimators.base import EmbeddingClusterer, PathLike
 from anchorview.estimators.persistence.fitted_state import DALMCState
-from anchorview.sources.memory_source import MemorySource
-from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.schema import ViewsSchema
-
-PathLike = str | os.PathLike[str]
 
 
 def _embeds_new_samples(model: "DALMC") -> bool:
@@ -410,7 +405,8 @@ class DALMC(EmbeddingClusterer):
         embedding : array (n, n_anchors)
             A dask array if the views are.
         """
-        return self._map(X, out, factor=self._scale_factor if scale else 1.0)
+        source = self._open_new(X, out)
+        return self._map(source, out, factor=self._scale_factor if scale else 1.0)
 
     @available_if(_embeds_new_samples)
     def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
@@ -428,7 +424,7 @@ class DALMC(EmbeddingClusterer):
         labels : array (n,) of int32
             A dask array if the views are.
         """
-        return self._map(X, out, factor=None)
+        return self._map(self._open_new(X, out), out, factor=None)
 
     @available_if(_embeds_new_samples)
     def fit_transform(
@@ -448,11 +444,7 @@ class DALMC(EmbeddingClusterer):
         embedding : array (n, n_anchors)
             A dask array if the views are, a memory map if `out` is given.
         """
-        if scale and out is not None:
-            raise ValueError(
-                "out= holds the embedding as it is: use scale=False, or fit, and transform with "
-                "another out=."
-            )
+        self._require_unscaled(scale, out)
         rows = self.fit(X, out=out).embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
@@ -464,28 +456,10 @@ class DALMC(EmbeddingClusterer):
         W = self._embedder.map_from(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
-    def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
-        """Source of the samples; raises if the parameters do not fit it."""
-        source = open_source(
-            X,
-            self.memory_limit,
-            write_results=out is not None,
-            nan_cells=self.impute is not None,
-        )
-        in_parts = self.solver == "compressed"
+    def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         if self.solver == "auto" and self.variant == "dalmc":
-            in_parts = source.shape[0] > source.shape[1]
-        if not in_parts and source.data is None:
-            source = MemorySource(source.read())
-        self._require_possible(source)
-        self.imputation_ = fit_imputation(source, self.impute)
-        if self.imputation_ is not None:
-            source.prepare_parts(Imputation(self.imputation_))
-        if source.data is not None:
-            source.data.require_fittable()
-        if out is not None:
-            source.require_output_folder(Path(out))
-        return source
+            return source.shape[0] > source.shape[1]
+        return self.solver == "compressed"
 
     def _plan(self, source: RowSource, folder: Path | None) -> Plan:
         n_anchors = self.n_anchors or self.n_clusters
@@ -545,24 +519,12 @@ class DALMC(EmbeddingClusterer):
             seed=seed,
         )
 
-    def _map(self, X: ViewsLike, out: PathLike | None, *, factor: float | None) -> Any:
+    def _map(self, source: RowSource, out: PathLike | None, *, factor: float | None) -> Any:
         """Embeddings of samples times a factor, or labels if it is None.
 
         They are in the form of their source or in the file `out`.
         """
-        check_is_fitted(self)
-        source = open_source(
-            X,
-            self.memory_limit,
-            write_results=out is not None,
-            nan_cells=self.imputation_ is not None,
-        )
-        fitted = self.fitted_views
-        source.require_like(fitted)
-        self._warn_unnamed(source)
-        if self.imputation_ is not None:
-            source.prepare_parts(Imputation(self.imputation_, fitted))
-        path = None if out is None else Path(out)
+        fitted, path = self.fitted_views, None if out is None else Path(out)
         if factor is None:
             function = SampleMap(fitted, self._embedder, self._labels_of)
             return source.map_rows(function, None, np.int32, "labeling", path)

@@ -7,6 +7,7 @@ learned. Geometries can be pickled, so that workers apply them to the parts of a
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embed import Embedder
 from anchorview.core.imputation import Imputation
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
-from anchorview.estimators.auto.candidates import Candidate, Family, FittedFamily, partitions_of
 from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.labeling import PartLabeler
 from anchorview.estimators.dalmc import DALMC
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.inspection.labeled_parts import LabeledSource
@@ -115,21 +116,20 @@ class ConsensusGeometry(Geometry):
     """
 
     prepare: Imputation
-    families: dict[Family, FittedFamily]
-    candidates: list[Candidate]
-    consensus: Consensus
+    labeler: PartLabeler
     relabeling: Relabeling | None
-    best: int
     assignment: Assignment
     spread: ClusterSpread
     floor: float
 
+    @property
+    def consensus(self) -> Consensus:
+        """Patterns of the clusters that were fitted."""
+        return self.labeler.consensus
+
     def partitions(self, data: MultiViewData) -> Array:
         """Labels of samples, whose views are prepared, in all partitions."""
-        found = partitions_of(
-            self.candidates, len(data), lambda family: self.families[family].transform(data)
-        )
-        return found.reshape(-1, len(data))
+        return self.labeler.partitions(data)[0]
 
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples, whose views are prepared, before clusters were merged."""
@@ -148,9 +148,7 @@ class ConsensusGeometry(Geometry):
     def located(self, part: MultiViewData) -> Iterator[Located]:
         """Yield the samples of a part in blocks, in order."""
         data = self.prepare(part)
-        best = self.candidates[self.best]
-        embedding = best.embedder(self.families[best.setting.family].transform(data))
-        partitions = self.partitions(data)
+        partitions, embedding = self.labeler.partitions(data)
         consensus = self.consensus
         if self.relabeling is not None:
             consensus = consensus.with_votes_for(self.relabeling.clusters)
@@ -185,7 +183,7 @@ class MeansGeometry(Geometry):
 def geometry_of(model: Any, labeled: LabeledSource) -> Geometry:
     """Geometry of a model; where it cannot predict, of its labels on the samples of a source."""
     if isinstance(model, AutoDALMC):
-        return _consensus_geometry(model)
+        return _consensus_geometry(model, labeled)
     if isinstance(model, DALMC) and hasattr(model, "predict"):
         return embedding_geometry(model)
     means, spread = fit_view_means(labeled)
@@ -211,38 +209,69 @@ def embedding_geometry(model: DALMC) -> EmbeddingGeometry:
     )
 
 
-def _consensus_geometry(model: AutoDALMC) -> ConsensusGeometry:
-    assignment, spread = _means_of_clusters(model.embedding_, model.labels_, model.n_clusters_)
+def _consensus_geometry(model: AutoDALMC, labeled: LabeledSource) -> ConsensusGeometry:
+    labeler = model._labeler
+    prepare = prepare_for(model)
+    if isinstance(model.embedding_, np.ndarray) and len(model.embedding_):
+        sums = _sums_of_blocks(model.embedding_, model.labels_, model.n_clusters_)
+    else:
+        # Results of the fit that are on workers, or were not saved, are not fetched.
+        function = partial(_part_sums, prepare, labeler, model.n_clusters_)
+        sums = labeled.source.reduce_as_is(function, RowSums.merged, "centers")
     return ConsensusGeometry(
-        prepare_for(model),
-        model._families,
-        model._candidates,
-        model._consensus,
+        prepare,
+        labeler,
         model._relabeling,
-        model.best_candidate_,
-        assignment,
-        spread,
+        Assignment(sums.means, normalize=True),
+        sums.spread,
         ROUNDING,
     )
 
 
-def _means_of_clusters(
-    embedding: Array, labels: Array, n_clusters: int
-) -> tuple[Assignment, ClusterSpread]:
-    """Means of the normalized rows of an embedding by cluster, and the distances to them."""
-    sums = np.zeros((n_clusters, embedding.shape[1]))
-    sizes = np.bincount(labels, minlength=n_clusters)
-    blocks = list(row_blocks(len(labels), embedding.shape[1]))
-    for rows in blocks:
-        members = np.equal.outer(np.arange(n_clusters), labels[rows]).astype(np.float64)
-        sums += members @ unit_rows(embedding[rows])
-    means = Assignment(sums / np.maximum(sizes, 1)[:, None], normalize=True)
-    spread = ClusterSpread(np.zeros(n_clusters), np.zeros(n_clusters))
-    for rows in blocks:
-        away = unit_rows(embedding[rows]) - means.centroids[labels[rows]]
-        squares = np.einsum("ij,ij->i", away, away)
-        spread = spread.merged(ClusterSpread.of(labels[rows], squares, n_clusters))
-    return means, spread
+class RowSums(NamedTuple):
+    """Sums over normalized rows of an embedding by cluster."""
+
+    sizes: Array
+    sums: Array
+    squares: Array
+    """Sums of squared norms: a row may be zero."""
+
+    @classmethod
+    def of(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
+        """Sums over rows with these labels."""
+        members = np.equal.outer(np.arange(n_clusters), labels).astype(np.float64)
+        rows = unit_rows(embedding).astype(np.float64)
+        squares = members @ np.einsum("ij,ij->i", rows, rows)
+        return cls(members.sum(axis=1), members @ rows, squares)
+
+    def merged(self, other: "RowSums") -> "RowSums":
+        """Sums over the rows of both."""
+        return RowSums(*(a + b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def means(self) -> Array:
+        """Means by cluster."""
+        return self.sums / np.maximum(self.sizes, 1)[:, None]
+
+    @property
+    def spread(self) -> ClusterSpread:
+        """Distances of the rows to the mean of their cluster."""
+        # Rows have length 1, so that the difference loses no more than `ROUNDING`.
+        around = self.squares - self.sizes * np.einsum("ij,ij->i", self.means, self.means)
+        return ClusterSpread(self.sizes, np.maximum(around, 0))
+
+
+def _sums_of_blocks(embedding: Array, labels: Array, n_clusters: int) -> RowSums:
+    blocks = row_blocks(len(labels), max(embedding.shape[1], n_clusters))
+    parts = (RowSums.of(embedding[rows], labels[rows], n_clusters) for rows in blocks)
+    return reduce(RowSums.merged, parts)
+
+
+def _part_sums(
+    prepare: Imputation, labeler: PartLabeler, n_clusters: int, part: MultiViewData
+) -> RowSums:
+    records = labeler(prepare(part))
+    return _sums_of_blocks(records["embedding"], records["labels"], n_clusters)
 
 
 def located_by_distance(rows: slice, labels: Array, squares: Array, scale: float) -> Located:

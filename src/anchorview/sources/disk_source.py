@@ -1,6 +1,6 @@
 """Views on disk, read part by part while other parts are processed."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property, reduce
 from math import lcm
@@ -21,9 +21,11 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
+from anchorview.datasets.formats.npy_folder import LABELS
 from anchorview.sources.results_folder import (
+    EMBEDDING,
     require_results_folder,
-    result_paths,
+    result_path,
     writing_results,
 )
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
@@ -206,7 +208,7 @@ class DiskSource(RowSource):
         def work(rows: slice) -> Result:
             with without_nested_threads():
                 result = function(self._passing_part(rows))
-            if isinstance(result, np.ndarray) and not np.isfinite(np.sum(result)):
+            if isinstance(result, np.ndarray) and not _is_finite(result):
                 self._require_finite(rows)
             return result
 
@@ -234,6 +236,47 @@ class DiskSource(RowSource):
             _write_npy(stream, self._over_parts(function, stage), shape, np.dtype(dtype))
         return np.load(out, mmap_mode="r")
 
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Fields of the records that a function computes of the samples, and their summary."""
+        shapes = {name: (self.n, *dtype[name].shape) for name in fields}
+        total: list[Result] = []
+
+        def blocks() -> Generator[Array]:
+            with closing(self._over_parts(function, stage)) as parts:
+                for records in parts:
+                    own = summary(records)
+                    total[:] = [merge(total[0], own) if total else own]
+                    yield records
+
+        if out is None:
+            self._reserve((self.n,), dtype)
+            arrays = {name: np.empty(shapes[name], dtype[name].base) for name in fields}
+            start = 0
+            for records in blocks():
+                for name, array in arrays.items():
+                    array[start : start + len(records)] = records[name]
+                start += len(records)
+            return arrays, total[0]
+        with writing_results(out, self._ids_of_all(), self.n, fields) as streams:
+            for name, stream in streams.items():
+                _write_header(stream, shapes[name], dtype[name].base)
+            for records in blocks():
+                for name, stream in streams.items():
+                    stream.write(np.ascontiguousarray(records[name]).data)
+            for stream in streams.values():
+                stream.flush()
+        maps = {name: np.load(result_path(out, name), mmap_mode="r") for name in fields}
+        return maps, total[0]
+
     @contextmanager
     def embed(
         self, function: PartFunction[Array], width: int, out: Path | None
@@ -244,12 +287,13 @@ class DiskSource(RowSource):
         if out is None:
             yield DiskRows(_filled_array(blocks, shape, self.dtype), None)
             return
-        with writing_results(out, self._ids_of_all(), self.n) as (embedding, labels):
-            _write_npy(embedding, blocks, shape, self.dtype)
-            results = DiskRows(open_npy(Path(embedding.name)), labels)
+        names = (EMBEDDING, LABELS)
+        with writing_results(out, self._ids_of_all(), self.n, names) as streams:
+            _write_npy(streams[EMBEDDING], blocks, shape, self.dtype)
+            results = DiskRows(open_npy(Path(streams[EMBEDDING].name)), streams[LABELS])
             yield results
-        results.embedding, _, results.labels = (
-            np.load(path, mmap_mode="r") for path in result_paths(out)
+        results.embedding, results.labels = (
+            np.load(result_path(out, name), mmap_mode="r") for name in names
         )
 
     def _ids_of_all(self) -> "pd.Index[Any] | None":
@@ -346,10 +390,21 @@ def _write_npy(
     stream: BinaryIO, blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]"
 ) -> None:
     """Write blocks of rows, one after the other, as an ``.npy`` file."""
-    descr = np.lib.format.dtype_to_descr(dtype)
-    header = {"descr": descr, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_2_0(stream, header)
+    _write_header(stream, shape, dtype)
     with closing(blocks):
         for block in blocks:
             stream.write(np.ascontiguousarray(block, dtype).data)
     stream.flush()
+
+
+def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
+
+
+def _is_finite(rows: Array) -> bool:
+    """Whether all values of an array, or of the fields of records, are finite."""
+    if rows.dtype.names is not None:
+        return all(_is_finite(rows[name]) for name in rows.dtype.names)
+    return bool(np.isfinite(np.sum(rows)))

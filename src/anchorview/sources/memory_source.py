@@ -1,6 +1,6 @@
 """Samples in memory: a source with one part."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,20 @@ class MemorySource(RowSource):
     ) -> Array:
         """Rows that a function computes of the samples."""
         return function(self.data)
+
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Fields of the records that a function computes of the samples, and a summary."""
+        records = function(self.data)
+        return {name: np.ascontiguousarray(records[name]) for name in fields}, summary(records)
 
     @contextmanager
     def embed(

@@ -1,7 +1,7 @@
 """The interface of a source: samples in memory, on disk or in Dask, processed part by part."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts, Result
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -123,6 +124,24 @@ class RowSource(Parts):
         """Rows that a function computes of the samples, with `width` columns (None: a vector).
 
         They are returned in the form of the source, or as a memory map of the file `out`.
+        """
+
+    @abstractmethod
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Several results per sample in one pass, and a summary of them.
+
+        `function` returns one record of type `dtype` per sample. The `fields` of the records are
+        returned by name, each in the form of the source or as a memory map of a file in the folder
+        `out`; and the summaries of the records of all parts, merged in order.
         """
 
     @abstractmethod

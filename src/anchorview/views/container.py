@@ -364,15 +364,14 @@ def container_of_checked_rows(
     return _new(tuple(views.values()), tuple(views), named, None, None, feature_names)
 
 
-def concatenate_samples(first: MultiViewData, second: MultiViewData) -> MultiViewData:
-    """Samples of two containers with the same views, in this order."""
+def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
+    """Samples of containers with the same views, in this order."""
+    first = parts[0]
     views = tuple(
-        sparse.vstack([a, b], format="csr")
-        if sparse.issparse(a) or sparse.issparse(b)
-        else np.vstack([a, b])
-        for a, b in zip(first.views, second.views, strict=True)
+        sparse.vstack(own, format="csr") if any(map(sparse.issparse, own)) else np.vstack(own)
+        for own in zip(*(part.views for part in parts), strict=True)
     )
-    has = [availability(data.available, len(data), data.names) for data in (first, second)]
+    has = [availability(data.available, len(data), data.names) for data in parts]
     available = none_if_complete(np.vstack(has))
     return _new(views, first.names, first.named, available, None, first.feature_names)
 

@@ -28,6 +28,9 @@ from anchorview.views.view_file import Target, View, ViewFile
 
 LABELS = "labels"
 SAMPLE_IDS = "sample_ids"
+RESULT_VECTORS = ("confidence", "second_labels")
+"""Vectors that a fit writes beside the embedding and the labels; they are no views."""
+
 FEATURE_NAMES = "feature_names.json"
 """Names of the features by view."""
 
@@ -48,6 +51,9 @@ def open_npy_folder(folder: Path) -> ViewFile:
     for name, file in files.items():
         shape, _, dtype, _ = npy_header(file)
         arrays[name] = UnreadArray(shape, dtype, partial(_read, file), partial(open_npy, file))
+    for name in RESULT_VECTORS:
+        if name in arrays and len(arrays[name].shape) == 1:
+            del arrays[name]
     ids = _sample_ids(files[SAMPLE_IDS], arrays.pop(SAMPLE_IDS)) if SAMPLE_IDS in arrays else None
     label_name = single_label_name(arrays)
     for name, array in arrays.items():

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
@@ -9,23 +11,27 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.memory import require_memory
-from anchorview._utils.param_constraints import N_CLUSTERS, POSITIVE_INT, RANDOM_STATE, VERBOSE
+from anchorview._utils.memory import memory_budget, require_memory
+from anchorview._utils.param_constraints import (
+    N_CLUSTERS,
+    POSITIVE,
+    POSITIVE_INT,
+    RANDOM_STATE,
+    VERBOSE,
+)
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.estimators.auto.candidates import (
+    LABEL_DTYPE,
     MAX_CLUSTERS,
     N_KMEANS_RUNS,
     CandidatePool,
     Setting,
     candidate_settings,
-    memory_needed,
-    partitions_of,
 )
 from anchorview.estimators.auto.cluster_number import (
     N_COMPARED_SETTINGS,
@@ -41,15 +47,27 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
     mean_agreement,
 )
+from anchorview.estimators.auto.labeling import (
+    RESULTS,
+    PartLabeler,
+    SpreadOfRecords,
+    record_type,
+)
+from anchorview.estimators.auto.memory_needs import memory_needed
+from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.structure import (
     compared_rows,
     structure_of,
     structure_sentence,
 )
-from anchorview.estimators.base import EmbeddingClusterer
+from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.relabeling import Relabeling
+from anchorview.sources.disk_source import DiskSource
+from anchorview.sources.memory_source import MemorySource
+from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.schema import ViewsSchema
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -75,6 +93,9 @@ class AutoDALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    memory_limit : float or str, default=None
+        As for :class:`~anchorview.DALMC`: memory in bytes that a fit may use in addition to the
+        data, such as ``"1.5GB"``. If None, half of the free memory.
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
     verbose : int, default=0
@@ -193,6 +214,7 @@ class AutoDALMC(EmbeddingClusterer):
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "max_candidates": [POSITIVE_INT, None],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
     }
@@ -203,18 +225,25 @@ class AutoDALMC(EmbeddingClusterer):
         *,
         max_candidates: int | None = None,
         impute: Impute = None,
+        memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.max_candidates = max_candidates
         self.impute = impute
+        self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ViewsLike, y: object = None) -> Self:
+    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
         """Choose the number of clusters if necessary, fit the candidates, find their consensus.
+
+        Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
+        arrays and dataframes are processed where they are; `labels_`, `confidence_`,
+        `second_labels_` and `embedding_` are then dask arrays too. The workers of a cluster hold
+        these: compute or store them before the client is closed.
 
         Parameters
         ----------
@@ -222,42 +251,49 @@ class AutoDALMC(EmbeddingClusterer):
             As for :meth:`anchorview.DALMC.fit`; a sample may lack views, but not all.
         y : ignored
             Not used, present for API consistency by convention.
+        out : path-like, default=None
+            Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
+            ``second_labels.npy`` and ``embedding.npy`` are written part by part; the attributes are
+            memory maps of them. Beside them, ``sample_ids.npy`` has the sample ids, or positions if
+            there are none.
 
         Returns
         -------
         self : AutoDALMC
         """
-        data = self._validate(X, reset=True, fitting=True)
-        self.n_samples_fit_ = len(data)
+        source = self._open(X, out)
+        n_samples = len(source)
         _, seed = self._seeds()
-        numbers = numbers_to_try(self.n_clusters, len(data))
-        settings = candidate_settings(numbers[-1], len(data))[: self.max_candidates]
-        require_memory(
-            memory_needed(data, settings, numbers[-1]),
-            f"Clustering {data!r} by AutoDALMC",
-            "Reduce max_candidates, fit a sample and predict the rest, or use DALMC.",
-        )
+        numbers = numbers_to_try(self.n_clusters, n_samples)
+        self._require_memory(source, numbers[-1], out)
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = perf_counter()
-            pool = CandidatePool(data, numbers[-1], seed)
+            sample = representative_sample(source)
+            self._learn_views(source)
+            self.sample_ids_, self.n_samples_fit_ = source.sample_ids, n_samples
+            if len(sample) < n_samples:
+                clock = self._say(f"selected {len(sample)} representative samples", clock)
+            pool = CandidatePool(sample, numbers[-1], seed, n_samples)
             self.curve_, self.n_clusters_ = None, numbers[0]
             if len(numbers) > 1:
-                self.curve_ = agreement_by_number(data[pool.small_sample], numbers, seed)
+                self.curve_ = agreement_by_number(pool.data[pool.small_sample], numbers, seed)
                 self.n_clusters_ = chosen_number(self.curve_)
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-            settings = candidate_settings(self.n_clusters_, len(data))[: self.max_candidates]
-            agreement = self._fit_candidates(pool, settings)
-            self._fit_consensus(pool, agreement)
+            settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
+            self._fit_consensus(pool, *self._fit_candidates(pool, settings))
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._judge_structure(pool, seed)
             if self.structure_ is not None:
-                self._say(structure_sentence(self.structure_), clock)
+                clock = self._say(structure_sentence(self.structure_), clock)
+        self._label(source, out)
+        if source.data is None:
+            self._say(f"labeled {source!r}", clock)
         self._warn()
         return self
 
-    def transform(self, X: ViewsLike, *, scale: bool = True) -> Array:
+    def transform(self, X: ViewsLike, *, scale: bool = True, out: PathLike | None = None) -> Any:
         """Embed samples by the best candidate.
 
         Parameters
@@ -266,38 +302,63 @@ class AutoDALMC(EmbeddingClusterer):
             As for :meth:`anchorview.DALMC.transform`; samples may lack views.
         scale : bool, default=True
             As for :meth:`anchorview.DALMC.transform`.
+        out : path-like, default=None
+            An ``.npy`` file to which the result is written part by part; a memory map of it is
+            returned.
 
         Returns
         -------
         embedding : array (n, l)
+            A dask array if the views are.
         """
-        check_is_fitted(self, "labels_")
-        data = self._validate(X, reset=False)
-        best = self._candidates[self.best_candidate_]
-        rows = best.embedder(self._families[best.setting.family].transform(data))
-        rows *= self._scale_factor if scale else 1.0
-        return self._with_ids(rows, data.sample_ids)
+        source = self._open_new(X, out)
+        function = partial(_scaled_embedding, self._labeler, self._scale_factor if scale else 1.0)
+        path = None if out is None else Path(out)
+        width = self._labeler.n_anchors
+        rows = source.map_rows(function, width, source.dtype, "embedding", path)
+        return self._with_ids(rows, source.sample_ids)
 
-    def fit_transform(self, X: ViewsLike, y: object = None, *, scale: bool = True) -> Array:
-        """Fit, and embed the samples; `scale` as for `transform`."""
-        rows = self.fit(X).embedding_
+    def fit_transform(
+        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
+    ) -> Any:
+        """Fit, and embed the samples.
+
+        Parameters
+        ----------
+        X, y, out
+            As for `fit`.
+        scale : bool, default=True
+            As for `transform`. Must be False with `out`, whose files hold `embedding_`.
+
+        Returns
+        -------
+        embedding : array (n, l)
+            A dask array if the views are, a memory map if `out` is given.
+        """
+        self._require_unscaled(scale, out)
+        rows = self.fit(X, out=out).embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
-    def predict(self, X: ViewsLike) -> Array:
+    def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             Samples may lack views.
+        out : path-like, default=None
+            As for `transform`.
 
         Returns
         -------
         labels : array (n,) of int32
+            A dask array if the views are.
         """
-        return self.predict_with_confidence(X)[0]
+        source = self._open_new(X, out)
+        path = None if out is None else Path(out)
+        return source.map_rows(self._labeler.labels, None, np.int32, "labeling", path)
 
-    def predict_with_confidence(self, X: ViewsLike) -> tuple[Array, Array]:
+    def predict_with_confidence(self, X: ViewsLike) -> tuple[Any, Any]:
         """Cluster of each sample, and the share of the partitions that agree with it.
 
         Parameters
@@ -309,10 +370,12 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         labels : array (n,) of int32
         confidence : array (n,)
+            Both are dask arrays if the views are.
         """
-        return self._labels_and_confidence(self._partitions(X))
+        found, _ = self._labeled(self._open_new(X), ("labels", "confidence"), None)
+        return found["labels"], found["confidence"]
 
-    def candidate_labels(self, X: ViewsLike) -> Array:
+    def candidate_labels(self, X: ViewsLike) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.
 
         Parameters
@@ -324,22 +387,42 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         labels : array (n_candidates, n) of int
             Rows in the order of `candidates_`, without those that failed. Equal labels in different
-            rows are unrelated.
+            rows are unrelated. A dask array if the views are.
         """
-        return self._partitions(X)[:, 0]
+        source = self._open_new(X)
+        function, width = self._labeler.candidate_labels, len(self._candidates)
+        return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T
 
-    def _require_possible(self, data: MultiViewData) -> None:
+    def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
+        # All of few samples are needed in memory in any case.
+        few = n_sampled(len(source)) == len(source) and out is None
+        return not (few and isinstance(source, DiskSource))
+
+    def _require_possible(self, data: ViewsSchema) -> None:
         numbers = numbers_to_try(self.n_clusters, len(data))
         if len(data) < numbers[0]:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={numbers[0]}.")
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
 
-    def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
-        """Fit the settings; returns the agreement between all of their partitions."""
+    def _require_memory(self, source: RowSource, n_clusters: int, out: PathLike | None) -> None:
+        """Raise if a fit with up to `n_clusters` clusters needs more memory than it may use."""
+        settings = candidate_settings(n_clusters, n_sampled(len(source)))
+        settings = settings[: self.max_candidates]
+        in_memory = isinstance(source, MemorySource | DiskSource) and out is None
+        needed = memory_needed(source, settings, n_clusters, keeps_results=in_memory)
+        limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
+        write = "write results to files with out=, " if in_memory else ""
+        advice = f"Reduce max_candidates, {write}fit a sample and predict the rest, or use DALMC."
+        require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
+
+    def _fit_candidates(
+        self, pool: CandidatePool, settings: Sequence[Setting]
+    ) -> tuple[Array, Array]:
+        """Fit the settings; returns all partitions of the sample and their agreement."""
         k, fitted, failed = self.n_clusters_, [], []
         families: list[str] = []
-        partitions = np.empty((0, len(pool.sample)), dtype=np.int32)
+        partitions = np.empty((0, len(pool.data)), dtype=np.int32)
         agreement = np.empty((0, 0))
         best = ""
         report_progress("candidates", 0, len(settings))
@@ -362,33 +445,25 @@ class AutoDALMC(EmbeddingClusterer):
             raise ValueError(f"No candidate can be fitted. The first fails: {failed[0][1]}")
         self._candidates, self._failed = fitted, failed
         self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
-        return agreement
+        return partitions, agreement
 
-    def _fit_consensus(self, pool: CandidatePool, agreement: Array) -> None:
+    def _fit_consensus(self, pool: CandidatePool, partitions: Array, agreement: Array) -> None:
         """Find the consensus, and set the attributes that describe it and the candidates."""
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [str(c.setting.family) for c in self._candidates for _ in c.runs]
         weights = family_weights(families)
         scores = cross_agreement(agreement, families)
-        partitions = pool.partitions(self._candidates)
-        # Taken from the labels of all samples: rounding may decide between equally near centroids.
-        sampled = partitions.reshape(len(families), -1)[:, pool.sample]
         self._relabeling = None
-        self._consensus, _ = find_consensus(sampled, k, weights, sampled[scores.argmax()])
-        self.labels_, self.confidence_ = self._labels_and_confidence(partitions)
-        labels = self.labels_[pool.sample]
-        self.second_labels_, squares = self._consensus.second_labels(
-            partitions.reshape(len(families), -1), self.labels_
+        self._consensus, labels = find_consensus(
+            partitions, k, weights, partitions[scores.argmax()]
         )
-        self._spread = ClusterSpread.of(self.labels_, squares, k)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
-        self._with_result = agreement_with(labels, sampled[::N_KMEANS_RUNS], k)
+        self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
         self.agreement_ = mean_agreement(agreement, N_KMEANS_RUNS)
         self.candidates_ = self._table()
         self.best_candidate_ = int(self._scores.argmax())
         best = self._candidates[self.best_candidate_]
-        self.embedding_ = best.embedder(pool.problem(best.setting.family).data)
         self.objective_ = best.objective
         self.n_iter_ = len(best.objective) - 1
         by_candidate = weights.reshape(n_candidates, N_KMEANS_RUNS).sum(axis=1)
@@ -402,7 +477,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
         # Not representative rows, which always have the outliers: these decide on covariances.
-        sample = pool.data[compared_rows(pool.sample, self.n_clusters_)]
+        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
         settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
         structure = structure_of(sample, settings[:N_COMPARED_SETTINGS], self.n_clusters_, seed)
         self.structure_ = structure.value
@@ -426,31 +501,49 @@ class AutoDALMC(EmbeddingClusterer):
         table["error"] = [""] * len(fitted) + [error for _, error in self._failed]
         return table.astype({"n_landmarks": "Int64", "n_iter": "Int64"})
 
-    def _partitions(self, X: ViewsLike) -> Array:
-        check_is_fitted(self, "labels_")
-        data = self._validate(X, reset=False)
-        return partitions_of(
-            self._candidates, len(data), lambda family: self._families[family].transform(data)
+    @property
+    def _labeler(self) -> PartLabeler:
+        return PartLabeler(
+            self.fitted_views,
+            self._families,
+            self._candidates,
+            self._consensus,
+            self.best_candidate_,
+            None if self._relabeling is None else self._relabeling.clusters,
         )
 
-    def _labels_and_confidence(self, partitions: Array) -> tuple[Array, Array]:
-        partitions = partitions.reshape(-1, partitions.shape[-1])
-        labels, consensus = self._consensus.labels(partitions), self._consensus
-        if self._relabeling is not None:
-            clusters = self._relabeling.clusters
-            labels, consensus = clusters[labels], consensus.with_votes_for(clusters)
-        return labels, consensus.confidence(partitions, labels)
+    def _labeled(
+        self, source: RowSource, fields: Sequence[str], out: PathLike | None
+    ) -> tuple[dict[str, Any], ClusterSpread]:
+        """Results of all samples of a source, and the spread of the clusters, in one pass."""
+        labeler = self._labeler
+        return source.map_fields(
+            labeler,
+            record_type(labeler.n_anchors, source.dtype),
+            fields,
+            SpreadOfRecords(self.n_clusters_),
+            ClusterSpread.merged,
+            "labeling",
+            None if out is None else Path(out),
+        )
+
+    def _label(self, source: RowSource, out: PathLike | None) -> None:
+        """Set the attributes with one entry per sample."""
+        found, self._spread = self._labeled(source, RESULTS, out)
+        self.labels_, self.confidence_ = found["labels"], found["confidence"]
+        self.second_labels_, self.embedding_ = found["second_labels"], found["embedding"]
 
     def _relabel_samples(self, new: Relabeling) -> None:
         super()._relabel_samples(new)
         self.n_clusters_ = len(new.names)
         if self.second_labels_ is not None:
-            second = np.append(new.clusters, -1).astype(np.int32)[self.second_labels_]
-            self.second_labels_ = np.where(second == self.labels_, np.int32(-1), second)
+            function = partial(_relabeled_second, new.clusters)
+            self.second_labels_ = by_block(function, self.second_labels_, self.labels_)
 
     def _warn(self) -> None:
         """Warn about empty clusters and failed candidates."""
-        empty = self.n_clusters_ - len(np.unique(self.labels_))
+        assert self._spread is not None
+        empty = int((self._spread.sizes == 0).sum())
         if empty:
             warnings.warn(f"{empty} of {self.n_clusters_} clusters are empty.", stacklevel=4)
         if self._failed:
@@ -460,3 +553,15 @@ class AutoDALMC(EmbeddingClusterer):
                 f"and are left out; the first is {setting}: {error}",
                 stacklevel=4,
             )
+
+
+def _scaled_embedding(labeler: PartLabeler, factor: float, part: MultiViewData) -> Array:
+    embedding = labeler.embedding(part)
+    embedding *= factor
+    return embedding
+
+
+def _relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:
+    """New second clusters of samples, of which `labels` are the new clusters."""
+    renamed = np.append(clusters, -1).astype(np.int32)[second]
+    return np.where(renamed == labels, np.int32(-1), renamed)

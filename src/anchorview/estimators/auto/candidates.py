@@ -1,12 +1,12 @@
-"""The candidates of AutoDALMC: settings, fitted models, and their partitions.
+"""The candidates of AutoDALMC: settings, and fitted models.
 
 A family is a transformation of the views (a scaling, or a scaling and a lift); its candidates
 differ in the settings of the solver. What the candidates of a family share is computed once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -22,12 +22,12 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.compress import Problem, compress
-from anchorview.core.cost_model import TYPICAL_ITERATIONS, gram_memory, plan
-from anchorview.core.embed import Embedder, embedder_of, for_embeddings
+from anchorview.core.cost_model import gram_memory, plan
+from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
-from anchorview.estimators.auto.landmarks import MIN_LANDMARKS, N_NEIGHBORS, Lift, fit_lift
+from anchorview.estimators.auto.landmarks import MIN_LANDMARKS, Lift, fit_lift
 from anchorview.estimators.auto.representative_rows import order_by_content, representative_rows
 from anchorview.views.container import MultiViewData
 
@@ -48,9 +48,6 @@ MAX_ITER, TOL = 50, 1e-4
 N_KMEANS_RUNS = 4
 """Number of K-means runs per candidate, each of which gives a partition."""
 
-SAMPLE_SIZE = 10_000
-"""Maximum number of rows on which K-means runs and agreement is computed."""
-
 SMALL_SAMPLE_SIZE = 4_000
 """Maximum number of rows that place landmarks and decide on the number of clusters."""
 
@@ -58,9 +55,6 @@ LABEL_DTYPE = np.dtype(np.int16)
 """Type of labels in partitions, small because there is one per sample and K-means run."""
 
 MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
-
-INDEX_BYTES = 8
-"""Maximum size of the column index of an entry of a lifted view."""
 
 FIT_ERRORS = (ValueError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
@@ -150,7 +144,7 @@ class Candidate:
 Result = TypeVar("Result")
 
 Outcome = tuple[Candidate, Array] | Exception
-"""Candidate and labels of the sample by its K-means runs, or why it cannot be fitted."""
+"""Candidate and labels of the samples by its K-means runs, or why it cannot be fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +152,7 @@ class FamilyProblem:
     """Data that the candidates of a family share."""
 
     data: MultiViewData
-    """All samples, lifted if the family is."""
-    sample: MultiViewData
-    """The representative rows of `data`."""
+    """The samples, lifted if the family is."""
     fitted: FittedFamily
     problem: Problem
     """The compressed samples."""
@@ -182,35 +174,32 @@ class FamilyProblem:
 
 
 class CandidatePool:
-    """Fits candidates on the same samples, with up to `max_clusters`; prepares each family once."""
+    """Fits candidates on the same samples, with up to `max_clusters`; prepares each family once.
 
-    def __init__(self, data: MultiViewData, max_clusters: int, seed: int) -> None:
-        self.data = data
+    The samples, in an order that does not depend on that of `data`, stand for `n_represented`
+    samples (by default, for themselves): the norms by which views are divided are those of as many,
+    so that the embeddings of all of them have columns of norm 1.
+    """
+
+    def __init__(
+        self, data: MultiViewData, max_clusters: int, seed: int, n_represented: int | None = None
+    ) -> None:
+        self._scalings = {scaling: fit_scalings(data, scaling) for scaling in CANDIDATE_SCALINGS}
+        self.data = data[order_by_content(data, self._scalings[STANDARDIZED])]
         self.max_clusters = max_clusters
         self.seed = seed
-        self._problems: dict[Family, FamilyProblem] = {}
-        self._scalings = {scaling: fit_scalings(data, scaling) for scaling in CANDIDATE_SCALINGS}
-
-    @cached_property
-    def sample(self) -> Array:
-        """Representative rows, which do not depend on the order of the samples."""
-        order = order_by_content(self.data, self._scalings[STANDARDIZED])
-        return representative_rows(self.data, order, SAMPLE_SIZE)
-
-    @cached_property
-    def small_sample(self) -> Array:
+        self.small_sample = representative_rows(
+            np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE
+        )
         """Fewer representative rows, for more expensive work."""
-        return representative_rows(self.data, self.sample, SMALL_SAMPLE_SIZE)
-
-    @cached_property
-    def _sampled_data(self) -> MultiViewData:
-        return self.data[self.sample]
+        self._norm_factor = float(np.sqrt((n_represented or len(data)) / len(data)))
+        self._problems: dict[Family, FamilyProblem] = {}
 
     def problem(self, family: Family) -> FamilyProblem:
         """Data that the candidates of a family share."""
         if family in self._problems:
             return self._problems[family]
-        data, sample, lift = self.data, self._sampled_data, None
+        data, lift = self.data, None
         scalings = self._scalings[family.scaling]
         sizes = LINEAR_SIZES if family.n_landmarks is None else LIFTED_SIZES
         n_directions = max(components for _, components in sizes) * self.max_clusters
@@ -223,18 +212,18 @@ class CandidatePool:
             route = "compressed"
             advice = "Reduce the number of patterns in which views are missing."
             require_memory(gram_memory(data), f"Clustering lifted {data!r}", advice)
-            sample = data[self.sample]
         problem = compress(data, scalings, route, unit_norm=True)
+        normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
+        problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)
         spectra = leading_spectra(problem, n_directions)
-        self._problems[family] = FamilyProblem(data, sample, fitted, problem, spectra)
+        self._problems[family] = FamilyProblem(data, fitted, problem, spectra)
         return self._problems[family]
 
     def fit_all(
         self, settings: Sequence[Setting], n_clusters: int
     ) -> Iterator[tuple[Setting, Outcome]]:
         """Yield every setting with its outcome, in order."""
-        self.small_sample, self._sampled_data  # noqa: B018 (cached before threads need them)
         families = list(dict.fromkeys(setting.family for setting in settings))
         prepared: dict[Family, FamilyProblem | Exception] = {}
         for family, outcome in parallel_map(partial(_result_or_error, self.problem), families):
@@ -255,19 +244,15 @@ class CandidatePool:
         clock = perf_counter()
         problem = self.problem(setting.family)
         embedder, weights, objective = problem.solve(setting, n_clusters)
-        runs, labels, inertia = _kmeans_runs(embedder(problem.sample), n_clusters, self.seed)
+        runs, labels, inertia = _kmeans_runs(embedder(problem.data), n_clusters, self.seed)
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
             raise ValueError("All samples fall into one cluster.")
         seconds = perf_counter() - clock
         return Candidate(setting, embedder, runs, weights, objective, inertia, seconds), labels
 
-    def partitions(self, candidates: Sequence[Candidate]) -> Array:
-        """Labels of all samples, (n_candidates, N_KMEANS_RUNS, n_samples)."""
-        return partitions_of(candidates, len(self.data), lambda family: self.problem(family).data)
-
     def view_partitions(self, n_clusters: int) -> Iterator[tuple[slice | Array, Array]]:
-        """Rows of the sample that have a view, and their clusters by this view, for each view.
+        """Rows that have a view, and their clusters by this view, for each view.
 
         Uses a prepared family, preferably one without lift.
         """
@@ -276,7 +261,7 @@ class CandidatePool:
             key=lambda other: (other.n_landmarks is not None, other.scaling != STANDARDIZED),
         )
         shared = self.problem(family)
-        data, scalings = shared.sample, shared.fitted.scalings
+        data, scalings = shared.data, shared.fitted.scalings
         directions = shared.problem.in_features(
             [D[:, :n_clusters] / s[:n_clusters] for D, s in shared.spectra.directions]
         )
@@ -298,30 +283,6 @@ def _result_or_error(function: Callable[..., Result], *args: Any) -> Result | Ex
         return function(*args)
     except FIT_ERRORS as error:
         return error
-
-
-def partitions_of(
-    candidates: Sequence[Candidate], n_samples: int, views_of: Callable[[Family], MultiViewData]
-) -> Array:
-    """Labels of samples by all K-means runs, (n_candidates, N_KMEANS_RUNS, n_samples).
-
-    `views_of` returns the samples as transformed by a family, which is done once per family.
-    """
-    labels = np.empty((len(candidates), len(candidates[0].runs), n_samples), dtype=LABEL_DTYPE)
-    for family in dict.fromkeys(candidate.setting.family for candidate in candidates):
-        pairs = zip(candidates, labels, strict=True)
-        _label([pair for pair in pairs if pair[0].setting.family == family], views_of(family))
-    return labels
-
-
-def _label(members: Sequence[tuple[Candidate, Array]], data: MultiViewData) -> None:
-    """Fill the label arrays of candidates of one family."""
-
-    def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-        for (candidate, labels), embedding in zip(members, embeddings, strict=True):
-            labels[:, rows] = labels_of_runs(candidate.runs, embedding)
-
-    for_embeddings(write, [candidate.embedder for candidate, _ in members], data)
 
 
 def _kmeans_runs(
@@ -348,19 +309,3 @@ def _kmeans_runs(
         inertias.append(float(np.einsum("ij,ij->", away, away, dtype=np.float64)) / len(rows))
     order = np.argsort(inertias, kind="stable")
     return tuple(runs[r] for r in order), labels[order], inertias[order[0]]
-
-
-def memory_needed(data: MultiViewData, settings: Sequence[Setting], n_clusters: int) -> float:
-    """Bytes of lifted views, labels, an embedding, traces, landmarks and patterns."""
-    lifted = {setting.family for setting in settings if setting.family.n_landmarks is not None}
-    weights = len(lifted) * len(data.views) * N_NEIGHBORS * (INDEX_BYTES + data.dtype.itemsize)
-    labels = len(settings) * N_KMEANS_RUNS * LABEL_DTYPE.itemsize
-    width = n_clusters * max(setting.anchors for setting in settings)
-    needed = len(data) * float(weights + labels + width * data.dtype.itemsize)
-    for setting in settings:
-        landmarks = setting.family.n_landmarks
-        features = data.n_features_per_view if landmarks is None else [landmarks] * len(data.views)
-        components = sum(d * min(d, setting.components * n_clusters) for d in features)
-        needed += 8 * TYPICAL_ITERATIONS * components
-    needed += 8 * data.shape[1] * sum(family.n_landmarks or 0 for family in lifted)
-    return needed + 4 * 8 * len(settings) * N_KMEANS_RUNS * n_clusters**2

@@ -8,6 +8,7 @@ need to occur; equal labels in different partitions are unrelated.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -124,19 +125,21 @@ class Consensus:
             labels[block] = scores.argmax(axis=1)
         return labels
 
-    def second_labels(self, partitions: Array, labels: Array) -> tuple[Array, Array]:
-        """Cluster with the second nearest pattern, int32, and the squared distance to the nearest.
+    def nearest_two(self, partitions: Array) -> tuple[Array, Array, Array]:
+        """Clusters with the nearest and the second nearest pattern, int32, and a distance.
 
-        `labels` are the clusters with the nearest pattern.
+        The distance is the squared one to the nearest pattern.
         """
-        second = np.empty_like(labels)
-        squares = np.empty(len(labels))
+        n = partitions.shape[1]
+        labels, second = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        squares = np.empty(n)
         for block, scores in self._scores(partitions):
+            labels[block] = scores.argmax(axis=1)
             own = labels[block, None]
             squares[block] = _squared(np.take_along_axis(scores, own, axis=1)[:, 0])
             np.put_along_axis(scores, own, -np.inf, axis=1)
             second[block] = scores.argmax(axis=1)
-        return second, squares
+        return labels, second, squares
 
     def squared_distances(self, partitions: Array) -> Array:
         """Squared distances of samples to the patterns; infinite for empty clusters.
@@ -151,14 +154,20 @@ class Consensus:
 
     def _scores(self, partitions: Array) -> Iterator[tuple[slice, Array]]:
         """Scores of all clusters for blocks of samples; the nearest pattern has the largest."""
-        # The sum of its entries at the labels of the sample, plus the offset.
-        by_label = np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
         for block in gen_batches(partitions.shape[1], max(1, BLOCK // len(self.offsets))):
             # Summed in the order of the partitions: a score does not depend on its position.
             scores = np.tile(self.offsets, (block.stop - block.start, 1))
-            for shares, partition in zip(by_label, partitions, strict=True):
+            for shares, partition in zip(self._by_label, partitions, strict=True):
                 scores += shares[partition[block]]
             yield block, scores
+
+    @cached_property
+    def _by_label(self) -> Array:
+        """Patterns by partition, label and cluster.
+
+        The score is the sum of the entries at the labels of the sample, plus the offset.
+        """
+        return np.ascontiguousarray(self.patterns.transpose(1, 2, 0))
 
     def with_votes_for(self, clusters: Array) -> "Consensus":
         """Return the consensus in which partitions vote for clusters that replace the present."""

@@ -19,6 +19,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import gen_batches
 
 from anchorview._utils.memory import require_memory
+from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling
@@ -54,21 +55,23 @@ class ViewLift:
 
     def _nearest(self, block: Array) -> tuple[Array, Array]:
         landmarks = self.landmarks.astype(block.dtype, copy=False)
-        distances = block @ landmarks.T
-        distances *= -2
-        distances += np.einsum("ij,ij->i", landmarks, landmarks)
-        rows = np.arange(len(block))
+        # The nearest landmark c of x has the largest x'c - c'c / 2.
+        scores = scratch("landmarks", (len(block), len(landmarks)), block.dtype)
+        np.matmul(block, landmarks.T, out=scores)
+        scores -= 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)
+        flat, starts = scores.reshape(-1), np.arange(0, scores.size, len(landmarks))
         count = min(N_NEIGHBORS, len(landmarks))
         near = np.empty((len(block), count), dtype=np.intp)
-        d = np.empty(near.shape, dtype=block.dtype)
-        # Searching a few times for the minimum is many times faster than a partial sort.
+        largest = np.empty(near.shape, dtype=block.dtype)
+        # Searching a few times for the maximum is many times faster than a partial sort.
         for j in range(count):
-            near[:, j] = distances.argmin(axis=1)
-            d[:, j] = distances[rows, near[:, j]]
-            distances[rows, near[:, j]] = np.inf
+            near[:, j] = scores.argmax(axis=1)
+            at = starts + near[:, j]
+            largest[:, j] = flat[at]
+            flat[at] = -np.inf
         by_landmark = near.argsort(axis=1)
-        near, d = (np.take_along_axis(part, by_landmark, axis=1) for part in (near, d))
-        d = np.maximum(d + np.einsum("ij,ij->i", block, block)[:, None], 0)
+        near, largest = (np.take_along_axis(part, by_landmark, axis=1) for part in (near, largest))
+        d = np.maximum(np.einsum("ij,ij->i", block, block)[:, None] - 2 * largest, 0)
         scale = d.mean(axis=1, keepdims=True)
         weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
         return near, weights / weights.sum(axis=1, keepdims=True)

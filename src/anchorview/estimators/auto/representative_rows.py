@@ -1,16 +1,105 @@
 """A sample of the rows that represents all, selected by content and not by position."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import add
 
 import numpy as np
+from scipy import sparse
 
 from anchorview._utils.threads import for_blocks
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
-from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.sources.row_source import RowSource
+from anchorview.views.container import (
+    MultiViewData,
+    RowBlock,
+    concatenate_samples,
+    dense_rows,
+)
+from anchorview.views.matrix_checks import none_if_complete
+
+SAMPLE_SIZE = 10_000
+"""About how many rows everything is fitted to; if there are not more, all rows."""
 
 MIN_ROWS_PER_VIEW = 200
 """Number of rows that are selected of each view, or all that have it."""
+
+DIGITS = 9
+"""Digits of norms by which rows are ordered; the others may depend on the order of summation."""
+
+
+def n_sampled(n_samples: int) -> int:
+    """About how many rows are selected of all."""
+    return min(n_samples, SAMPLE_SIZE)
+
+
+def representative_sample(source: RowSource) -> MultiViewData:
+    """The rows to which everything is fitted, in memory; all of them if they are few.
+
+    Which rows these are does not depend on their order. One pass over the source computes a few
+    numbers per row, by which rows are selected, and another one fetches the rows.
+    """
+    if len(source) > SAMPLE_SIZE:
+        keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))
+        available = none_if_complete(~np.isnan(keys[:, 1:]))
+        rows = np.sort(representative_rows(_order_by_keys(keys), available, SAMPLE_SIZE))
+    elif source.data is not None:
+        return source.data
+    else:
+        rows = np.arange(len(source))
+    return concatenate_samples(*source.reduce(SelectedRows(rows), add, "reading the sample"))
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRows:
+    """Finds some rows of a source in its parts; can be pickled."""
+
+    rows: Array
+    """Ascending positions in the source."""
+
+    def __call__(self, part: MultiViewData) -> list[MultiViewData]:
+        """Those of a part, as a list with one container or without any."""
+        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + len(part)])
+        return [part[self.rows[first:last] - part.first_row]] if last > first else []
+
+
+def _part_keys(part: MultiViewData) -> list[Array]:
+    """A projection of each row, and its squared norm in each view: NaN where it lacks the view.
+
+    They need no earlier pass, and are computed in double precision: rounding in single precision
+    depends on the order of the rows.
+    """
+    keys = np.full((len(part), 1 + len(part.views)), np.nan)
+    keys[:, 0] = 0
+
+    def work(block: RowBlock) -> None:
+        for p in block.views:
+            rows = part.views[p][block.rows].astype(np.float64)
+            direction = np.random.RandomState(p).standard_normal(rows.shape[1])
+            # Values that are too large are reported when the sample is scaled.
+            with np.errstate(over="ignore", invalid="ignore"):
+                keys[block.rows, 0] += rows @ direction
+                keys[block.rows, 1 + p] = _squared_norms(rows)
+
+    for_blocks(work, part.blocks(), "sampling")
+    return [keys]
+
+
+def _squared_norms(rows: Matrix) -> Array:
+    if sparse.issparse(rows):
+        return np.asarray(rows.power(2).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _order_by_keys(keys: Array) -> Array:
+    """Order of rows by their norms, in which all views count the same; then by the projection."""
+    total = np.zeros(len(keys))
+    for squares in keys[:, 1:].T:
+        has = ~np.isnan(squares)
+        # Summed in ascending order, which does not depend on that of the rows.
+        mean = np.sort(squares[has]).mean()
+        total[has] += squares[has] / (mean or 1.0)
+    return _lexicographic(total, keys[:, 0])
 
 
 def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...]) -> Array:
@@ -32,14 +121,21 @@ def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...])
             heights[block.rows] += scaled @ directions[p]
 
     for_blocks(work, data.blocks(), "ordering")
-    return np.lexsort((heights, np.round(squared_norms / squared_norms.max(), 9)))
+    return _lexicographic(squared_norms, heights)
 
 
-def representative_rows(data: MultiViewData, ordered: Array, count: int) -> Array:
-    """About `count` of the ordered rows at equal steps, and enough of each view."""
+def _lexicographic(squared_norms: Array, heights: Array) -> Array:
+    return np.lexsort((heights, np.round(squared_norms / squared_norms.max(), DIGITS)))
+
+
+def representative_rows(ordered: Array, available: Array | None, count: int) -> Array:
+    """About `count` of the ordered rows at equal steps, and enough of each view.
+
+    `available` says which views each row has; None if all have all.
+    """
     chosen = _at_equal_steps(np.arange(len(ordered)), count)
-    if data.available is not None:
-        having = (np.flatnonzero(column) for column in data.available[ordered].T)
+    if available is not None:
+        having = (np.flatnonzero(column) for column in available[ordered].T)
         by_view = [_at_equal_steps(rows, MIN_ROWS_PER_VIEW) for rows in having]
         chosen = np.unique(np.concatenate([chosen, *by_view]))
     return ordered[chosen]

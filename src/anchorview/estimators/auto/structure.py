@@ -58,10 +58,10 @@ class Structure:
     on the reference if that is higher."""
 
 
-def compared_rows(rows: Array, n_clusters: int) -> Array:
-    """Rows to compare, drawn from `rows` by their position there."""
-    count = min(len(rows), max(ROWS, ROWS_PER_CLUSTER * n_clusters))
-    return rows[np.random.default_rng(0).choice(len(rows), count, replace=False)]
+def compared_rows(n_samples: int, n_clusters: int) -> Array:
+    """Rows to compare, drawn by their position."""
+    count = min(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+    return np.random.default_rng(0).choice(n_samples, count, replace=False)
 
 
 def structure_of(

@@ -33,9 +33,8 @@ class DaskRows:
         if embedding.numblocks[0] > MAX_BLOCKS:
             embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
         self.shape: tuple[int, int] = embedding.shape
-        allowed = SHARE_OF_BUDGET * memory_budget(None)
-        self._keeps = has_workers() or embedding.nbytes <= allowed
-        self.embedding = kept(embedding, "embedding") if self._keeps else embedding
+        self._keeps = _can_be_kept(embedding)
+        self.embedding = kept_if_small(embedding, "embedding")
         self.labels: Any = None
         keys = [row[0] for row in self.embedding.__dask_keys__()]
         self._parts = PartGraph(dict(self.embedding.dask), [[key] for key in keys])
@@ -64,3 +63,12 @@ class DaskRows:
             meta=np.empty(0, np.int32),
         )
         self.labels = kept(labels, "labeling") if self._keeps else labels
+
+
+def kept_if_small(array: Any, stage: str) -> Any:
+    """Compute an array and keep it where the scheduler has it, unless it is too large for this."""
+    return kept(array, stage) if _can_be_kept(array) else array
+
+
+def _can_be_kept(array: Any) -> bool:
+    return has_workers() or array.nbytes <= SHARE_OF_BUDGET * memory_budget(None)

@@ -1,6 +1,6 @@
 """Views in Dask as a source of rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, pairwise
@@ -17,7 +17,8 @@ from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
 from anchorview.sources.dask.dask_input import read_dask_input
-from anchorview.sources.dask.dask_rows import DaskRows
+from anchorview.sources.dask.dask_records import field_of, summarized
+from anchorview.sources.dask.dask_rows import DaskRows, kept_if_small
 from anchorview.sources.dask.execution import layer, reduced, reporting
 from anchorview.sources.dask.part_reader import PartReader, apply_to_part, sample_ids_of
 from anchorview.sources.dask.task_graph import FAN_IN, PartGraph, new_name
@@ -146,6 +147,22 @@ class DaskSource(RowSource):
         work = partial(apply_to_part, self._reader, function, dtype)
         graph = self._parts.mapped(work, self._arguments, keys)
         return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Fields of the records that a function computes, as dask arrays, and their summary."""
+        _refuse(out)
+        records = kept_if_small(self._rows(function, None, dtype, stage), stage)
+        total: Result = summarized(records, summary, merge)
+        return {name: field_of(records, name) for name in fields}, total
 
     @contextmanager
     def embed(

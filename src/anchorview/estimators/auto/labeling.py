@@ -1,0 +1,133 @@
+"""Labels of any samples by the candidates and their consensus, in one pass over the parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anchorview._utils.typing import Array
+from anchorview.core.assign import labels_of_runs
+from anchorview.core.cluster_spread import ClusterSpread
+from anchorview.estimators.auto.candidate_embeddings import Families, for_candidate_embeddings
+from anchorview.estimators.auto.candidates import LABEL_DTYPE, N_KMEANS_RUNS, Candidate
+from anchorview.estimators.auto.consensus import Consensus
+from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
+
+RESULTS = ("labels", "confidence", "second_labels", "embedding")
+"""Fields of the records that are results of a fit."""
+
+
+def record_type(n_anchors: int, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+    """Type of the record of a sample, whose embedding has the type `dtype`."""
+    return np.dtype(
+        [
+            ("labels", np.int32),
+            ("second_labels", np.int32),
+            ("confidence", np.float64),
+            ("squares", np.float64),
+            ("embedding", dtype, (n_anchors,)),
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PartLabeler:
+    """Labels samples as a fitted model does; it has what workers need, and can be pickled.
+
+    Calling it returns the records of samples: cluster, the one with the second nearest pattern,
+    confidence, squared distance to the own pattern, and embedding by the best candidate.
+    """
+
+    fitted: FittedViews
+    families: Families
+    candidates: Sequence[Candidate]
+    consensus: Consensus
+    best: int
+    """Position of the candidate whose embedding is returned."""
+    clusters: Array | None = None
+    """New clusters by those that were fitted, if these have been merged or renamed."""
+
+    @property
+    def n_anchors(self) -> int:
+        """Columns of the embedding."""
+        return self.candidates[self.best].embedder.n_anchors
+
+    def __call__(self, part: MultiViewData) -> Array:
+        """Records of the samples of a part."""
+        data = part.matched_to(self.fitted)
+        records = np.empty(len(data), record_type(self.n_anchors, data.dtype))
+        consensus, clusters = self.consensus, self.clusters
+        voting = consensus if clusters is None else consensus.with_votes_for(clusters)
+
+        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
+            partitions = self._labels(embeddings)
+            labels, second, squares = consensus.nearest_two(partitions)
+            if clusters is not None:
+                labels, second = clusters[labels], clusters[second]
+                second = np.where(second == labels, np.int32(-1), second)
+            records["labels"][rows] = labels
+            records["second_labels"][rows] = second
+            records["confidence"][rows] = voting.confidence(partitions, labels)
+            records["squares"][rows] = squares
+            records["embedding"][rows] = embeddings[self.best]
+
+        for_candidate_embeddings(write, self.families, self.candidates, data)
+        return records
+
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return self(part)["labels"]
+
+    def embedding(self, part: MultiViewData) -> Array:
+        """Embedding of the samples of a part by the best candidate."""
+        data = part.matched_to(self.fitted)
+        embedding = np.empty((len(data), self.n_anchors), data.dtype)
+
+        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
+            embedding[rows] = embeddings[0]
+
+        for_candidate_embeddings(write, self.families, [self.candidates[self.best]], data)
+        return embedding
+
+    def partitions(self, part: MultiViewData) -> tuple[Array, Array]:
+        """Labels by all K-means runs, (n_partitions, n), and the embedding by the best candidate.
+
+        The runs of a candidate follow each other.
+        """
+        data = part.matched_to(self.fitted)
+        n_partitions = len(self.candidates) * N_KMEANS_RUNS
+        labels = np.empty((n_partitions, len(data)), dtype=LABEL_DTYPE)
+        embedding = np.empty((len(data), self.n_anchors), data.dtype)
+
+        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
+            labels[:, rows] = self._labels(embeddings)
+            embedding[rows] = embeddings[self.best]
+
+        for_candidate_embeddings(write, self.families, self.candidates, data)
+        return labels, embedding
+
+    def candidate_labels(self, part: MultiViewData) -> Array:
+        """Labels by the first K-means run of each candidate, (n, n_candidates)."""
+        return self.partitions(part)[0][::N_KMEANS_RUNS].T
+
+    def _labels(self, embeddings: Sequence[Array]) -> Array:
+        """Labels of a block by all K-means runs."""
+        found = np.empty((len(self.candidates) * N_KMEANS_RUNS, len(embeddings[0])), LABEL_DTYPE)
+        for c, (candidate, rows) in enumerate(zip(self.candidates, embeddings, strict=True)):
+            found[c * N_KMEANS_RUNS : (c + 1) * N_KMEANS_RUNS] = labels_of_runs(
+                candidate.runs, rows
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class SpreadOfRecords:
+    """How far samples lie from the patterns of their clusters."""
+
+    n_clusters: int
+
+    def __call__(self, records: Array) -> ClusterSpread:
+        """Spread of the samples with these records."""
+        return ClusterSpread.of(records["labels"], records["squares"], self.n_clusters)
