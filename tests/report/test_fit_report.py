@@ -1,5 +1,7 @@
 """Contents of the report of a fit, for every kind of model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -219,11 +221,25 @@ def test_classes_are_matched_to_clusters(problem):
     assert counts.sum() == np.trace(counts) == 90
 
 
-def test_confusion_matrix_is_limited_to_the_largest_classes(problem):
+def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):
     views, _, model = problem
     _, chart = confusion_section(checked(model, views, np.arange(90) % 70)).parts
     assert chart.table.shape == (3, 51)
-    assert "Only the 50 largest" in chart.description
+    assert "50 of 70 classes" in chart.description
+
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(70), 5)
+    classes = rng.permutation(70)[clusters]
+    mixed = [3, 40, 66]
+    classes[np.isin(clusters, mixed)] = rng.permutation(classes[np.isin(clusters, mixed)])
+    labels = {"labels": clusters, "n_clusters": 70, "classes": classes.astype(str)}
+    fit = replace(checked(model, views), **labels)
+    _, chart = confusion_section(fit).parts
+    counts = chart.table.iloc[:, 1:].to_numpy()
+    assert counts.shape == (50, 50)
+    assert {f"cluster {cluster}" for cluster in mixed} <= set(chart.table["Cluster"])
+    assert (counts.diagonal() > 0).all()
+    assert counts.sum() == 250
 
 
 def test_views(problem):

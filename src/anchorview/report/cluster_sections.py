@@ -103,9 +103,21 @@ def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     return Table(pd.DataFrame(columns), "The clusters; click on a column header to sort.")
 
 
-def _largest(sizes: Array, count: int) -> Array:
-    """Indices of the largest sizes, ascending."""
-    return np.sort(np.argsort(-sizes, kind="stable")[:count])
+def _matched_pairs(counts: Array) -> tuple[Array, Array]:
+    """Clusters and classes in the order in which a confusion matrix shows them.
+
+    Matched pairs are on the diagonal, in the order of the clusters, and the others follow. If there
+    are more than MAX_CLASSES pairs, those are left out whose cluster and class differ least.
+    """
+    clusters, classes = linear_sum_assignment(counts, maximize=True)
+    differing = counts.sum(axis=1)[clusters] + counts.sum(axis=0)[classes]
+    differing = differing - 2 * counts[clusters, classes]
+    shown = np.sort(np.argsort(-differing, kind="stable")[:MAX_CLASSES])
+    rows, columns = (
+        np.concatenate([own[shown], np.setdiff1d(np.arange(size), own)])[:MAX_CLASSES]
+        for own, size in zip((clusters, classes), counts.shape, strict=True)
+    )
+    return rows, columns
 
 
 def confusion_section(fit: CheckedFit) -> Section:
@@ -117,13 +129,7 @@ def confusion_section(fit: CheckedFit) -> Section:
     )
     counts = np.zeros((fit.n_clusters, len(names)), dtype=int)
     np.add.at(counts, (fit.labels[known], codes), 1)
-    clusters, classes = _largest(fit.sizes, MAX_CLASSES), _largest(class_sizes, MAX_CLASSES)
-    matched_rows, matched = linear_sum_assignment(counts[np.ix_(clusters, classes)], maximize=True)
-    # Matched pairs are on the diagonal, in the order of the clusters; the others follow.
-    partner = dict(zip(matched.tolist(), clusters[matched_rows].tolist(), strict=True))
-    order = sorted(range(len(classes)), key=lambda c: partner.get(c, fit.n_clusters + c))
-    classes = classes[order]
-    clusters = np.array(sorted(clusters.tolist(), key=lambda c: (c not in partner.values(), c)))
+    clusters, classes = _matched_pairs(counts)
     shown = counts[np.ix_(clusters, classes)]
     cluster_names = [f"cluster {fit.cluster_names[cluster]}" for cluster in clusters]
     class_names = names[classes].tolist()
@@ -142,7 +148,10 @@ def confusion_section(fit: CheckedFit) -> Section:
         "its own has a single dark cell, on the diagonal."
     )
     if len(clusters) < fit.n_clusters or len(classes) < len(names):
-        description += f" Only the {MAX_CLASSES} largest clusters and classes are shown."
+        description += (
+            f" Only {len(clusters)} of {fit.n_clusters} clusters and {len(classes)} of "
+            f"{len(names)} classes are shown: those that differ most."
+        )
     text = (
         "Comparison of the clusters with known classes, which the fit did not use. Clusters are "
         "matched to classes one to one such that as many samples as possible agree."
