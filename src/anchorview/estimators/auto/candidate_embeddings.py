@@ -15,8 +15,9 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.embed import REPLAYED_ROWS, ROWS_FOR_A_MAP, Pattern
 from anchorview.core.scale import ViewScaling, scaled_block
-from anchorview.estimators.auto.candidates import Candidate, Family, FittedFamily
+from anchorview.estimators.auto.candidates import Candidate, FittedFamily
 from anchorview.estimators.auto.landmarks import Lift
+from anchorview.estimators.auto.settings import Family
 from anchorview.views.container import Group, MultiViewData, RowBlock
 from anchorview.views.schema import CACHED_BLOCK
 

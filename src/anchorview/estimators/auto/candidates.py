@@ -1,14 +1,12 @@
-"""The candidates of AutoDALMC: settings, and fitted models.
+"""The candidates of AutoDALMC: settings, fitted to the samples.
 
-A family is a transformation of the views (a scaling, or a scaling and a lift); its candidates
-differ in the settings of the solver. What the candidates of a family share is computed once.
+What the candidates of a family share is computed once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -27,21 +25,10 @@ from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
-from anchorview.estimators.auto.landmarks import MIN_LANDMARKS, Lift, fit_lift
+from anchorview.estimators.auto.landmarks import Lift, fit_lift
 from anchorview.estimators.auto.representative_rows import order_by_content, representative_rows
+from anchorview.estimators.auto.settings import LINEAR_SCALINGS, STANDARDIZED, Family, Setting
 from anchorview.views.container import MultiViewData
-
-# Scalings, sizes, weights and numbers of landmarks were chosen on the 15 real data sets of
-# benchmarks/auto.md. Sizes are the numbers of anchors and of components per view, as multiples of
-# the number of clusters.
-STANDARDIZED = "zscore-unit"
-CANDIDATE_SCALINGS = (STANDARDIZED, "unit-center")
-LINEAR_SIZES = ((1, 1), (2, 4))
-LINEAR_BETAS = (0.1, 0.001)
-LIFTED_SIZES = ((1, 1), (2, 2))
-LIFTED_BETA = 0.01
-N_LANDMARKS, N_LANDMARKS_PER_CLUSTER = 500, 5
-"""Landmarks per view: the first number, or more if there are many clusters."""
 
 MAX_ITER, TOL = 50, 1e-4
 
@@ -58,60 +45,6 @@ MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
 
 FIT_ERRORS = (ValueError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
-
-
-@dataclass(frozen=True)
-class Family:
-    """A transformation of the views."""
-
-    scaling: str
-    n_landmarks: int | None = None
-    """None if the views are not lifted."""
-
-    def __str__(self) -> str:
-        lifted = "" if self.n_landmarks is None else f", {self.n_landmarks} landmarks"
-        return f"{self.scaling}{lifted}"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A family and the settings of the solver."""
-
-    family: Family
-    anchors: int
-    """Number of anchors per cluster."""
-    components: int
-    """Number of components per view and cluster."""
-    beta: float
-
-    def __str__(self) -> str:
-        sizes = f"{self.anchors}k anchors, {self.components}k components"
-        return f"{self.family}, {sizes}, beta {self.beta:g}"
-
-    def row(self, n_clusters: int) -> dict[str, str | float | None]:
-        """Setting as a row of the table of candidates."""
-        return {
-            "scaling": self.family.scaling,
-            "n_landmarks": self.family.n_landmarks,
-            "n_anchors": self.anchors * n_clusters,
-            "n_components": self.components * n_clusters,
-            "beta": self.beta,
-        }
-
-
-def candidate_settings(n_clusters: int, n_samples: int) -> list[Setting]:
-    """All settings, one of each family in turn, so that the first few cover all families."""
-    max_landmarks = max(MIN_LANDMARKS, n_samples // 2)
-    n_landmarks = min(max(N_LANDMARKS, N_LANDMARKS_PER_CLUSTER * n_clusters), max_landmarks)
-    linear = [Family(scaling) for scaling in CANDIDATE_SCALINGS]
-    lifted = [Family(scaling, n_landmarks) for scaling in CANDIDATE_SCALINGS]
-    settings = []
-    for beta in LINEAR_BETAS:
-        for linear_sizes, lifted_sizes in zip(LINEAR_SIZES, LIFTED_SIZES, strict=True):
-            settings += [Setting(family, *linear_sizes, beta) for family in linear]
-            if beta == LINEAR_BETAS[0]:
-                settings += [Setting(family, *lifted_sizes, LIFTED_BETA) for family in lifted]
-    return settings
 
 
 @dataclass(frozen=True)
@@ -141,6 +74,9 @@ class Candidate:
     seconds: float
 
 
+Job = tuple[Setting, int]
+"""A setting and the number of clusters to fit it with."""
+
 Result = TypeVar("Result")
 
 Outcome = tuple[Candidate, Array] | Exception
@@ -156,8 +92,16 @@ class FamilyProblem:
     fitted: FittedFamily
     problem: Problem
     """The compressed samples."""
+    n_directions: int
+    """Number of components per view up to which `spectra` suffice."""
     spectra: Spectra
-    """Spectra with as many directions as any candidate needs."""
+
+    def with_directions(self, n_directions: int) -> Self:
+        """Problem with spectra for at least as many components per view."""
+        if n_directions <= self.n_directions:
+            return self
+        spectra = leading_spectra(self.problem, n_directions)
+        return replace(self, n_directions=n_directions, spectra=spectra)
 
     def solve(self, setting: Setting, n_clusters: int) -> tuple[Embedder, Array, Array]:
         """Embedder, view weights and objective of the solution for a setting."""
@@ -174,19 +118,16 @@ class FamilyProblem:
 
 
 class CandidatePool:
-    """Fits candidates on the same samples, with up to `max_clusters`; prepares each family once.
+    """Fits candidates on the same samples; prepares each family once.
 
     The samples, in an order that does not depend on that of `data`, stand for `n_represented`
     samples (by default, for themselves): the norms by which views are divided are those of as many,
     so that the embeddings of all of them have columns of norm 1.
     """
 
-    def __init__(
-        self, data: MultiViewData, max_clusters: int, seed: int, n_represented: int | None = None
-    ) -> None:
-        self._scalings = {scaling: fit_scalings(data, scaling) for scaling in CANDIDATE_SCALINGS}
+    def __init__(self, data: MultiViewData, seed: int, n_represented: int | None = None) -> None:
+        self._scalings = {scaling: fit_scalings(data, scaling) for scaling in LINEAR_SCALINGS}
         self.data = data[order_by_content(data, self._scalings[STANDARDIZED])]
-        self.max_clusters = max_clusters
         self.seed = seed
         self.small_sample = representative_rows(
             np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE
@@ -196,16 +137,45 @@ class CandidatePool:
         self._problems: dict[Family, FamilyProblem] = {}
 
     def problem(self, family: Family) -> FamilyProblem:
-        """Data that the candidates of a family share."""
-        if family in self._problems:
-            return self._problems[family]
+        """Data that the candidates of a family share, which has been prepared."""
+        return self._problems[family]
+
+    def fit_all(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Yield every job with its outcome, in order."""
+        prepared: dict[Family, FamilyProblem | Exception] = {}
+        families = _directions_by_family(jobs)
+        for (family, _), outcome in parallel_map(
+            lambda item: _result_or_error(self._prepare, *item), list(families.items())
+        ):
+            prepared[family] = outcome
+            report_progress("preparing", len(prepared), len(families))
+
+        def work(job: Job) -> Outcome:
+            problem = prepared[job[0].family]
+            if isinstance(problem, Exception):
+                return problem
+            # The stages of a candidate are too short to be reported.
+            with listen_to_progress(lambda *_: None):
+                return _result_or_error(self._fit, *job)
+
+        yield from parallel_map(work, jobs)
+
+    def _prepare(self, family: Family, n_directions: int) -> FamilyProblem:
+        """Prepare what the candidates of a family share, with up to `n_directions` components."""
+        known = self._problems.get(family)
+        self._problems[family] = (
+            self._problem(family, n_directions)
+            if known is None
+            else known.with_directions(n_directions)
+        )
+        return self._problems[family]
+
+    def _problem(self, family: Family, n_directions: int) -> FamilyProblem:
         data, lift = self.data, None
         scalings = self._scalings[family.scaling]
-        sizes = LINEAR_SIZES if family.n_landmarks is None else LIFTED_SIZES
-        n_directions = max(components for _, components in sizes) * self.max_clusters
         if family.n_landmarks is None:
             n_components = [min(n_directions, d) for d in data.n_features_per_view]
-            route = plan(data, n_components, self.max_clusters, MAX_ITER).route
+            route = plan(data, n_components, n_directions, MAX_ITER).route
         else:
             lift, data = fit_lift(data, scalings, family.n_landmarks, self.small_sample, self.seed)
             scalings = fit_scalings(data, "none")
@@ -217,28 +187,7 @@ class CandidatePool:
         problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)
         spectra = leading_spectra(problem, n_directions)
-        self._problems[family] = FamilyProblem(data, fitted, problem, spectra)
-        return self._problems[family]
-
-    def fit_all(
-        self, settings: Sequence[Setting], n_clusters: int
-    ) -> Iterator[tuple[Setting, Outcome]]:
-        """Yield every setting with its outcome, in order."""
-        families = list(dict.fromkeys(setting.family for setting in settings))
-        prepared: dict[Family, FamilyProblem | Exception] = {}
-        for family, outcome in parallel_map(partial(_result_or_error, self.problem), families):
-            prepared[family] = outcome
-            report_progress("preparing", len(prepared), len(families))
-
-        def work(setting: Setting) -> Outcome:
-            problem = prepared[setting.family]
-            if isinstance(problem, Exception):
-                return problem
-            # The stages of a candidate are too short to be reported.
-            with listen_to_progress(lambda *_: None):
-                return _result_or_error(self._fit, setting, n_clusters)
-
-        yield from parallel_map(work, settings)
+        return FamilyProblem(data, fitted, problem, n_directions, spectra)
 
     def _fit(self, setting: Setting, n_clusters: int) -> tuple[Candidate, Array]:
         clock = perf_counter()
@@ -275,6 +224,15 @@ class CandidatePool:
             return has, labels[0]
 
         return (found for _, found in parallel_map(work, range(len(directions))))
+
+
+def _directions_by_family(jobs: Sequence[Job]) -> dict[Family, int]:
+    """Largest number of components per view that any candidate of a family has."""
+    directions: dict[Family, int] = {}
+    for setting, n_clusters in jobs:
+        needed = max(setting.components * n_clusters, directions.get(setting.family, 0))
+        directions[setting.family] = needed
+    return directions
 
 
 def _result_or_error(function: Callable[..., Result], *args: Any) -> Result | Exception:

@@ -1,11 +1,12 @@
 """Agreement between partitions of the same samples, and their consensus.
 
-Settings that differ little make similar errors, so partitions belong to families, and all families
-have the same weight whatever their number of members. `partitions` is an integer array
+Settings that differ little make similar errors, so partitions belong to families, whose weight does
+not depend on their number of members. `partitions` is an integer array
 (n_partitions, n_samples) throughout, with labels from 0 to ``n_clusters - 1``, not all of which
 need to occur; equal labels in different partitions are unrelated.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,9 @@ import numpy.typing as npt
 from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, ExtendedArray
+
+FamilyKey = tuple[bool, str]
+"""Whether the views are lifted, and their scaling."""
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
@@ -68,29 +72,34 @@ def mean_agreement(agreement: Array, n_runs: int) -> Array:
     return means
 
 
-def family_weights(families: Sequence[str]) -> Array:
-    """Weights of partitions: equal for all families, and within each; they sum to 1."""
-    _, membership, sizes = np.unique(families, return_inverse=True, return_counts=True)
-    return 1 / (len(sizes) * sizes[membership])
+def family_weights(families: Sequence[FamilyKey]) -> Array:
+    """Weights of partitions by their families; they sum to 1.
+
+    Equal for families without and with a lift, for the families of each kind, and within a family.
+    """
+    in_family, in_kind = Counter(families), Counter(kind for kind, _ in set(families))
+    weights = [1 / (in_kind[key[0]] * in_family[key]) for key in families]
+    return np.array(weights) / len(in_kind)
 
 
-def cross_agreement(agreement: Array, families: Sequence[str]) -> Array:
-    """Mean agreement of each partition with those of the other families, all of equal weight.
+def cross_agreement(agreement: Array, families: Sequence[FamilyKey]) -> Array:
+    """Mean agreement of each partition with those of the other families, weighted as they are.
 
     If there is only one family, the mean agreement with the other partitions; 1 for a single
     partition.
     """
-    _, membership, sizes = np.unique(families, return_inverse=True, return_counts=True)
-    if len(membership) == 1:
+    if len(families) == 1:
         return np.ones(1)
-    if len(sizes) == 1:
-        membership, sizes = np.arange(len(membership)), np.ones_like(membership)
-    members = membership[:, None] == np.arange(len(sizes))
-    with_family = agreement @ (members / sizes)
-    return np.where(members, 0.0, with_family).sum(axis=1) / (len(sizes) - 1)
+    positions = {key: i for i, key in enumerate(dict.fromkeys(families))}
+    members = np.array([positions[key] for key in families])
+    own = members[:, None] == members
+    if len(positions) == 1:
+        own = np.eye(len(members), dtype=bool)
+    weights = np.where(own, 0.0, family_weights(families))
+    return (agreement * weights).sum(axis=1) / weights.sum(axis=1)
 
 
-def agreement_between(partitions: Mapping[str, Array], n_clusters: int) -> float:
+def agreement_between(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:
     """Mean agreement between the first partitions of families; NaN if there are fewer than two."""
     if len(partitions) < 2:
         return np.nan

@@ -12,24 +12,28 @@ from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.estimators.auto.candidate_embeddings import Families, for_candidate_embeddings
 from anchorview.estimators.auto.candidates import LABEL_DTYPE, N_KMEANS_RUNS, Candidate
 from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.levels import FittedLevel
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 
 RESULTS = ("labels", "confidence", "second_labels", "embedding")
-"""Fields of the records that are results of a fit."""
+"""Fields of the records that are results of every fit."""
 
 
-def record_type(n_anchors: int, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+def record_type(
+    n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0
+) -> "np.dtype[Any]":
     """Type of the record of a sample, whose embedding has the type `dtype`."""
-    return np.dtype(
-        [
-            ("labels", np.int32),
-            ("second_labels", np.int32),
-            ("confidence", np.float64),
-            ("squares", np.float64),
-            ("embedding", dtype, (n_anchors,)),
-        ]
-    )
+    fields: list[Any] = [
+        ("labels", np.int32),
+        ("second_labels", np.int32),
+        ("confidence", np.float64),
+        ("squares", np.float64),
+        ("embedding", dtype, (n_anchors,)),
+    ]
+    if n_other_levels:
+        fields.append(("level_labels", np.int32, (n_other_levels,)))
+    return np.dtype(fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class PartLabeler:
     """Position of the candidate whose embedding is returned."""
     clusters: Array | None = None
     """New clusters by those that were fitted, if these have been merged or renamed."""
+    other_levels: tuple[FittedLevel, ...] = ()
+    """Levels that are labeled too."""
 
     @property
     def n_anchors(self) -> int:
@@ -57,12 +63,12 @@ class PartLabeler:
     def __call__(self, part: MultiViewData) -> Array:
         """Records of the samples of a part."""
         data = part.matched_to(self.fitted)
-        records = np.empty(len(data), record_type(self.n_anchors, data.dtype))
+        records = np.empty(len(data), self.record_type(data.dtype))
         consensus, clusters = self.consensus, self.clusters
         voting = consensus if clusters is None else consensus.with_votes_for(clusters)
 
         def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            partitions = self._labels(embeddings)
+            partitions = _labels(self.candidates, embeddings)
             labels, second, squares = consensus.nearest_two(partitions)
             if clusters is not None:
                 labels, second = clusters[labels], clusters[second]
@@ -72,9 +78,20 @@ class PartLabeler:
             records["confidence"][rows] = voting.confidence(partitions, labels)
             records["squares"][rows] = squares
             records["embedding"][rows] = embeddings[self.best]
+            first = len(self.candidates)
+            for position, level in enumerate(self.other_levels):
+                last = first + len(level.candidates)
+                own = _level_labels(level, embeddings[first:last])
+                records["level_labels"][rows, position] = own
+                first = last
 
-        for_candidate_embeddings(write, self.families, self.candidates, data)
+        others = (candidate for level in self.other_levels for candidate in level.candidates)
+        for_candidate_embeddings(write, self.families, [*self.candidates, *others], data)
         return records
+
+    def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+        """Type of the record of a sample, whose embedding has the type `dtype`."""
+        return record_type(self.n_anchors, dtype, len(self.other_levels))
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -102,7 +119,7 @@ class PartLabeler:
         embedding = np.empty((len(data), self.n_anchors), data.dtype)
 
         def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            labels[:, rows] = self._labels(embeddings)
+            labels[:, rows] = _labels(self.candidates, embeddings)
             embedding[rows] = embeddings[self.best]
 
         for_candidate_embeddings(write, self.families, self.candidates, data)
@@ -112,14 +129,41 @@ class PartLabeler:
         """Labels by the first K-means run of each candidate, (n, n_candidates)."""
         return self.partitions(part)[0][::N_KMEANS_RUNS].T
 
-    def _labels(self, embeddings: Sequence[Array]) -> Array:
-        """Labels of a block by all K-means runs."""
-        found = np.empty((len(self.candidates) * N_KMEANS_RUNS, len(embeddings[0])), LABEL_DTYPE)
-        for c, (candidate, rows) in enumerate(zip(self.candidates, embeddings, strict=True)):
-            found[c * N_KMEANS_RUNS : (c + 1) * N_KMEANS_RUNS] = labels_of_runs(
-                candidate.runs, rows
-            )
-        return found
+
+@dataclass(frozen=True, eq=False)
+class LevelLabeler:
+    """Labels samples at a level that is not the chosen one; it can be pickled."""
+
+    fitted: FittedViews
+    families: Families
+    level: FittedLevel
+
+    def __call__(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        data = part.matched_to(self.fitted)
+        labels = np.empty(len(data), np.int32)
+
+        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
+            labels[rows] = _level_labels(self.level, embeddings)
+
+        for_candidate_embeddings(write, self.families, self.level.candidates, data)
+        return labels
+
+
+def _level_labels(level: FittedLevel, embeddings: Sequence[Array]) -> Array:
+    """Clusters of a block at a level that is not the chosen one."""
+    assert level.consensus is not None
+    return level.consensus.labels(_labels(level.candidates, embeddings))
+
+
+def _labels(candidates: Sequence[Candidate], embeddings: Sequence[Array]) -> Array:
+    """Labels of a block by all K-means runs."""
+    found = np.empty((len(candidates) * N_KMEANS_RUNS, len(embeddings[0])), LABEL_DTYPE)
+    pairs = zip(candidates, embeddings[: len(candidates)], strict=True)
+    for c, (candidate, rows) in enumerate(pairs):
+        first = c * N_KMEANS_RUNS
+        found[first : first + N_KMEANS_RUNS] = labels_of_runs(candidate.runs, rows)
+    return found
 
 
 @dataclass(frozen=True)

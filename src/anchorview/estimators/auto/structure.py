@@ -12,16 +12,22 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, Setting
-from anchorview.estimators.auto.cluster_number import informative_views, partitions_by_family
+from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.consensus import (
     DOUBTFUL_CONFIDENCE,
+    FamilyKey,
     agreement_between,
     agreement_matrix,
     cross_agreement,
     family_weights,
     find_consensus,
 )
+from anchorview.estimators.auto.number_curve import (
+    Partitions,
+    informative_views,
+    partitions_by_family,
+)
+from anchorview.estimators.auto.settings import Setting
 from anchorview.estimators.representation import NO_STRUCTURE
 from anchorview.views.container import MultiViewData, dense_rows
 
@@ -126,11 +132,11 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
 
 def _partitions(
     data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
-) -> dict[str, Array]:
-    return partitions_by_family(CandidatePool(data, n_clusters, seed), settings, n_clusters)
+) -> Partitions:
+    return partitions_by_family(CandidatePool(data, seed), settings, n_clusters)
 
 
-def _mean_confidence(partitions: Mapping[str, Array], n_clusters: int) -> float:
+def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:
     """Mean confidence of the samples in the consensus of the partitions of all families."""
     if not partitions:
         return 0.0

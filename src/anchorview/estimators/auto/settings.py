@@ -1,0 +1,130 @@
+"""The settings that AutoDALMC tries, by families.
+
+A family is a transformation of the views, a scaling or a scaling and a lift; its settings differ in
+those of the solver. All were chosen with data sets left out in turn (benchmarks/auto.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from anchorview.estimators.auto.landmarks import MIN_LANDMARKS
+
+Budget = Literal["fast", "default", "thorough"]
+BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
+
+STANDARDIZED = "zscore-unit"
+LINEAR_SCALINGS = (STANDARDIZED, "unit-center", "unit", "zscore")
+LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
+"""Not also "unit", whose distances are those of "unit-center"."""
+
+# Sizes are the numbers of anchors and of components per view, as multiples of the number of
+# clusters. The first size, beta and number of landmarks are those of the settings that represent a
+# family.
+LINEAR_SIZES = ((1, 1), (1, 2), (2, 2), (1, 3), (2, 4))
+LINEAR_BETAS = (0.1, 0.001, 1.0)
+LIFTED_SIZES = ((1, 1), (2, 2), (1, 2))
+LIFTED_BETAS = (0.01, 1.0)
+N_LANDMARKS = (500, 1000, 200)
+LANDMARKS_PER_CLUSTER = (5, 5, 2)
+"""Minimum number of landmarks per cluster for each of the numbers above."""
+
+FEW_SAMPLES = 2_500
+"""Number of samples up to which all settings are fitted by default: they cost little then, and the
+partitions of few samples vary most."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A transformation of the views."""
+
+    scaling: str
+    n_landmarks: int | None = None
+    """None if the views are not lifted."""
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether the views are lifted to weights on landmarks."""
+        return self.n_landmarks is not None
+
+    @property
+    def key(self) -> tuple[bool, str]:
+        """What tells families apart whose partitions are independent evidence.
+
+        Lifts with different numbers of landmarks make similar errors.
+        """
+        return self.is_lifted, self.scaling
+
+    def __str__(self) -> str:
+        lifted = "" if self.n_landmarks is None else f", {self.n_landmarks} landmarks"
+        return f"{self.scaling}{lifted}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A family and the settings of the solver."""
+
+    family: Family
+    anchors: int
+    """Number of anchors per cluster."""
+    components: int
+    """Number of components per view and cluster."""
+    beta: float
+
+    def __str__(self) -> str:
+        sizes = f"{self.anchors}k anchors, {self.components}k components"
+        return f"{self.family}, {sizes}, beta {self.beta:g}"
+
+    def row(self, n_clusters: int) -> dict[str, str | float | None]:
+        """Setting as a row of the table of candidates."""
+        return {
+            "scaling": self.family.scaling,
+            "n_landmarks": self.family.n_landmarks,
+            "n_anchors": self.anchors * n_clusters,
+            "n_components": self.components * n_clusters,
+            "beta": self.beta,
+        }
+
+
+def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default") -> list[Setting]:
+    """Settings that are fitted to a number of samples."""
+    counts = _landmark_counts(n_clusters, n_samples)
+    if budget == "fast":
+        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1])
+        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:1], LIFTED_BETAS[:1])
+    elif budget == "thorough" or n_samples <= FEW_SAMPLES:
+        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS)
+        lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, LIFTED_BETAS)
+    else:
+        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS[:1])
+        lifted = _settings(LIFTED_SCALINGS, counts[:2], LIFTED_SIZES[:2], LIFTED_BETAS[:1])
+    return linear + lifted
+
+
+def representative_settings(n_clusters: int, n_samples: int) -> list[Setting]:
+    """One setting of each of four families, by which numbers of clusters are compared."""
+    counts = _landmark_counts(n_clusters, n_samples)[:1]
+    return [
+        *_settings(LIFTED_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1]),
+        *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES[:1], LIFTED_BETAS[:1]),
+    ]
+
+
+def _landmark_counts(n_clusters: int, n_samples: int) -> list[int]:
+    """Different numbers of landmarks, at most half as many as samples."""
+    maximum = max(MIN_LANDMARKS, n_samples // 2)
+    pairs = zip(N_LANDMARKS, LANDMARKS_PER_CLUSTER, strict=True)
+    counts = (min(max(count, per_cluster * n_clusters), maximum) for count, per_cluster in pairs)
+    return list(dict.fromkeys(counts))
+
+
+def _settings(
+    scalings: Sequence[str],
+    landmarks: Sequence[int | None],
+    sizes: Sequence[tuple[int, int]],
+    betas: Sequence[float],
+) -> list[Setting]:
+    """All combinations."""
+    combinations = product(sizes, betas, landmarks, scalings)
+    return [Setting(Family(scaling, m), *size, beta) for size, beta, m, scaling in combinations]
