@@ -176,9 +176,13 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
 
 
 @pytest.mark.parametrize(
-    "estimator", [DALMC(n_clusters=3, random_state=0), AutoDALMC(3, max_candidates=2)]
+    ("estimator", "sentence"),
+    [
+        (DALMC(n_clusters=3, random_state=0), "The number of clusters, 3, was given."),
+        (AutoDALMC([2, 3], max_candidates=2), "was selected: 3 (dashed)"),
+    ],
 )
-def test_named_and_merged_clusters(problem, report, estimator):
+def test_named_and_merged_clusters(problem, report, estimator, sentence):
     views, y, _ = problem
     model = clone(estimator).fit(views)
     planted = [int(model.labels_[np.flatnonzero(y == c)[0]]) for c in range(3)]
@@ -188,6 +192,7 @@ def test_named_and_merged_clusters(problem, report, estimator):
     assert sorted(card["data-name"] for card in cards) == ["0", EVIL]
     sizes = {card["data-name"]: int(card["data-size"]) for card in cards}
     assert sizes == {EVIL: 60, "0": 30}
+    assert sentence in page.text
     # Both clusters have typical samples, and the other as the nearest.
     assert page.text.count("Typical samples") == page.text.count("Nearest cluster") - 1 == 2
 

@@ -74,6 +74,11 @@ class CheckedFit:
         return [str(c) for c in range(self.n_clusters)] if names is None else list(names)
 
     @property
+    def n_fitted_clusters(self) -> int:
+        """Number of clusters that the fit found, before some were merged."""
+        return int(getattr(self.model, "n_fitted_clusters", self.n_clusters))
+
+    @property
     def normalizes_embedding(self) -> bool:
         """Whether the model clusters the rows of the embedding scaled to unit length."""
         return self.embedding is not None and bool(getattr(self.model, "normalize_embedding", True))
