@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.metrics import clustering_scores
-from anchorview.report.view_coordinates import reduced_views
+from anchorview.plotting.view_coordinates import reduced_views
 from anchorview.views.container import MultiViewData
 
 UNKNOWN_CLASS = "–"
