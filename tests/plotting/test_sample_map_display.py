@@ -252,7 +252,7 @@ def test_models_without_embedding_confidence_or_fit_raise(problem):
     model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
     with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
         SampleMapDisplay.from_estimator(model, color="confidence")
-    with pytest.raises(ValueError, match="OPMC computes no embedding.* pass X"):
+    with pytest.raises(ValueError, match=r"OPMC computes no embedding.* pass X"):
         SampleMapDisplay.from_estimator(model)
     with pytest.raises(NotFittedError):
         SampleMapDisplay.from_estimator(DALMC())

@@ -18,7 +18,7 @@ from anchorview.report.cluster_sections import (
 )
 from anchorview.report.findings import find
 from anchorview.report.model_sections import convergence_parts, python_call
-from anchorview.report.page import Table
+from anchorview.report.page import Table, Text
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.view_sections import pattern_parts, prediction_agreement, view_section
 from helpers.pages import EVIL, ParsedPage
@@ -240,6 +240,13 @@ def test_views(problem):
     assert table.frame["Samples"].tolist() == [90] * len(views)
     assert len(set(table.frame.columns)) == len(table.frame.columns)
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
+    texts = [part.text for part in section.parts if isinstance(part, Text)]
+    assert any(text.startswith("The model was fitted again without each view. ") for text in texts)
+
+
+def test_the_page_says_how_refits_differ(report_path):
+    text = ParsedPage(report_path).text
+    assert "again without each view, with at most 4 candidates to save time." in text
 
 
 def test_predictions_from_single_views(problem):
