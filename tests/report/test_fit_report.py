@@ -8,6 +8,7 @@ from sklearn.base import clone
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview.compared import AMGL, OPMC
+from anchorview.inspection import cluster_summary, memberships, representatives
 from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import check_fit
 from anchorview.report.cluster_cards import cluster_cards
@@ -159,6 +160,40 @@ def test_numbers_of_the_clusters(incomplete_fit):
         confidence = model.confidence_[model.labels_ == cluster]
         assert row["Mean confidence (%)"] == pytest.approx(100 * confidence.mean())
         assert row["Doubtful samples"] == (confidence < 0.5).sum()
+
+
+SUMMARIZED = ["size", "share", "confidence", "nearest_cluster", "separation"]
+
+
+@pytest.mark.parametrize("estimator", [DALMC, OPMC])
+def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
+    frames, *_ = framed
+    model = estimator(n_clusters=4, random_state=0).fit(frames)
+    found, expected = find(checked(model, frames)), cluster_summary(model, frames)
+    columns = [*SUMMARIZED, *(f"view:{name}" for name in frames)]
+    pd.testing.assert_frame_equal(
+        found.clusters[columns], expected[columns], check_index_type=False
+    )
+    typical = representatives(model, frames, n=3)
+    assert [f"s{row}" for row in found.representatives["row"]] == typical["sample"].tolist()
+    assert found.representatives["cluster"].tolist() == typical["cluster"].tolist()
+    if estimator is DALMC:
+        two = np.sort(memberships(model, frames).to_numpy(), axis=1)[:, -2:]
+        np.testing.assert_array_equal(found.certainty.doubtful, two[:, 0] > two[:, 1] / 2)
+        stored = find(checked(model, None))
+        pd.testing.assert_frame_equal(stored.clusters, expected[SUMMARIZED])
+        np.testing.assert_array_equal(stored.certainty.doubtful, found.certainty.doubtful)
+
+
+def test_numbers_of_named_clusters(framed):
+    frames, *_ = framed
+    model = DALMC(n_clusters=4, random_state=0).fit(frames).relabel({0: "z", 2: "z", 1: "3", 3: 0})
+    found, expected = find(checked(model, frames)), cluster_summary(model, frames)
+    assert found.clusters["size"].tolist() == expected["size"].tolist()
+    nearest = [model.cluster_names_[c] for c in found.clusters["nearest_cluster"]]
+    assert nearest == expected["nearest_cluster"].tolist()
+    rows = found.representatives["row"]
+    assert model.labels_[rows].tolist() == found.representatives["cluster"].tolist()
 
 
 def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):

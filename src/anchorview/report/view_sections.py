@@ -76,11 +76,11 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
 
 
 WITHOUT_VIEW = (
-    "The model was fitted again without each view{}. “Result without it” is the adjusted Rand index "
-    "of that result with this one: the lower, the more depends on the view. “Others with it” is "
-    "how well clusterings of each other view alone agree with this result, and “Others without it” "
-    "how well they agree with the result without the view. If they agree better without it, the "
-    "view disagrees with them."
+    "The model was fitted again without each view{}. “Result without it” is the adjusted Rand "
+    "index of that result with this one: the lower, the more depends on the view. “Others with it” "
+    "is how well clusterings of each other view alone agree with this result, and “Others without "
+    "it” how well they agree with the result without the view. If they agree better without it, "
+    "the view disagrees with them."
 )
 
 
