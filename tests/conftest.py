@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from helpers.browsing import chromium, open_page  # noqa: F401
+from helpers.unjudged import structure_not_judged
 
 # They have no doctests, and share a module name.
 collect_ignore_glob = ["*conftest.py"]
@@ -30,6 +31,13 @@ def set_constants(monkeypatch):
             monkeypatch.setattr(owner, name, value)
 
     return replace
+
+
+@pytest.fixture
+def unjudged():
+    """AutoDALMC does not judge structure, in tests of other things."""
+    with structure_not_judged():
+        yield
 
 
 @pytest.fixture(scope="session")
