@@ -217,6 +217,7 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
         (AutoDALMC([2, 3], max_candidates=2), "was selected: 3 (dashed)"),
     ],
 )
+@pytest.mark.usefixtures("unjudged")
 def test_named_and_merged_clusters(problem, report, estimator, sentence):
     views, y, _ = problem
     model = clone(estimator).fit(views)
