@@ -61,6 +61,16 @@ def digits():
     return load_digits(return_X_y=True)
 
 
+@pytest.fixture
+def fewer_digits(digits, monkeypatch):
+    """``anchorview.load_digits`` returns an eighth of the samples of each class."""
+    import anchorview
+
+    views, y = digits
+    fewer = {name: view[::8] for name, view in views.items()}, y[::8]
+    monkeypatch.setattr(anchorview, "load_digits", lambda **_: fewer)
+
+
 @pytest.fixture(scope="session")
 def vectors():
     """What the authors' program of a compared method returned, by the method's name."""

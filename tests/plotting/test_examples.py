@@ -9,20 +9,16 @@ import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 
-import anchorview
 from anchorview import plotting
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
-@pytest.mark.usefixtures("quick_layout", "unjudged")
+@pytest.mark.usefixtures("quick_layout", "unjudged", "fewer_digits")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_make_pictures(path, tmp_path, monkeypatch, digits):
+def test_examples_make_pictures(path, tmp_path, monkeypatch):
     picture = tmp_path / "picture.png"
-    views, y = digits
-    fewer = {name: view[::8] for name, view in views.items()}, y[::8]
-    monkeypatch.setattr(anchorview, "load_digits", lambda **_: fewer)
     monkeypatch.setattr(plt, "show", lambda: plt.savefig(picture))
     runpy.run_path(str(path))
     with Image.open(picture) as image:
