@@ -154,25 +154,25 @@ def is_large(
     `header` of tables.
     """
     from anchorview._utils.memory import memory_budget
-    from anchorview.datasets import open_views
+    from anchorview.datasets import open_views, stays_on_disk
     from anchorview.datasets.file_contents import labels_named
 
     budget = memory_budget(memory_limit)
-    if not can_be_read_in_parts(path, labels):
+    if not stays_on_disk(path) or needs_whole(path, labels):
         return False
     with labels_named(labels, path):
         views: Any = open_views(path, **layout).views.values()
     return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
 
-def can_be_read_in_parts(path: Path, labels: str | None = None) -> bool:
-    """Whether the format of data allows reading some rows; for `labels` see :func:`is_large`."""
+def needs_whole(path: Path, labels: str | None = None) -> bool:
+    """Whether the format of data does not allow reading some rows; for `labels` see `is_large`."""
     from anchorview.datasets.file_contents import data_file_errors
-    from anchorview.datasets.reading import existing_format
+    from anchorview.datasets.formats.format_table import find_format
 
     with data_file_errors(path):
-        found = existing_format(path)
-    return found.open is not None and not (labels is not None and found.by_id)
+        found = find_format(path)
+    return found is not None and (found.open is None or (labels is not None and found.by_id))
 
 
 def read_samples(

@@ -19,9 +19,9 @@ from anchorview.cli.clustering import (
     OutputPaths,
     Printing,
     Samples,
-    can_be_read_in_parts,
     cluster_samples,
     is_large,
+    needs_whole,
     option_name,
     read_samples,
     require_separate,
@@ -175,7 +175,7 @@ def fit(
             )
         if memory_limit is not None and chosen == "dalmc":
             settings["memory_limit"] = memory_limit
-        elif memory_limit is not None and not can_be_read_in_parts(data, class_labels):
+        elif memory_limit is not None and data.exists() and needs_whole(data, class_labels):
             raise ValueError(
                 f"--memory-limit has no effect on {data.name}, which can only be read as a whole. "
                 "Leave it out, or pass a folder that 'anchorview convert' has written."
