@@ -75,14 +75,14 @@ def test_memory_disk_and_workers_agree(client, tmp_path, dtype, tolerance, missi
 @pytest.mark.parametrize("kind", ["labels", "dalmc", "auto"])
 def test_clusters_are_inspected_by_workers(client, kind):
     """Labels and models are sent to workers, which summarize the parts."""
-    views = with_missing(make_views(400), 60)
+    views = with_missing(make_views(700), 200)
     model = {
         "labels": DALMC(4, variant="box-graph"),
         "dalmc": DALMC(4),
         "auto": AutoDALMC(4, max_candidates=2),
     }[kind]
     model.set_params(random_state=0).fit(views)
-    parts = in_dask(views, 90)
+    parts = in_dask(views, 150)
     for function in (cluster_markers, cluster_summary, doubtful):
         pd.testing.assert_frame_equal(function(model, parts), function(model, views), rtol=1e-10)
 
