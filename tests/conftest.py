@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from helpers.browsing import chromium, open_page  # noqa: F401
+from helpers.unjudged import structure_not_judged
 
 # They have no doctests, and share a module name.
 collect_ignore_glob = ["*conftest.py"]
@@ -32,6 +33,13 @@ def set_constants(monkeypatch):
     return replace
 
 
+@pytest.fixture
+def unjudged():
+    """AutoDALMC does not judge structure, in tests of other things."""
+    with structure_not_judged():
+        yield
+
+
 @pytest.fixture(scope="session")
 def real_data():
     """Load a real data set by name; the test is left out where the data are not at hand."""
@@ -51,6 +59,16 @@ def digits():
     from anchorview import load_digits
 
     return load_digits(return_X_y=True)
+
+
+@pytest.fixture
+def fewer_digits(digits, monkeypatch):
+    """``anchorview.load_digits`` returns an eighth of the samples of each class."""
+    import anchorview
+
+    views, y = digits
+    fewer = {name: view[::8] for name, view in views.items()}, y[::8]
+    monkeypatch.setattr(anchorview, "load_digits", lambda **_: fewer)
 
 
 @pytest.fixture(scope="session")

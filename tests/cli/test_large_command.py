@@ -100,6 +100,17 @@ def test_options_that_do_not_fit_together(folder, arguments, message):
     assert message in error_of("fit", folder, *arguments)
 
 
+def test_limits_that_have_no_effect_are_refused(tmp_path, views_and_y):
+    path = tmp_path / "views.npz"
+    np.savez(path, **{name: view[:60] for name, view in views_and_y[0].items()})
+    message = error_of("fit", path, "-k", 4, "--memory-limit", "1GB")
+    assert "--memory-limit has no effect on views.npz" in message
+    assert "anchorview convert" in message
+    # DALMC keeps to a limit for what it needs beside the data.
+    output_of("fit", path, "-k", 4, "--memory-limit", "1GB", "--method", "dalmc", "-q")
+    assert "no such file" in error_of("fit", tmp_path / "no.npz", "-k", 4, "--memory-limit", "1GB")
+
+
 def test_a_limit_that_is_too_low_is_reported_with_both_sizes(folder):
     done = run("fit", folder, "-k", 4, "--memory-limit", "20kB")
     assert done.exit_code == 1

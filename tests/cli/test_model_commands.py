@@ -63,6 +63,8 @@ def test_info_describes_data_and_models(data, tmp_path, incomplete):
     shown = output_of("info", data)
     assert "150 samples, 20 features in 2 views" in shown
     assert "3 classes" in shown
+    np.savez(tmp_path / "one.npz", a=np.nan_to_num(views["view_0"]))
+    assert "150 samples, 8 features in 1 view\n" in output_of("info", tmp_path / "one.npz")
     DALMC(3, beta=0.5, random_state=0).fit(views).save(tmp_path / "m.anchorview")
     shown = output_of("info", tmp_path / "m.anchorview")
     assert "DALMC(beta=0.5, n_clusters=3, random_state=0)" in shown

@@ -49,6 +49,7 @@ def test_packages_that_a_report_needs_are_checked_before_the_fit(data, tmp_path,
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("fewer_digits")
 def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "find_spec", lambda name: None)
     out, report = tmp_path / "labels.csv", tmp_path / "report.html"

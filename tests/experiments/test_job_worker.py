@@ -76,6 +76,7 @@ def test_attributes_of_estimators_describe_their_kmeans(method):
         ("auto", {"max_candidates": 4}, {}, 12),
     ],
 )
+@pytest.mark.usefixtures("unjudged")
 def test_other_methods_are_fitted_from_one_start_per_run(method, settings, single_start, runs):
     result = run(method, settings, runs=runs, seed=1)
     fits = (fit(method, seed, **settings, **single_start) for seed in (1, 2, 3))

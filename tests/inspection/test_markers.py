@@ -1,13 +1,10 @@
 """Markers: planted features are found, and all routes give the result of a direct computation."""
 
-from logging import CRITICAL
-
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from scipy import sparse, stats
 
 from anchorview import DALMC, AutoDALMC, open_views
@@ -134,23 +131,6 @@ def test_every_route_equals_a_direct_computation(form, dtype, tmp_path, set_cons
     with dask.config.set(scheduler="threads"):
         found = cluster_markers(y, in_form(views, form, tmp_path))
     assert_same_markers(found, direct(views, y))
-
-
-@pytest.mark.xdist_group("cluster")
-@pytest.mark.usefixtures("many_parts")
-def test_worker_processes_give_the_same():
-    views, y, _ = planted_views(400, widths=(30, 26, 24))
-    model = DALMC(4, random_state=0).fit(views)
-    auto = AutoDALMC(4, max_candidates=2, random_state=0).fit(views)
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with (
-        LocalCluster(n_workers=2, silence_logs=CRITICAL, **options) as cluster,
-        Client(cluster),
-    ):
-        for given in (y, model, auto):
-            found = cluster_markers(given, in_dask(views, 90))
-            labels = y if given is y else given.labels_
-            assert_same_markers(found, direct(views, labels))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

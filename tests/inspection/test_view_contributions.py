@@ -13,13 +13,15 @@ from anchorview.compared import OPMC
 from anchorview.inspection import view_contributions
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
+from helpers.unjudged import structure_not_judged
 
 N, K = 150, 4
 
 
 def fitted(kind, views, k=K, **options):
     model = DALMC(k, **options) if kind == "dalmc" else AutoDALMC(k, max_candidates=4)
-    return model.set_params(random_state=0).fit(views)
+    with structure_not_judged():
+        return model.set_params(random_state=0).fit(views)
 
 
 @pytest.fixture(scope="module", params=["dalmc", "auto"])

@@ -4,6 +4,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, make_multiview
 from anchorview.plotting import map_layout
+from helpers.unjudged import structure_not_judged
 
 pytest.importorskip("matplotlib")
 
@@ -22,7 +23,8 @@ def problem():
 
 @pytest.fixture(scope="session")
 def auto(problem):
-    return AutoDALMC(n_clusters=range(3, 6), max_candidates=4, random_state=0).fit(problem[0])
+    with structure_not_judged():
+        return AutoDALMC(n_clusters=range(3, 6), max_candidates=4, random_state=0).fit(problem[0])
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """Curves of the objective and of numbers of clusters."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,3 +56,9 @@ def test_curve_without_a_chosen_number_and_with_a_gap():
 def test_single_number_of_clusters_raises(dalmc):
     with pytest.raises(ValueError, match=r"single number.*n_clusters=range\(2, 21\)"):
         ClusterNumberDisplay.from_estimator(dalmc)
+
+
+def test_the_number_of_the_fit_is_marked_after_clusters_were_merged(auto):
+    merged = deepcopy(auto).relabel({0: "a", 1: "a"})
+    display = ClusterNumberDisplay.from_estimator(merged)
+    assert set(display.chosen_line_.get_xdata()) == {auto.n_clusters_}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
-@pytest.mark.usefixtures("quick_layout")
+@pytest.mark.usefixtures("quick_layout", "unjudged", "fewer_digits")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_make_pictures(path, tmp_path, monkeypatch):
     picture = tmp_path / "picture.png"

@@ -252,10 +252,23 @@ def test_models_without_embedding_confidence_or_fit_raise(problem):
     model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
     with pytest.raises(ValueError, match=r"OPMC does not store how certain .* give X"):
         SampleMapDisplay.from_estimator(model, color="confidence")
-    with pytest.raises(ValueError, match="OPMC computes no embedding"):
+    with pytest.raises(ValueError, match=r"OPMC computes no embedding.* pass X"):
         SampleMapDisplay.from_estimator(model)
     with pytest.raises(NotFittedError):
         SampleMapDisplay.from_estimator(DALMC())
+
+
+def test_samples_without_an_embedding_are_laid_out_by_their_views(problem):
+    model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
+    shuffled = {name: view.iloc[::-1] for name, view in problem[0].items()}
+    points = SampleMapDisplay.from_estimator(model, shuffled, color="confidence").points
+    assert points.index.tolist() == problem[1].index.tolist()
+    assert points["cluster"].tolist() == model.labels_.tolist()
+    # Neighbors on the map are mostly of one class; by chance a quarter of them would be.
+    positions = points[["x", "y"]].to_numpy()
+    away = np.linalg.norm(positions[:, None] - positions, axis=2) + 1e9 * np.eye(len(points))
+    classes = problem[1].to_numpy()
+    assert (classes[away.argmin(axis=1)] == classes).mean() > 0.6
 
 
 def test_baselines_cannot_draw_other_samples(problem):

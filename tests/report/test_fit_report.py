@@ -10,6 +10,7 @@ from sklearn.base import clone
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview.compared import AMGL, OPMC
+from anchorview.inspection import cluster_summary, memberships, representatives
 from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import check_fit
 from anchorview.report.cluster_cards import cluster_cards
@@ -20,7 +21,7 @@ from anchorview.report.cluster_sections import (
 )
 from anchorview.report.findings import find
 from anchorview.report.model_sections import convergence_parts, python_call
-from anchorview.report.page import Table
+from anchorview.report.page import Table, Text
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.view_sections import pattern_parts, prediction_agreement, view_section
 from helpers.pages import EVIL, ParsedPage
@@ -163,6 +164,40 @@ def test_numbers_of_the_clusters(incomplete_fit):
         assert row["Doubtful samples"] == (confidence < 0.5).sum()
 
 
+SUMMARIZED = ["size", "share", "confidence", "nearest_cluster", "separation"]
+
+
+@pytest.mark.parametrize("estimator", [DALMC, OPMC])
+def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
+    frames, *_ = framed
+    model = estimator(n_clusters=4, random_state=0).fit(frames)
+    found, expected = find(checked(model, frames)), cluster_summary(model, frames)
+    columns = [*SUMMARIZED, *(f"view:{name}" for name in frames)]
+    pd.testing.assert_frame_equal(
+        found.clusters[columns], expected[columns], check_index_type=False
+    )
+    typical = representatives(model, frames, n=3)
+    assert [f"s{row}" for row in found.representatives["row"]] == typical["sample"].tolist()
+    assert found.representatives["cluster"].tolist() == typical["cluster"].tolist()
+    if estimator is DALMC:
+        two = np.sort(memberships(model, frames).to_numpy(), axis=1)[:, -2:]
+        np.testing.assert_array_equal(found.certainty.doubtful, two[:, 0] > two[:, 1] / 2)
+        stored = find(checked(model, None))
+        pd.testing.assert_frame_equal(stored.clusters, expected[SUMMARIZED])
+        np.testing.assert_array_equal(stored.certainty.doubtful, found.certainty.doubtful)
+
+
+def test_numbers_of_named_clusters(framed):
+    frames, *_ = framed
+    model = DALMC(n_clusters=4, random_state=0).fit(frames).relabel({0: "z", 2: "z", 1: "3", 3: 0})
+    found, expected = find(checked(model, frames)), cluster_summary(model, frames)
+    assert found.clusters["size"].tolist() == expected["size"].tolist()
+    nearest = [model.cluster_names_[c] for c in found.clusters["nearest_cluster"]]
+    assert nearest == expected["nearest_cluster"].tolist()
+    rows = found.representatives["row"]
+    assert model.labels_[rows].tolist() == found.representatives["cluster"].tolist()
+
+
 def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     model, data, target, sample_ids = incomplete_fit
     fit = checked(model, data, target, sample_ids)
@@ -178,9 +213,14 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
 
 
 @pytest.mark.parametrize(
-    "estimator", [DALMC(n_clusters=3, random_state=0), AutoDALMC(3, max_candidates=2)]
+    ("estimator", "sentence"),
+    [
+        (DALMC(n_clusters=3, random_state=0), "The number of clusters, 3, was given."),
+        (AutoDALMC([2, 3], max_candidates=2), "was selected: 3 (dashed)"),
+    ],
 )
-def test_named_and_merged_clusters(problem, report, estimator):
+@pytest.mark.usefixtures("unjudged")
+def test_named_and_merged_clusters(problem, report, estimator, sentence):
     views, y, _ = problem
     model = clone(estimator).fit(views)
     planted = [int(model.labels_[np.flatnonzero(y == c)[0]]) for c in range(3)]
@@ -190,6 +230,7 @@ def test_named_and_merged_clusters(problem, report, estimator):
     assert sorted(card["data-name"] for card in cards) == ["0", EVIL]
     sizes = {card["data-name"]: int(card["data-size"]) for card in cards}
     assert sizes == {EVIL: 60, "0": 30}
+    assert sentence in page.text
     # Both clusters have typical samples, and the other as the nearest.
     assert page.text.count("Typical samples") == page.text.count("Nearest cluster") - 1 == 2
 
@@ -251,6 +292,13 @@ def test_views(problem):
     assert table.frame["Samples"].tolist() == [90] * len(views)
     assert len(set(table.frame.columns)) == len(table.frame.columns)
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
+    texts = [part.text for part in section.parts if isinstance(part, Text)]
+    assert any(text.startswith("The model was fitted again without each view. ") for text in texts)
+
+
+def test_the_page_says_how_refits_differ(report_path):
+    text = ParsedPage(report_path).text
+    assert "again without each view, with at most 4 candidates to save time." in text
 
 
 def test_predictions_from_single_views(problem):

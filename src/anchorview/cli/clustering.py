@@ -156,15 +156,23 @@ def is_large(
     from anchorview._utils.memory import memory_budget
     from anchorview.datasets import open_views, stays_on_disk
     from anchorview.datasets.file_contents import labels_named
-    from anchorview.datasets.formats.format_table import find_format
 
     budget = memory_budget(memory_limit)
-    found = find_format(path)
-    if not stays_on_disk(path) or (labels is not None and found is not None and found.by_id):
+    if not stays_on_disk(path) or needs_whole(path, labels):
         return False
     with labels_named(labels, path):
         views: Any = open_views(path, **layout).views.values()
     return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
+
+
+def needs_whole(path: Path, labels: str | None = None) -> bool:
+    """Whether the format of data does not allow reading some rows; for `labels` see `is_large`."""
+    from anchorview.datasets.file_contents import data_file_errors
+    from anchorview.datasets.formats.format_table import find_format
+
+    with data_file_errors(path):
+        found = find_format(path)
+    return found is not None and (found.open is None or (labels is not None and found.by_id))
 
 
 def read_samples(

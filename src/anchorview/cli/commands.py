@@ -21,6 +21,7 @@ from anchorview.cli.clustering import (
     Samples,
     cluster_samples,
     is_large,
+    needs_whole,
     option_name,
     read_samples,
     require_separate,
@@ -174,6 +175,11 @@ def fit(
             )
         if memory_limit is not None and chosen == "dalmc":
             settings["memory_limit"] = memory_limit
+        elif memory_limit is not None and data.exists() and needs_whole(data, class_labels):
+            raise ValueError(
+                f"--memory-limit has no effect on {data.name}, which can only be read as a whole. "
+                "Leave it out, or pass a folder that 'anchorview convert' has written."
+            )
         if max_candidates is not None:
             if method is None and settings:
                 raise ValueError(

@@ -48,7 +48,8 @@ def print_views_of_model(model: Any) -> None:
 
 def data_lines(data: "MultiViewData", target: "Target") -> Iterator[str]:
     """Yield the lines on the data set as a whole."""
-    yield f"{len(data)} samples, {data.shape[1]} features in {len(data.views)} views"
+    views = "1 view" if len(data.views) == 1 else f"{len(data.views)} views"
+    yield f"{len(data)} samples, {data.shape[1]} features in {views}"
     missing = 0.0 if data.available is None else 1 - float(data.available.mean())
     if missing:
         yield f"{missing:.1%} of the view entries are missing, in {len(data.groups)} patterns"
@@ -234,7 +235,7 @@ def _auto_lines(model: Any) -> Iterator[str]:
     from anchorview.estimators.auto.structure import structure_sentence
 
     if model.curve_ is not None:
-        yield _choice(model.curve_)
+        yield _choice(model.curve_, model.n_fitted_clusters)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
     yield _doubtful(model, model.confidence_)
@@ -262,12 +263,10 @@ def _best_setting(model: Any) -> str:
     )
 
 
-def _choice(curve: "pd.Series[float]") -> str:
+def _choice(curve: "pd.Series[float]", chosen: int) -> str:
     """Describe the chosen number of clusters, the alternatives and their agreement."""
-    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE, chosen_number
+    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
 
-    # Not `n_clusters_`, which is another number after clusters were merged.
-    chosen = chosen_number(curve)
     numbers = [int(k) for k in curve.index]
     low, high = min(numbers), max(numbers)
     is_range = len(numbers) > 2 and len(numbers) == high - low + 1

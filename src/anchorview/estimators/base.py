@@ -303,6 +303,11 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         return None if self._relabeling is None else self._relabeling.names
 
     @property
+    def n_fitted_clusters(self) -> int:
+        """Number of clusters that `fit` found, before `relabel` has merged some."""
+        return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)
+
+    @property
     def cluster_spread(self) -> ClusterSpread:
         """How far the samples of `fit` lie from their centers."""
         if self._spread is None:
@@ -315,9 +320,7 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
     @property
     def membership_scale(self) -> float:
         """Squared distance at which a membership falls to 1/e; merging clusters keeps it."""
-        spread, relabeling = self.cluster_spread, self._relabeling
-        n_fitted = len(spread.sizes if relabeling is None else relabeling.clusters)
-        return spread.membership_scale(n_fitted)
+        return self.cluster_spread.membership_scale(self.n_fitted_clusters)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.

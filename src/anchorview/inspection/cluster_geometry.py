@@ -44,6 +44,8 @@ class Located(NamedTuple):
     second: Array
     """The second-best clusters."""
     confidence: Array
+    second_confidence: Array
+    """Confidence if the second-best clusters were theirs."""
     squares: Array
     """Squared distances to the centers of all clusters; infinite for empty ones."""
 
@@ -158,7 +160,10 @@ class ConsensusGeometry(Geometry):
             squares = self.assignment.squared_distances(embedding[rows])
             squares[:, self.spread.sizes == 0] = np.inf
             second = second_best(self.pattern_squares(own), labels)
-            yield Located(rows, labels, second, consensus.confidence(own, labels), squares)
+            confidence, second_confidence = (
+                consensus.confidence(own, clusters) for clusters in (labels, second)
+            )
+            yield Located(rows, labels, second, confidence, second_confidence, squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,8 +282,11 @@ def _part_sums(
 def located_by_distance(rows: slice, labels: Array, squares: Array, scale: float) -> Located:
     """Samples whose confidence is their membership in their own cluster."""
     members = soft_memberships(squares, scale)
-    confidence = np.take_along_axis(members, labels[:, None], axis=1)[:, 0]
-    return Located(rows, labels, second_best(squares, labels), confidence, squares)
+    second = second_best(squares, labels)
+    confidence, second_confidence = np.take_along_axis(
+        members, np.column_stack([labels, second]), axis=1
+    ).T
+    return Located(rows, labels, second, confidence, second_confidence, squares)
 
 
 def soft_memberships(squares: Array, scale: float) -> Array:

@@ -61,9 +61,7 @@ def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
     >>> bool((soft.to_numpy().argmax(axis=1) == model.labels_).all())
     True
     """
-    require_prediction(model, "memberships")
-    labeled = labeled_source(model, X)
-    geometry = geometry_of(model, labeled)
+    labeled, geometry = _located(model, X, "memberships")
     # That of AutoDALMC has distances in the embedding; memberships are those of the consensus.
     scale = max(model.membership_scale, geometry.floor)
     function = partial(_part_memberships, geometry, scale)
@@ -104,12 +102,16 @@ def outlier_scores(model: Any, X: ViewsLike) -> "pd.Series[float]":
     >>> bool(abs((scores**2).mean() - 1) < 1e-6)
     True
     """
-    require_prediction(model, "outlier scores")
-    labeled = labeled_source(model, X)
-    scores = part_rows(
-        labeled, partial(_part_scores, geometry_of(model, labeled)), None, "outlier scores"
-    )
+    labeled, geometry = _located(model, X, "outlier scores")
+    scores = part_rows(labeled, partial(_part_scores, geometry), None, "outlier scores")
     return pd.Series(scores, index=sample_index(labeled), name="outlier_score")
+
+
+def _located(model: Any, X: ViewsLike, what: str) -> tuple[LabeledSource, Geometry]:
+    """Samples and the centers of the clusters, of a model that can predict."""
+    require_prediction(model, what)
+    labeled = labeled_source(model, X)
+    return labeled, geometry_of(model, labeled)
 
 
 def require_prediction(model: Any, what: str) -> None:

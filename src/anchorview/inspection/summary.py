@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from anchorview.inspection.cluster_geometry import (
     ConsensusGeometry,
     EmbeddingGeometry,
     Geometry,
-    Located,
     geometry_of,
 )
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
+from anchorview.inspection.distance_sums import DistanceSums
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.markers import marker_table
 from anchorview.inspection.typical_samples import Samples, require_positive
@@ -89,7 +89,11 @@ def cluster_summary(
     """
     require_positive(n_features, "n_features")
     require_positive(n_medoids, "n_medoids")
-    labeled = labeled_source(model, X)
+    return summary_of(model, labeled_source(model, X), n_features, n_medoids)
+
+
+def summary_of(model: Any, labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:
+    """Table of :func:`cluster_summary`."""
     geometry = geometry_of(model, labeled)
     contributions = None
     if isinstance(geometry, EmbeddingGeometry | ConsensusGeometry):
@@ -99,17 +103,11 @@ def cluster_summary(
     return _table(labeled, found, _view_shares(model, labeled, found), n_features)
 
 
-class ClusterSums(NamedTuple):
+class _Found(NamedTuple):
     """What a summary needs to know about some samples."""
 
+    distances: DistanceSums
     moments: list[Moments]
-    confidence: Array
-    """Sums over the samples of each cluster."""
-    squares: Array
-    """Sums of squared distances of the samples of each cluster to each center."""
-    separation: Array
-    """Sums of (b - a) / max(a, b) with the distance b to each center."""
-    sizes: Array
     medoids: Samples
     contributions: ContributionSums | None
 
@@ -123,59 +121,38 @@ class _PartSummary:
     n_clusters: int
     n_medoids: int
 
-    def __call__(self, part: MultiViewData) -> ClusterSums:
+    def __call__(self, part: MultiViewData) -> _Found:
         k = self.n_clusters
         labels = np.empty(len(part), dtype=np.int32)
-        sums = None
+        distances, medoids = [], []
         for block in self.geometry.located(part):
             labels[block.rows] = block.labels
-            own = _block_sums(block, k, part.first_row, self.n_medoids)
-            sums = own if sums is None else _merged(self.n_medoids, sums, own)
-        assert sums is not None
+            distances.append(DistanceSums.of(block))
+            medoids.append(Samples.of(block, part.first_row).nearest(self.n_medoids))
         contributions = None
         if self.contributions is not None:
             contributions = ContributionSums.of(*self.contributions(part), k)
-        return sums._replace(moments=part_moments(k, part, labels), contributions=contributions)
+        return _Found(
+            reduce(DistanceSums.merged, distances),
+            part_moments(k, part, labels),
+            reduce(Samples.merged, medoids).nearest(self.n_medoids),
+            contributions,
+        )
 
 
-def _block_sums(block: Located, k: int, first_row: int, n_medoids: int) -> ClusterSums:
-    members = np.equal.outer(np.arange(k), block.labels).astype(np.float64)
-    distances = np.sqrt(block.squares)
-    own = np.take_along_axis(distances, block.labels[:, None], axis=1)
-    larger = np.maximum(distances, own)
-    # Empty clusters are infinitely far: nothing is to be learned about them.
-    known = np.isfinite(distances) & (larger > 0)
-    separation = np.divide(distances - own, larger, out=np.zeros_like(distances), where=known)
-    finite = np.isfinite(block.squares)
-    squares = members @ np.where(finite, block.squares, 0.0)
-    squares[:, ~finite.all(axis=0)] = np.inf
-    return ClusterSums(
-        [],
-        np.bincount(block.labels, block.confidence, k),
-        squares,
-        members @ separation,
-        np.bincount(block.labels, minlength=k),
-        Samples.of(block, first_row).nearest(n_medoids),
-        None,
-    )
-
-
-def _merged(n_medoids: int, a: ClusterSums, b: ClusterSums) -> ClusterSums:
+def _merged(n_medoids: int, a: _Found, b: _Found) -> _Found:
     contributions = None
     if a.contributions is not None and b.contributions is not None:
         contributions = a.contributions.merged(b.contributions)
-    return ClusterSums(
+    return _Found(
+        a.distances.merged(b.distances),
         merge_views(a.moments, b.moments),
-        a.confidence + b.confidence,
-        a.squares + b.squares,
-        a.separation + b.separation,
-        a.sizes + b.sizes,
         a.medoids.merged(b.medoids).nearest(n_medoids),
         contributions,
     )
 
 
-def _view_shares(model: Any, labeled: LabeledSource, found: ClusterSums) -> pd.DataFrame:
+def _view_shares(model: Any, labeled: LabeledSource, found: _Found) -> pd.DataFrame:
     """Share of each view in what speaks for each cluster, (n_clusters, n_views)."""
     if found.contributions is not None:
         names: Sequence[str] = model.view_names_in_
@@ -199,34 +176,18 @@ def _mean_squares_between(means: Array, used: Array) -> Array:
 
 
 def _table(
-    labeled: LabeledSource, found: ClusterSums, shares: pd.DataFrame, n_features: int
+    labeled: LabeledSource, found: _Found, shares: pd.DataFrame, n_features: int
 ) -> pd.DataFrame:
-    clusters, sizes = labeled.clusters, found.sizes
-    k, filled = len(clusters), sizes > 0
-    others = found.squares.copy()
-    np.fill_diagonal(others, np.inf)
-    others[:, ~filled] = np.inf
-    nearest = others.argmin(axis=1)
-    pairs = filled & (filled.sum() > 1)
-    nothing = np.full(k, np.nan)
-    separation = found.separation[np.arange(k), nearest]
-    medoids, ids = found.medoids, labeled.sample_ids
+    clusters, medoids, ids = labeled.clusters, found.medoids, labeled.sample_ids
     samples = medoids.positions if ids is None else ids[medoids.positions]
     markers: dict[Any, list[str]] = {}
-    if filled.sum() > 1:
+    if np.count_nonzero(found.distances.sizes) > 1:
         table = marker_table(labeled, found.moments, n_features)
         for cluster, view, feature in table[["cluster", "view", "feature"]].to_numpy():
             markers.setdefault(cluster, []).append(f"{view}: {feature}")
-    summary = {
-        "size": sizes,
-        "share": sizes / sizes.sum(),
-        "confidence": np.divide(found.confidence, sizes, out=nothing.copy(), where=filled),
-        "nearest_cluster": clusters[nearest]
-        if pairs.all()
-        else np.where(pairs, clusters[nearest].to_numpy(dtype=object), None),
-        "separation": np.divide(separation, sizes, out=nothing.copy(), where=pairs),
-        "medoids": [tuple(samples[medoids.labels == c].tolist()) for c in range(k)],
-        "features": [tuple(markers.get(cluster, ())) for cluster in clusters],
-    }
-    found_table = pd.DataFrame(summary).join(shares)
-    return found_table.set_index(clusters.rename("cluster"))
+    summary = found.distances.table(clusters)
+    summary["medoids"] = [
+        tuple(samples[medoids.labels == c].tolist()) for c in range(len(clusters))
+    ]
+    summary["features"] = [tuple(markers.get(cluster, ())) for cluster in clusters]
+    return summary.join(shares.set_index(summary.index))

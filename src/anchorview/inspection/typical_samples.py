@@ -1,6 +1,6 @@
 """Typical and doubtful samples of clusters."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from anchorview.inspection.cluster_geometry import (
     embedding_geometry,
     geometry_of,
 )
-from anchorview.inspection.labeled_parts import labeled_source
+from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
@@ -29,14 +29,22 @@ class Samples(NamedTuple):
     labels: Array
     second: Array
     confidence: Array
+    second_confidence: Array
+    """Confidence if the second-best clusters were theirs."""
     distances: Array
 
     @classmethod
     def of(cls, block: Located, first_row: int) -> "Samples":
         """All samples of a block of a part that starts at a row."""
         positions = first_row + np.arange(block.rows.start, block.rows.stop)
-        distances = np.sqrt(block.own_squares)
-        return cls(positions, block.labels, block.second, block.confidence, distances)
+        return cls(
+            positions,
+            block.labels,
+            block.second,
+            block.confidence,
+            block.second_confidence,
+            np.sqrt(block.own_squares),
+        )
 
     def at(self, rows: Array) -> "Samples":
         """Return some of the samples."""
@@ -52,9 +60,39 @@ class Samples(NamedTuple):
         starts = np.searchsorted(kept.labels, kept.labels)
         return kept.at(np.flatnonzero(np.arange(len(starts)) - starts < n))
 
+    def in_order(self) -> "Samples":
+        """All samples by their positions."""
+        return self.at(self.positions.argsort())
+
     def doubtful(self, n: int) -> "Samples":
         """The `n` samples with the lowest confidence."""
         return self.at(np.lexsort((self.positions, self.confidence))[:n])
+
+
+Keep = Callable[[Samples], Samples]
+"""Selects and orders samples; can be pickled."""
+
+
+def kept_samples(model: Any, labeled: LabeledSource, keep: Keep, stage: str) -> Samples:
+    """Samples of a source that are kept, in one pass over its parts."""
+    geometry = geometry_of(model, labeled)
+    return labeled.source.reduce_as_is(
+        partial(_part_samples, geometry, keep), partial(_merged, keep), stage
+    )
+
+
+def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> Samples:
+    """Samples that are kept of the blocks of a part that starts at a row."""
+    parts = (keep(Samples.of(block, first_row)) for block in blocks)
+    return reduce(partial(_merged, keep), parts)
+
+
+def _part_samples(geometry: Geometry, keep: Keep, part: MultiViewData) -> Samples:
+    return samples_of_blocks(geometry.located(part), part.first_row, keep)
+
+
+def _merged(keep: Keep, a: Samples, b: Samples) -> Samples:
+    return keep(a.merged(b))
 
 
 def representatives(model: Any, X: ViewsLike, n: int = 5) -> pd.DataFrame:
@@ -99,10 +137,7 @@ def representatives(model: Any, X: ViewsLike, n: int = 5) -> pd.DataFrame:
     """
     require_positive(n)
     labeled = labeled_source(model, X)
-    geometry = geometry_of(model, labeled)
-    found = labeled.source.reduce_as_is(
-        partial(_part_samples, geometry, n), partial(_merge, n), "representatives"
-    )
+    found = kept_samples(model, labeled, partial(Samples.nearest, n=n), "representatives")
     return representative_table(found, labeled.clusters, labeled.sample_ids)
 
 
@@ -166,10 +201,7 @@ def doubtful(model: Any, X: "ViewsLike | None" = None, n: int = 20) -> pd.DataFr
     if X is None:
         return _doubtful_of_fit(model, n)
     labeled = labeled_source(model, X)
-    geometry = geometry_of(model, labeled)
-    found = labeled.source.reduce_as_is(
-        partial(_part_doubtful, geometry, n), partial(_merge_doubtful, n), "doubtful samples"
-    )
+    found = kept_samples(model, labeled, partial(Samples.doubtful, n=n), "doubtful samples")
     return doubtful_table(found, labeled.clusters, labeled.sample_ids)
 
 
@@ -210,40 +242,17 @@ def _doubtful_of_fit(model: Any, n: int) -> pd.DataFrame:
         positions = np.arange(len(model.labels_))
         nothing = np.empty(len(positions))
         everything = Samples(
-            positions, model.labels_, model.second_labels_, model.confidence_, nothing
+            positions, model.labels_, model.second_labels_, model.confidence_, nothing, nothing
         )
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
         )
         rows = embedding_geometry(model).located_rows(np.asarray(model.embedding_))
-        everything = _first(rows, 0, n)
+        everything = samples_of_blocks(rows, 0, partial(Samples.doubtful, n=n))
     ids = model.sample_ids_
     ids = None if ids is None else pd.Index(np.asarray(ids))
     return doubtful_table(everything.doubtful(n), clusters, ids)
-
-
-def _first(blocks: Iterable[Located], first_row: int, n: int) -> Samples:
-    """The most doubtful samples of blocks."""
-    parts = (Samples.of(block, first_row).doubtful(n) for block in blocks)
-    return reduce(partial(_merge_doubtful, n), parts)
-
-
-def _part_doubtful(geometry: Geometry, n: int, part: MultiViewData) -> Samples:
-    return _first(geometry.located(part), part.first_row, n)
-
-
-def _merge_doubtful(n: int, a: Samples, b: Samples) -> Samples:
-    return a.merged(b).doubtful(n)
-
-
-def _part_samples(geometry: Geometry, n: int, part: MultiViewData) -> Samples:
-    parts = (Samples.of(block, part.first_row).nearest(n) for block in geometry.located(part))
-    return reduce(partial(_merge, n), parts)
-
-
-def _merge(n: int, a: Samples, b: Samples) -> Samples:
-    return a.merged(b).nearest(n)
 
 
 def require_positive(n: int, name: str = "n") -> None:

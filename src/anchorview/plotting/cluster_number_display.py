@@ -78,7 +78,7 @@ class ClusterNumberDisplay:
                 f"This {type(model).__name__} was fitted with a single number of clusters. Fit "
                 "AutoDALMC with several, for example n_clusters=range(2, 21)."
             )
-        return cls(curve, n_clusters=model.n_clusters_).plot(ax, **line_kw)
+        return cls(curve, n_clusters=model.n_fitted_clusters).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curve.

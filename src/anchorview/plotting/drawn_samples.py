@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection import doubtful
+from anchorview.plotting.view_coordinates import reduced_views
 from anchorview.views.container import MultiViewData, container_with_nan
 
 
@@ -72,16 +73,27 @@ class DrawnSamples:
 
     @cached_property
     def embedding(self) -> Any:
-        """Embedding of the samples, in memory or not."""
+        """What samples are laid out by: their embedding, in memory or not, or else the views."""
         if not self._are_fitted:
             embedding = self.model.transform(self.X, scale=False)
             return embedding.to_numpy() if isinstance(embedding, pd.DataFrame) else embedding
         embedding = getattr(self.model, "embedding_", None)
+        if embedding is None and self.X is not None:
+            return reduced_views(self.data)
         if embedding is None:
-            raise ValueError(f"There is no map: {self.model_name} computes no embedding.")
+            raise ValueError(
+                f"{self.model_name} computes no embedding, so the views are needed for the map: "
+                "pass X, on which it was fitted."
+            )
         if len(embedding) != len(self.labels):
             raise ValueError("The model file does not contain the embedding. Pass X.")
         return embedding
+
+    @property
+    def normalizes_embedding(self) -> bool:
+        """Whether the rows of the embedding are to be scaled to unit length."""
+        has_embedding = hasattr(self.model, "embedding_")
+        return has_embedding and bool(getattr(self.model, "normalize_embedding", True))
 
     @cached_property
     def confidence(self) -> Array:

@@ -26,8 +26,9 @@ OWN_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
 class SampleMapDisplay:
     """Map on which similar samples are neighbors, with the number of each cluster.
 
-    Samples are laid out by t-SNE from the embedding of the model; directions, and distances between
-    distant groups, have no meaning. It is recommended to use :meth:`from_estimator`.
+    Samples are laid out by t-SNE, usually from the embedding of the model; directions, and
+    distances between distant groups, have no meaning. It is recommended to use
+    :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -99,7 +100,8 @@ class SampleMapDisplay:
         Parameters
         ----------
         model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
-            It must have an embedding.
+            Samples are laid out by its embedding or, if it computes none, by the leading principal
+            components of the standardized views, for which `X` is needed.
         X : views in memory, in any form that `fit` takes, default=None
             The samples to draw, which the model embeds and labels. If None, or if the model cannot
             label new samples, those of the fit.
@@ -140,9 +142,8 @@ class SampleMapDisplay:
             name = str(values.name)
             columns[name] = values
         assert name is not None
-        normalize = bool(getattr(model, "normalize_embedding", True))
         rows, positions = map_layout(
-            samples.embedding, samples.labels, max_points, normalize=normalize
+            samples.embedding, samples.labels, max_points, normalize=samples.normalizes_embedding
         )
         points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=rows)
         for column, values in columns.items():

@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.metrics import clustering_scores
-from anchorview.report.view_coordinates import reduced_views
+from anchorview.plotting.view_coordinates import reduced_views
 from anchorview.views.container import MultiViewData
 
 UNKNOWN_CLASS = "–"
@@ -72,6 +72,11 @@ class CheckedFit:
         """Names of the clusters, by default their numbers."""
         names = getattr(self.model, "cluster_names_", None)
         return [str(c) for c in range(self.n_clusters)] if names is None else list(names)
+
+    @property
+    def n_fitted_clusters(self) -> int:
+        """Number of clusters that the fit found, before some were merged."""
+        return int(getattr(self.model, "n_fitted_clusters", self.n_clusters))
 
     @property
     def normalizes_embedding(self) -> bool:

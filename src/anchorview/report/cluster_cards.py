@@ -96,7 +96,7 @@ def cluster_cards(
             f"({percent(sizes[cluster] / len(fit.labels))})",
             sizes[cluster],
             facts[cluster],
-            None if np.isnan(nearest[cluster]) else int(nearest[cluster]),
+            None if pd.isna(nearest[cluster]) else int(nearest[cluster]),
             views[cluster],
             [contents.link(row) for row in samples[cluster]],
             # Clusters of which nothing is known come last.

@@ -1,8 +1,6 @@
-"""Certainty of samples, and separation, nearest clusters and shares of views of clusters."""
+"""Clusters and the certainty of their samples, as the report shows them."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +9,16 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
-from anchorview.inspection import view_contributions
-from anchorview.inspection.cluster_geometry import (
-    Geometry,
-    Located,
-    embedding_geometry,
-    geometry_of,
-)
+from anchorview.inspection.cluster_geometry import embedding_geometry
+from anchorview.inspection.distance_sums import DistanceSums
 from anchorview.inspection.labeled_parts import labeled_source
+from anchorview.inspection.summary import summary_of
+from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.views.container import MultiViewData
+
+N_REPRESENTATIVES = 3
+"""Typical samples per cluster."""
 
 NEXT_TO_OWN = 0.5
 """Samples are doubtful if their membership in the next cluster is more than this share of that in
@@ -49,108 +47,55 @@ class Certainty:
     """What confidence is and which samples are doubtful, in words."""
 
 
-class _Columns(NamedTuple):
-    """Of some samples, in order; and sums over those of each cluster."""
+class Overview(NamedTuple):
+    """What is known about clusters and samples without looking at features."""
 
-    confidence: Array
-    second: Array
-    ratio: Array
-    """Membership in the next cluster relative to that in the own one."""
-    silhouettes: Array
-    """(b - a) / max(a, b) with the distances to the own and to the nearest other center."""
-    squares: Array
-    """Sums of squared distances to the centers of all clusters, (n_clusters, n_clusters)."""
-
-    def joined(self, other: "_Columns") -> "_Columns":
-        """Columns of both."""
-        return _joined([self, other])
+    clusters: pd.DataFrame
+    """Indexed by cluster, with the columns of `cluster_summary` that are known."""
+    certainty: Certainty | None = None
+    typical: pd.DataFrame | None = None
+    """The columns `cluster` and `row` of typical samples of each cluster, the nearest first."""
 
 
-def overview(fit: CheckedFit) -> tuple[pd.DataFrame, Certainty | None]:
-    """Numbers of each cluster, and the certainty of the samples if the model allows it."""
-    model = fit.model
-    clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
+def overview(fit: CheckedFit) -> Overview:
+    """Clusters, the certainty of their samples and typical samples, as far as they are known."""
     if fit.data is not None:
-        labeled = labeled_source(model, fit.data)
-        geometry = geometry_of(model, labeled)
-        columns = labeled.source.reduce_as_is(
-            partial(_of_part, geometry), _Columns.joined, "separation"
-        )
-    elif isinstance(model, DALMC) and fit.embedding is not None:
-        geometry = embedding_geometry(model)
-        columns = _of_blocks(geometry, geometry.located_rows(np.asarray(fit.embedding)))
-    elif fit.is_auto and model.second_labels_ is not None:
-        return clusters, _consensus(model, model.confidence_, model.second_labels_)
-    else:
-        return clusters, None
+        return _of_views(fit, fit.data)
+    model = fit.model
+    if isinstance(model, DALMC) and fit.embedding is not None:
+        geometry, rows = embedding_geometry(model), np.asarray(fit.embedding)
+        sums = DistanceSums.of_all(geometry.located_rows(rows))
+        samples = samples_of_blocks(geometry.located_rows(rows), 0, Samples.in_order)
+        return Overview(sums.table(pd.RangeIndex(fit.n_clusters)), _certainty(fit, samples))
+    clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
+    if fit.is_auto and model.second_labels_ is not None:
+        return Overview(clusters, _consensus(model, model.confidence_, model.second_labels_))
+    return Overview(clusters)
+
+
+def _of_views(fit: CheckedFit, data: MultiViewData) -> Overview:
+    model = fit.model
+    labeled = labeled_source(model, data)
+    if getattr(model, "cluster_names_", None) is not None:
+        numbers = pd.Index(fit.cluster_names).get_indexer(labeled.clusters)
+        labeled = replace(labeled, clusters=pd.Index(numbers))
+    # Estimators that cannot predict do not know of clusters without samples.
+    clusters = summary_of(model, labeled, 1, 1).reindex(range(fit.n_clusters))
+    clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
+    samples = kept_samples(model, labeled, Samples.in_order, "confidence")
+    samples = samples._replace(second=labeled.clusters[samples.second].to_numpy())
+    typical = samples.nearest(N_REPRESENTATIVES)
+    rows = {"cluster": labeled.clusters[typical.labels], "row": typical.positions}
+    return Overview(clusters, _certainty(fit, samples), pd.DataFrame(rows))
+
+
+def _certainty(fit: CheckedFit, samples: Samples) -> Certainty:
     if fit.is_auto:
-        certainty = _consensus(model, columns.confidence, columns.second)
-    else:
-        doubtful = columns.ratio > NEXT_TO_OWN
-        certainty = Certainty(columns.confidence, columns.second, doubtful, MEMBERSHIP)
-    clusters["confidence"] = _means(certainty.confidence, fit)
-    clusters["separation"] = _means(columns.silhouettes, fit)
-    clusters["nearest_cluster"] = _nearest(columns.squares, fit.sizes)
-    if fit.data is not None and hasattr(model, "predict"):
-        contributions = view_contributions(model, fit.data, by="cluster").to_numpy()
-        # Views that a cluster lacks, and those that speak for others, have no share.
-        positive = np.maximum(np.nan_to_num(contributions), 0.0)
-        totals = positive.sum(axis=1, keepdims=True)
-        shares = np.divide(positive, totals, out=np.full_like(positive, np.nan), where=totals > 0)
-        clusters[[f"view:{name}" for name in model.view_names_in_]] = shares
-    return clusters, certainty
+        return _consensus(fit.model, samples.confidence, samples.second)
+    doubtful = samples.second_confidence > NEXT_TO_OWN * samples.confidence
+    return Certainty(samples.confidence, samples.second, doubtful, MEMBERSHIP)
 
 
 def _consensus(model: AutoDALMC, confidence: Array, second_labels: Array) -> Certainty:
     limit = model.confidence_threshold_
     return Certainty(confidence, second_labels, confidence < limit, CONSENSUS.format(limit))
-
-
-def _means(values: Array, fit: CheckedFit) -> Array:
-    """Mean over the samples of each cluster; NaN if it is empty."""
-    sums = np.bincount(fit.labels, weights=values, minlength=fit.n_clusters)
-    return np.divide(sums, fit.sizes, out=np.full(fit.n_clusters, np.nan), where=fit.sizes > 0)
-
-
-def _nearest(squares: Array, sizes: Array) -> Array:
-    """Cluster whose center is nearest to the samples of each cluster; NaN if it is empty."""
-    others = squares.copy()
-    np.fill_diagonal(others, np.inf)
-    others[:, sizes == 0] = np.inf
-    known = (sizes > 0) & (np.count_nonzero(sizes) > 1)
-    return np.where(known, others.argmin(axis=1), np.nan)
-
-
-def _of_part(geometry: Geometry, part: MultiViewData) -> _Columns:
-    return _of_blocks(geometry, geometry.located(part))
-
-
-def _of_blocks(geometry: Geometry, blocks: Iterable[Located]) -> _Columns:
-    parts = []
-    for block in blocks:
-        n_clusters = block.squares.shape[1]
-        own = block.own_squares
-        to_second = np.take_along_axis(block.squares, block.second[:, None], axis=1)[:, 0]
-        with np.errstate(over="ignore"):
-            ratio = np.exp((own - to_second) / max(geometry.spread.mean_square, geometry.floor))
-        others = block.squares.copy()
-        np.put_along_axis(others, block.labels[:, None], np.inf, axis=1)
-        a, b = np.sqrt(own), np.sqrt(others.min(axis=1))
-        largest = np.maximum(a, b)
-        silhouettes = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
-        members = np.equal.outer(np.arange(n_clusters), block.labels).astype(float)
-        finite = np.where(np.isinf(block.squares), 0.0, block.squares)
-        parts.append(_Columns(block.confidence, block.second, ratio, silhouettes, members @ finite))
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[_Columns]) -> _Columns:
-    """Columns of all samples, and sums over all parts."""
-    confidence, second, ratio, silhouettes, squares = zip(*parts, strict=True)
-    return _Columns(
-        np.concatenate(confidence),
-        np.concatenate(second),
-        np.concatenate(ratio),
-        np.concatenate(silhouettes),
-        np.sum(squares, axis=0),
-    )

@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.dalmc import DALMC
-from anchorview.inspection import cluster_markers, leave_one_view_out, representatives
+from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_overview import Certainty, overview
-
-N_REPRESENTATIVES = 3
-"""Typical samples per cluster."""
 
 N_MARKERS = 3
 """Features per cluster and view."""
@@ -42,11 +38,11 @@ class Findings:
 
     clusters: pd.DataFrame
     """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
-    and `nearest_cluster`; and `view:<name>`, the share of each view."""
+    and `nearest_cluster`; and `view:<name>`, the share of each view; as of `cluster_summary`."""
     markers: pd.DataFrame | None
     """The leading rows of `cluster_markers` of each cluster and view."""
     representatives: pd.DataFrame | None
-    """As returned by `representatives`, with clusters by number, and the column `row`."""
+    """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
     certainty: Certainty | None
     without_view: pd.DataFrame | None
     """As returned by `leave_one_view_out`."""
@@ -63,22 +59,9 @@ def doubtful_by_cluster(fit: CheckedFit, findings: Findings) -> Array | None:
 
 def find(fit: CheckedFit) -> Findings:
     """Inspect a fit."""
-    clusters, certainty = overview(fit)
-    typical = None
-    if fit.data is not None:
-        typical = representatives(fit.model, fit.data, N_REPRESENTATIVES)
-        typical["cluster"] = _numbers(fit, typical["cluster"])
-        ids, samples = fit.data.sample_ids, typical["sample"]
-        typical["row"] = samples if ids is None else ids.get_indexer(pd.Index(samples))
+    clusters, certainty, typical = overview(fit)
     without_view, left_out = _without_view(fit)
     return Findings(clusters, _leading_markers(fit), typical, certainty, without_view, left_out)
-
-
-def _numbers(fit: CheckedFit, clusters: "pd.Series[Any]") -> Array:
-    """Numbers of clusters, which tables have by name if `relabel` has named them."""
-    if getattr(fit.model, "cluster_names_", None) is not None:
-        return pd.Index(fit.cluster_names).get_indexer(pd.Index(clusters))
-    return clusters.to_numpy(int)
 
 
 def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:

@@ -41,6 +41,9 @@ def write_fit_report(
     selected on the map, and clusters renamed and merged; the ids and the names are downloaded from
     the page. It loads nothing from the network; HTML in names and ids is escaped.
 
+    Unless it would take long, the model is fitted again without each view, AutoDALMC with at most 4
+    candidates, to find views that disagree (:func:`~anchorview.inspection.leave_one_view_out`).
+
     Parameters
     ----------
     path : path-like

@@ -27,9 +27,9 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
     """Return the section on the number of clusters."""
     curve = getattr(fit.model, "curve_", None)
     if curve is None:
-        parts: list[Part] = [Text(f"The number of clusters, {fit.n_clusters}, was given.")]
+        parts: list[Part] = [Text(f"The number of clusters, {fit.n_fitted_clusters}, was given.")]
     else:
-        parts = [_cluster_number_chart(curve, fit.n_clusters)]
+        parts = [_cluster_number_chart(curve, fit.n_fitted_clusters)]
     touching = _touching_clusters(fit, findings)
     if touching:
         parts.append(Text(touching))

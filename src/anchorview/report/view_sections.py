@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.metrics import adjusted_rand
 from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import REFIT_CANDIDATES, Findings
 from anchorview.report.page import Chart, Part, Section, Table, Text
 from anchorview.report.verdict import listed
 from anchorview.views.container import MultiViewData, container_of_checked_rows
@@ -64,7 +65,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     text = ""
     if findings.without_view is not None:
         columns |= _without_view_columns(findings.without_view.loc[names])
-        explanations.append(WITHOUT_VIEW)
+        explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
         text = _disagreement(findings.without_view)
     explanations += findings.left_out
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
@@ -75,12 +76,22 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
 
 
 WITHOUT_VIEW = (
-    "The model was fitted again without each view. “Result without it” is the adjusted Rand index "
-    "of that result with this one: the lower, the more depends on the view. “Others with it” is "
-    "how well clusterings of each other view alone agree with this result, and “Others without it” "
-    "how well they agree with the result without the view. If they agree better without it, the "
-    "view disagrees with them."
+    "The model was fitted again without each view{}. “Result without it” is the adjusted Rand "
+    "index of that result with this one: the lower, the more depends on the view. “Others with it” "
+    "is how well clusterings of each other view alone agree with this result, and “Others without "
+    "it” how well they agree with the result without the view. If they agree better without it, "
+    "the view disagrees with them."
 )
+
+
+def _refitting(fit: CheckedFit) -> str:
+    """How the fits without a view differ from that of the model, as part of a sentence."""
+    differences = []
+    if fit.is_auto:
+        differences.append(f"at most {REFIT_CANDIDATES} candidates")
+    if len(fit.labels) > MAX_SAMPLES:
+        differences.append(f"{MAX_SAMPLES:,} of the samples")
+    return f", with {' and '.join(differences)} to save time" if differences else ""
 
 
 def _without_view_columns(frame: pd.DataFrame) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from anchorview.estimators.auto.candidates import (
 )
 from anchorview.metrics import clustering_accuracy
 from helpers.data import clustered_views
+from helpers.unjudged import structure_not_judged
 
 SETTINGS = ["scaling", "n_landmarks", "n_anchors", "n_components", "beta"]
 
@@ -42,23 +43,20 @@ def fitted(views, n_clusters=3, max_candidates=4, **options):
 def separated():
     """Views, classes and the model of all candidates."""
     views, y = two_views()
-    return views, y, fitted(views, max_candidates=None)
+    with structure_not_judged():
+        return views, y, fitted(views, max_candidates=None)
 
 
 @pytest.fixture(scope="module")
 def overlapping():
     views, y = two_views(separation=2.0)
-    return views, y, fitted(views, max_candidates=None)
+    with structure_not_judged():
+        return views, y, fitted(views, max_candidates=None)
 
 
 @pytest.fixture(params=["separated", "overlapping"])
 def either(request):
     return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="module")
-def digits_model(digits):
-    return AutoDALMC(10, random_state=0).fit(digits[0])
 
 
 @pytest.fixture
@@ -89,6 +87,7 @@ def require_same_clusters(model, other):
     assert adjusted_rand_score(model.labels_, other.labels_) == 1
 
 
+@pytest.mark.usefixtures("unjudged")
 class TestResult:
     def test_separated_clusters_are_found(self, separated):
         _, y, model = separated
@@ -202,6 +201,7 @@ class TestResult:
         np.testing.assert_allclose(model.view_weights_, expected)
 
 
+@pytest.mark.usefixtures("unjudged")
 class TestRepeats:
     @pytest.mark.parametrize("seed", [0, np.random.RandomState(0)], ids=["int", "RandomState"])
     def test_same_seed_same_result(self, overlapping, seed):
@@ -271,6 +271,7 @@ class TestRepeats:
         assert model.n_clusters_ == 2
 
 
+@pytest.mark.usefixtures("unjudged")
 class TestNewSamples:
     def test_training_samples_get_their_labels(self, overlapping):
         views, _, model = overlapping
@@ -424,6 +425,7 @@ class TestKindsOfData:
         np.testing.assert_array_equal(model.predict(frames), model.labels_)
 
 
+@pytest.mark.usefixtures("unjudged")
 class TestManySamples:
     @pytest.fixture(autouse=True)
     def small_samples(self, set_constants):
@@ -594,6 +596,7 @@ class TestMessages:
         assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("unjudged")
 class TestNumberOfClusters:
     @pytest.mark.parametrize(
         ("given", "tried"),
@@ -634,6 +637,7 @@ class TestNumberOfClusters:
             AutoDALMC(32768).fit(np.arange(40_000.0)[:, None])
 
 
+@pytest.mark.xdist_group("digits")
 class TestDigits:
     def test_accuracy(self, digits, digits_model):
         assert clustering_accuracy(digits[1], digits_model.labels_) >= 0.965

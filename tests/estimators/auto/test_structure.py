@@ -54,10 +54,11 @@ def test_overlapping_clusters_have_less_structure():
     assert strong > weak
 
 
-def test_digits_have_clear_structure_and_as_many_doubtful_samples_as_before(digits):
-    model = AutoDALMC(10, random_state=0).fit(digits[0])
-    assert model.structure_ > 0.5
-    assert int((model.confidence_ < model.confidence_threshold_).sum()) == 72
+@pytest.mark.xdist_group("digits")
+def test_digits_have_clear_structure_and_as_many_doubtful_samples_as_before(digits_model):
+    assert digits_model.structure_ > 0.5
+    doubtful = digits_model.confidence_ < digits_model.confidence_threshold_
+    assert int(doubtful.sum()) == 72
 
 
 def test_nearly_as_many_clusters_as_samples_are_doubtful():

@@ -15,6 +15,7 @@ from helpers.model_files import (
     forge,
     forge_document,
     members_of,
+    one_of_each_kind,
     places_in,
     require_errors_or_models,
     round_trip,
@@ -93,10 +94,11 @@ def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
     )
 
 
-def test_unknown_and_missing_parts(copied):
+@few_or_many
+def test_unknown_and_missing_parts(copied, factor):
     members = members_of(copied)
     labels = members.get("labels.npy", members.get("state/labels_.npy"))
-    for name in members:
+    for name in one_of_each_kind(members, factor):
         if "center" not in name and "deviation" not in name:
             forge(copied, {other: members[other] for other in members if other != name})
             error_of(copied)

@@ -1,4 +1,4 @@
-"""Fits on a cluster of worker processes, some of which are killed."""
+"""Fits and inspection on a cluster of worker processes, some of which are killed."""
 
 import os
 import pickle
@@ -8,21 +8,25 @@ from operator import add
 
 import dask
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
+from anchorview import DALMC, AutoDALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import DaskSource, dask_views
+from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import execution
 from helpers.dask_problems import (
     assert_same,
     distance,
     fit,
     generated,
+    in_dask,
     make_views,
     stored,
     with_missing,
@@ -66,6 +70,21 @@ def test_memory_disk_and_workers_agree(client, tmp_path, dtype, tolerance, missi
     model = fit(dask_views(maps, CHUNK))
     assert_same(model, reference, tolerance)
     np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["labels", "dalmc", "auto"])
+def test_clusters_are_inspected_by_workers(client, kind):
+    """Labels and models are sent to workers, which summarize the parts."""
+    views = with_missing(make_views(700), 200)
+    model = {
+        "labels": DALMC(4, variant="box-graph"),
+        "dalmc": DALMC(4),
+        "auto": AutoDALMC(4, max_candidates=2),
+    }[kind]
+    model.set_params(random_state=0).fit(views)
+    parts = in_dask(views, 150)
+    for function in (cluster_markers, cluster_summary, doubtful):
+        pd.testing.assert_frame_equal(function(model, parts), function(model, views), rtol=1e-10)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)

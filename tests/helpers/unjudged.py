@@ -1,0 +1,22 @@
+"""Fits of AutoDALMC without the judgment of structure, which takes most of the time of small ones.
+
+For tests of other things; tests/estimators/auto/test_structure.py has those of structure.
+"""
+
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def structure_not_judged():
+    """Leave the structure unknown, as it is if there are too few families, in the block."""
+    from anchorview import AutoDALMC
+
+    def not_judged(model, pool, seed):
+        model.structure_ = model.chance_agreement_ = None
+        model.confidence_threshold_ = 0.5
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AutoDALMC, "_judge_structure", not_judged)
+        yield
