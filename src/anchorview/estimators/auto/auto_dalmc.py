@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.param_constraints import (
     N_CLUSTERS,
     POSITIVE,
-    POSITIVE_INT,
     RANDOM_STATE,
     VERBOSE,
 )
@@ -30,16 +30,9 @@ from anchorview.estimators.auto.candidates import (
     MAX_CLUSTERS,
     N_KMEANS_RUNS,
     CandidatePool,
-    Setting,
-    candidate_settings,
-)
-from anchorview.estimators.auto.cluster_number import (
-    N_COMPARED_SETTINGS,
-    agreement_by_number,
-    chosen_number,
-    numbers_to_try,
 )
 from anchorview.estimators.auto.consensus import (
+    FamilyKey,
     agreement_matrix,
     agreement_with,
     cross_agreement,
@@ -49,14 +42,40 @@ from anchorview.estimators.auto.consensus import (
 )
 from anchorview.estimators.auto.labeling import (
     RESULTS,
+    LevelLabeler,
     PartLabeler,
     SpreadOfRecords,
-    record_type,
+)
+from anchorview.estimators.auto.level_fits import fit_levels, partitions_of_families
+from anchorview.estimators.auto.levels import (
+    Branch,
+    FittedLevel,
+    LevelLabels,
+    branch_table,
+    chosen_number,
+    find_levels,
+    level_table,
 )
 from anchorview.estimators.auto.memory_needs import memory_needed
+from anchorview.estimators.auto.number_curve import (
+    ROWS,
+    NumberCurve,
+    compare_numbers,
+    informative_views,
+    numbers_to_try,
+)
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
+from anchorview.estimators.auto.settings import (
+    BUDGETS,
+    Budget,
+    Setting,
+    candidate_settings,
+    representative_settings,
+)
 from anchorview.estimators.auto.structure import (
     compared_rows,
+    drawn_rows,
+    gaussian_like,
     structure_of,
     structure_sentence,
 )
@@ -212,7 +231,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
-        "max_candidates": [POSITIVE_INT, None],
+        "budget": [StrOptions(set(BUDGETS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
@@ -223,14 +242,14 @@ class AutoDALMC(EmbeddingClusterer):
         self,
         n_clusters: int | Sequence[int] | None = None,
         *,
-        max_candidates: int | None = None,
+        budget: Budget = "default",
         impute: Impute = None,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
-        self.max_candidates = max_candidates
+        self.budget = budget
         self.impute = impute
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -275,15 +294,16 @@ class AutoDALMC(EmbeddingClusterer):
             self.sample_ids_, self.n_samples_fit_ = source.sample_ids, n_samples
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
-            pool = CandidatePool(sample, numbers[-1], seed, n_samples)
-            self.curve_, self.n_clusters_ = None, numbers[0]
-            if len(numbers) > 1:
-                self.curve_ = agreement_by_number(pool.data[pool.small_sample], numbers, seed)
-                self.n_clusters_ = chosen_number(self.curve_)
+            pool = CandidatePool(sample, seed, n_samples)
+            curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
+            self._set_number(numbers[0], curve)
+            if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-            settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
-            self._fit_consensus(pool, *self._fit_candidates(pool, settings))
+            settings = candidate_settings(self.n_clusters_, len(sample), self.budget)
+            partitions, agreement = self._fit_candidates(pool, settings)
+            labels = self._fit_consensus(pool, partitions, agreement)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
+            self._fit_levels(pool, partitions, labels, curve)
             self._judge_structure(pool, seed)
             if self.structure_ is not None:
                 clock = self._say(structure_sentence(self.structure_), clock)
@@ -339,13 +359,17 @@ class AutoDALMC(EmbeddingClusterer):
         rows = self.fit(X, out=out).embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
-    def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
+    def predict(
+        self, X: ViewsLike, *, level: int | None = None, out: PathLike | None = None
+    ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             Samples may lack views.
+        level : int, default=None
+            Number of clusters of one of `levels_`. If None, the chosen one.
         out : path-like, default=None
             As for `transform`.
 
@@ -356,7 +380,33 @@ class AutoDALMC(EmbeddingClusterer):
         """
         source = self._open_new(X, out)
         path = None if out is None else Path(out)
-        return source.map_rows(self._labeler.labels, None, np.int32, "labeling", path)
+        fitted = self._level(level)
+        labels = (
+            self._labeler.labels
+            if fitted is None
+            else LevelLabeler(self.fitted_views, self._families, fitted)
+        )
+        return source.map_rows(labels, None, np.int32, "labeling", path)
+
+    def labels_at(self, n_clusters: int) -> Any:
+        """Clusters of the samples of `fit` at one of the levels.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters of one of `levels_`.
+
+        Returns
+        -------
+        labels : array (n,) of int32
+            A dask array if the views were.
+        """
+        check_is_fitted(self, "labels_")
+        fitted = self._level(n_clusters)
+        if fitted is None:
+            return self.labels_
+        assert self.level_labels_ is not None
+        return self.level_labels_[:, self._others.index(fitted)]
 
     def predict_with_confidence(self, X: ViewsLike) -> tuple[Any, Any]:
         """Cluster of each sample, and the share of the partitions that agree with it.
@@ -407,13 +457,12 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _require_memory(self, source: RowSource, n_clusters: int, out: PathLike | None) -> None:
         """Raise if a fit with up to `n_clusters` clusters needs more memory than it may use."""
-        settings = candidate_settings(n_clusters, n_sampled(len(source)))
-        settings = settings[: self.max_candidates]
+        settings = candidate_settings(n_clusters, n_sampled(len(source)), self.budget)
         in_memory = isinstance(source, MemorySource | DiskSource) and out is None
         needed = memory_needed(source, settings, n_clusters, keeps_results=in_memory)
         limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
         write = "write results to files with out=, " if in_memory else ""
-        advice = f"Reduce max_candidates, {write}fit a sample and predict the rest, or use DALMC."
+        advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
     def _fit_candidates(
@@ -421,19 +470,20 @@ class AutoDALMC(EmbeddingClusterer):
     ) -> tuple[Array, Array]:
         """Fit the settings; returns all partitions of the sample and their agreement."""
         k, fitted, failed = self.n_clusters_, [], []
-        families: list[str] = []
+        families: list[FamilyKey] = []
         partitions = np.empty((0, len(pool.data)), dtype=np.int32)
         agreement = np.empty((0, 0))
         best = ""
         report_progress("candidates", 0, len(settings))
-        for done, (setting, outcome) in enumerate(pool.fit_all(settings, k), 1):
+        jobs = [(setting, k) for setting in settings]
+        for done, ((setting, _), outcome) in enumerate(pool.fit_all(jobs), 1):
             if isinstance(outcome, Exception):
                 failed.append((setting, str(outcome)))
                 self._say(f"left out {setting}: {outcome}")
             else:
                 candidate, runs = outcome
                 fitted.append(candidate)
-                families += [str(setting.family)] * len(runs)
+                families += [setting.family.key] * len(runs)
                 partitions = np.vstack([partitions, runs])
                 agreement = agreement_matrix(partitions, k, known=agreement)
                 scores = cross_agreement(agreement, families)
@@ -447,10 +497,64 @@ class AutoDALMC(EmbeddingClusterer):
         self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
         return partitions, agreement
 
-    def _fit_consensus(self, pool: CandidatePool, partitions: Array, agreement: Array) -> None:
+    def _compare_numbers(self, pool: CandidatePool, seed: int) -> NumberCurve:
+        """Compare numbers of clusters on some of the samples."""
+        data = informative_views(pool.data[drawn_rows(len(pool.data), ROWS)])
+        reference = gaussian_like(data, np.random.default_rng(seed))
+        return compare_numbers(data, reference, self.n_clusters, seed)
+
+    def _set_number(self, number: int, curve: NumberCurve | None) -> None:
+        """Set the number of clusters and the curves; without curves, to `number`."""
+        self.curve_ = self.chance_curve_ = None
+        self.n_clusters_ = number
+        if curve is not None:
+            self.curve_, self.chance_curve_ = curve.agreement, curve.chance
+            self.n_clusters_ = chosen_number(curve.agreement, curve.chance)
+
+    def _fit_levels(
+        self, pool: CandidatePool, partitions: Array, labels: Array, curve: NumberCurve | None
+    ) -> None:
+        """Fit the levels other than the chosen one, if the number was chosen."""
+        self._levels: list[FittedLevel] = []
+        self._branches: list[Branch] = []
+        if curve is not None:
+            levels = find_levels(curve.agreement, curve.chance, self.n_clusters_)
+            by_family = partitions_of_families(self._candidates, partitions)
+            chosen = LevelLabels(self.n_clusters_, labels, by_family)
+            self._levels, self._branches = fit_levels(pool, levels, chosen, curve)
+            used = {c.setting.family for level in self._others for c in level.candidates}
+            self._families |= {family: pool.problem(family).fitted for family in used}
+        self._set_tables()
+
+    def _set_tables(self) -> None:
+        """Set the tables of candidates, levels and branches."""
+        self.candidates_ = self._table()
+        levels = [fitted.level for fitted in self._levels]
+        self.levels_ = level_table(levels, self.n_fitted_clusters) if levels else None
+        self.tree_ = branch_table(self._branches) if levels else None
+
+    @property
+    def _others(self) -> tuple[FittedLevel, ...]:
+        """Levels other than the chosen one."""
+        return tuple(fitted for fitted in self._levels if fitted.consensus is not None)
+
+    def _level(self, n_clusters: int | None) -> FittedLevel | None:
+        """Fitted level with a number of clusters; None if it is the chosen one."""
+        if n_clusters is None or n_clusters == self.n_fitted_clusters:
+            return None
+        for fitted in self._others:
+            if fitted.level.n_clusters == n_clusters:
+                return fitted
+        known = sorted({*(f.level.n_clusters for f in self._levels), self.n_fitted_clusters})
+        raise ValueError(
+            f"There is no level with {n_clusters!r} clusters, only with "
+            f"{', '.join(map(str, known))}. Fit a model with n_clusters={n_clusters!r}."
+        )
+
+    def _fit_consensus(self, pool: CandidatePool, partitions: Array, agreement: Array) -> Array:
         """Find the consensus, and set the attributes that describe it and the candidates."""
         k, n_candidates = self.n_clusters_, len(self._candidates)
-        families = [str(c.setting.family) for c in self._candidates for _ in c.runs]
+        families = [c.setting.family.key for c in self._candidates for _ in c.runs]
         weights = family_weights(families)
         scores = cross_agreement(agreement, families)
         self._relabeling = None
@@ -461,7 +565,6 @@ class AutoDALMC(EmbeddingClusterer):
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
         self.agreement_ = mean_agreement(agreement, N_KMEANS_RUNS)
-        self.candidates_ = self._table()
         self.best_candidate_ = int(self._scores.argmax())
         best = self._candidates[self.best_candidate_]
         self.objective_ = best.objective
@@ -473,13 +576,14 @@ class AutoDALMC(EmbeddingClusterer):
             [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)],
             "agreement",
         )
+        return labels
 
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
         # Not representative rows, which always have the outliers: these decide on covariances.
         sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
-        settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
-        structure = structure_of(sample, settings[:N_COMPARED_SETTINGS], self.n_clusters_, seed)
+        settings = representative_settings(self.n_clusters_, len(sample))
+        structure = structure_of(sample, settings, self.n_clusters_, seed)
         self.structure_ = structure.value
         self.chance_agreement_ = structure.chance_agreement
         self.confidence_threshold_ = structure.confidence_threshold
@@ -503,6 +607,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     @property
     def _labeler(self) -> PartLabeler:
+        return self._labeler_with(())
+
+    def _labeler_with(self, other_levels: tuple[FittedLevel, ...]) -> PartLabeler:
         return PartLabeler(
             self.fitted_views,
             self._families,
@@ -510,16 +617,17 @@ class AutoDALMC(EmbeddingClusterer):
             self._consensus,
             self.best_candidate_,
             None if self._relabeling is None else self._relabeling.clusters,
+            other_levels,
         )
 
     def _labeled(
         self, source: RowSource, fields: Sequence[str], out: PathLike | None
     ) -> tuple[dict[str, Any], ClusterSpread]:
         """Results of all samples of a source, and the spread of the clusters, in one pass."""
-        labeler = self._labeler
+        labeler = self._labeler_with(self._others if "level_labels" in fields else ())
         return source.map_fields(
             labeler,
-            record_type(labeler.n_anchors, source.dtype),
+            labeler.record_type(source.dtype),
             fields,
             SpreadOfRecords(self.n_clusters_),
             ClusterSpread.merged,
@@ -529,7 +637,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""
-        found, self._spread = self._labeled(source, RESULTS, out)
+        fields = (*RESULTS, "level_labels") if self._others else RESULTS
+        found, self._spread = self._labeled(source, fields, out)
+        self.level_labels_ = found.get("level_labels")
         self.labels_, self.confidence_ = found["labels"], found["confidence"]
         self.second_labels_, self.embedding_ = found["second_labels"], found["embedding"]
 

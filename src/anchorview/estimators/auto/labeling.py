@@ -20,9 +20,7 @@ RESULTS = ("labels", "confidence", "second_labels", "embedding")
 """Fields of the records that are results of every fit."""
 
 
-def record_type(
-    n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0
-) -> "np.dtype[Any]":
+def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0) -> "np.dtype[Any]":
     """Type of the record of a sample, whose embedding has the type `dtype`."""
     fields: list[Any] = [
         ("labels", np.int32),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.signal import find_peaks, peak_prominences
 
 from anchorview._utils.typing import Array
@@ -13,6 +14,9 @@ from anchorview.estimators.auto.consensus import Consensus, FamilyKey, agreement
 
 MAX_LEVELS = 5
 """Maximum number of levels."""
+
+MIN_PROMINENCE = 0.03
+"""Minimum prominence of a level other than the chosen one."""
 
 TRIVIAL_NUMBER = 2
 TRIVIAL_SHARE = 0.7
@@ -77,9 +81,10 @@ class Branch:
     """The same on data without clusters, as a mean over all clusters of the coarser level."""
 
 
-def structure_beyond(agreement: Array | float, chance: Array | float) -> Array:
+def structure_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
     """Agreement beyond chance, as a share of the largest possible."""
-    return (np.asarray(agreement) - chance) / np.maximum(1 - np.asarray(chance), 1e-9)
+    expected = np.asarray(chance)
+    return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
 
 
 def chosen_number(agreement: "pd.Series[float]", chance: "pd.Series[float]") -> int:
@@ -88,18 +93,20 @@ def chosen_number(agreement: "pd.Series[float]", chance: "pd.Series[float]") -> 
     Two clusters are chosen only if they have much more than any larger number: a first division is
     stable on most data, and says little.
     """
-    structure = pd.Series(structure_beyond(agreement, chance), index=agreement.index).dropna()
-    if not len(structure):
+    known = agreement.notna()
+    numbers = agreement.index[known].to_numpy()
+    structure = structure_beyond(agreement[known], chance[known])
+    if not len(numbers):
         raise ValueError(
             f"The samples cannot be divided into any of the numbers of clusters "
             f"{list(agreement.index)}. Give a single number as n_clusters."
         )
-    finer = structure[structure.index > TRIVIAL_NUMBER]
-    if not len(finer):
-        return int(structure.index[0])
-    if TRIVIAL_SHARE * structure.get(TRIVIAL_NUMBER, -np.inf) > finer.max():
-        return TRIVIAL_NUMBER
-    return int(finer.idxmax())
+    finer = numbers > TRIVIAL_NUMBER
+    if not finer.any():
+        return int(numbers[0])
+    if not finer.all() and TRIVIAL_SHARE * structure[0] > structure[finer].max():
+        return int(numbers[0])
+    return int(numbers[finer][structure[finer].argmax()])
 
 
 def find_levels(
@@ -108,14 +115,13 @@ def find_levels(
     """The chosen level and the most prominent others, by ascending number of clusters."""
     known = agreement.notna()
     numbers = agreement.index[known].to_numpy()
-    structure = structure_beyond(agreement[known], chance[known])
-    lowest = min(0.0, structure.min()) - 1e-9
-    padded = np.concatenate([[lowest], structure, [lowest]])
+    structure = np.maximum(structure_beyond(agreement[known], chance[known]), 0)
+    padded = np.concatenate([[-1e-9], structure, [-1e-9]])
     peaks, _ = find_peaks(padded)
     position = int(np.flatnonzero(numbers == chosen)[0]) + 1
     peaks = np.union1d(peaks, [position])
     rises = dict(zip(peaks, _prominences(padded, peaks), strict=True))
-    others = [p for p in peaks if p != position and padded[p] > 0]
+    others = [p for p in peaks if p != position and rises[p] >= MIN_PROMINENCE]
     others.sort(key=lambda p: -rises[p])
     return [
         Level(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
@@ -13,6 +14,9 @@ from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.consensus import FamilyKey, agreement_between
 from anchorview.estimators.auto.settings import Setting, representative_settings
 from anchorview.views.container import MultiViewData
+
+ROWS = 2_000
+"""Maximum number of rows by which numbers of clusters are compared."""
 
 DENSE_NUMBERS = 30
 """Largest number of clusters up to which every number is tried by default."""
@@ -79,7 +83,7 @@ class NumberCurve:
 def compare_numbers(
     data: MultiViewData,
     without_clusters: MultiViewData,
-    n_clusters: Sequence[int] | None,
+    n_clusters: int | Sequence[int] | None,
     seed: int,
 ) -> NumberCurve:
     """Compare numbers of clusters; `without_clusters` has the covariances of `data`."""
@@ -91,12 +95,13 @@ def compare_numbers(
         observed.refine()
     agreement = observed.curve()
     by_chance = _Search(without_clusters, seed)
-    by_chance.try_all(_spaced(agreement.index), "agreement by chance")
+    by_chance.try_all(_spaced(agreement.index.tolist()), "agreement by chance")
     reference = by_chance.curve().dropna()
     # If no family can be fitted, agreement is compared with none.
     known = reference if len(reference) else pd.Series({2: 0.0})
     chance = np.interp(agreement.index, known.index, known.to_numpy())
-    chance_curve = pd.Series(chance, index=agreement.index, name="chance")
+    chance_curve = agreement.copy().rename("chance")
+    chance_curve[:] = chance
     return NumberCurve(agreement, chance_curve, by_chance.partitions)
 
 
@@ -148,7 +153,7 @@ class _Search:
                 return
             best = int(np.flatnonzero(numbers == finer.idxmax())[0])
             near = numbers[max(0, best - 1) : best + 2]
-            middle = [int(a + b) // 2 for a, b in zip(near[:-1], near[1:], strict=True) if b > a + 1]
+            middle = [int(a + b) // 2 for a, b in pairwise(near) if b > a + 1]
             if not middle:
                 return
             self.try_all(middle, "numbers of clusters")

@@ -65,9 +65,13 @@ class Structure:
 
 
 def compared_rows(n_samples: int, n_clusters: int) -> Array:
-    """Rows to compare, drawn by their position."""
-    count = min(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
-    return np.random.default_rng(0).choice(n_samples, count, replace=False)
+    """Rows by which a number of clusters is judged, drawn by their position."""
+    return drawn_rows(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+
+
+def drawn_rows(n_samples: int, count: int) -> Array:
+    """Rows drawn by their position; all if there are not more than `count`."""
+    return np.random.default_rng(0).choice(n_samples, min(count, n_samples), replace=False)
 
 
 def structure_of(

@@ -7,17 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import (
-    CANDIDATE_SCALINGS,
-    N_KMEANS_RUNS,
-    Candidate,
-    Family,
-    FittedFamily,
-    Setting,
-)
-from anchorview.estimators.auto.cluster_number import numbers_to_try
+from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, Candidate, FittedFamily
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.landmarks import ViewLift
+from anchorview.estimators.auto.levels import Branch, FittedLevel, Level
+from anchorview.estimators.auto.number_curve import largest_number, numbers_to_try
+from anchorview.estimators.auto.settings import LINEAR_SCALINGS, Family, Setting
 from anchorview.estimators.persistence.codec import FloatSeries, require, validate
 from anchorview.estimators.persistence.fitted_state import (
     TOLERANCE,
@@ -37,6 +32,8 @@ class AutoDALMCState(FittedState):
 
     n_clusters_: int
     curve_: FloatSeries | None
+    chance_curve_: FloatSeries | None
+    """None also in files of older versions."""
     best_candidate_: int
     confidence_: Array
     confidence_threshold_: float
@@ -53,15 +50,20 @@ class AutoDALMCState(FittedState):
     _families: dict[Family, FittedFamily]
     _candidates: list[Candidate]
     _failed: list[tuple[Setting, str]]
+    _levels: list[FittedLevel]
+    """Empty if the number of clusters was given, and in files of older versions."""
+    _branches: list[Branch]
+    level_labels_: npt.NDArray[np.int32] | None
 
     @classmethod
     def of(cls, model: Any) -> Self:
         """State of a fitted model, with the smallest embedders."""
         state = super().of(model)
         dtype = state.embedding_.dtype
-        state._candidates = [
-            replace(candidate, embedder=candidate.embedder.smallest(dtype))
-            for candidate in state._candidates
+        state._candidates = [_smallest(candidate, dtype) for candidate in state._candidates]
+        state._levels = [
+            replace(own, candidates=tuple(_smallest(c, dtype) for c in own.candidates))
+            for own in state._levels
         ]
         return state
 
@@ -70,10 +72,16 @@ class AutoDALMCState(FittedState):
         super().restore(model)
         numbers = numbers_to_try(model.n_clusters, len(self.labels_))
         found = len(self._consensus.offsets)
-        require(found in numbers, f"n_clusters={model.n_clusters}, but it has {found} clusters")
+        largest = largest_number(len(self.labels_)) if model.n_clusters is None else 0
+        possible = found in numbers or 2 <= found <= largest
+        require(possible, f"n_clusters={model.n_clusters}, but it has {found} clusters")
         model.objective_ = self._candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_) - 1
-        model.candidates_ = model._table()
+        model._set_tables()
+
+
+def _smallest(candidate: Candidate, dtype: "np.dtype[Any]") -> Candidate:
+    return replace(candidate, embedder=candidate.embedder.smallest(dtype))
 
 
 @validate.register
@@ -106,7 +114,10 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
         numbers = state.curve_.index.tolist()
         require(numbers == sorted(set(numbers)) and k in numbers, "'curve_' has another index")
         require_range("curve_", [*state.curve_.dropna(), 0], -1, 1 + TOLERANCE)
-    used = {candidate.setting.family for candidate in state._candidates}
+        _require_chance_curve(state)
+    _require_levels(state, lengths)
+    candidates = [*state._candidates, *(c for own in state._levels for c in own.candidates)]
+    used = {candidate.setting.family for candidate in candidates}
     require(used == state._families.keys(), "families and candidates do not match")
     for candidate in state._candidates:
         fitted = state._families[candidate.setting.family]
@@ -114,6 +125,45 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     best = state._candidates[state.best_candidate_]
     lengths.require_length("embedding_", "l", best.embedder.n_anchors)
     return state
+
+
+def _require_chance_curve(state: AutoDALMCState) -> None:
+    chance, curve = state.chance_curve_, state.curve_
+    if chance is not None and curve is not None:
+        require(chance.index.equals(curve.index), "'chance_curve_' has another index")
+        require_range("chance_curve_", chance, -1, 1 + TOLERANCE)
+
+
+def _require_levels(state: AutoDALMCState, lengths: AxisLengths) -> None:
+    """Check the levels: ascending numbers of clusters, of which one is the chosen."""
+    k, numbers = len(state._consensus.offsets), [own.level.n_clusters for own in state._levels]
+    require(numbers == sorted(set(numbers)), "the levels are not in order")
+    require(not numbers or k in numbers, "the chosen level is missing")
+    others = [own for own in state._levels if own.level.n_clusters != k]
+    matches = (state.level_labels_ is None) == (not others)
+    require(matches, "'level_labels_' do not match the levels")
+    if state.level_labels_ is not None:
+        own_lengths = AxisLengths(lengths)
+        own_lengths["e"] = len(others)
+        own_lengths.require(state, level_labels_="n e")
+    for position, own in enumerate(others):
+        require(own.consensus is not None and len(own.candidates) > 0, "a level is incomplete")
+        assert own.consensus is not None and state.level_labels_ is not None
+        n_clusters = own.level.n_clusters
+        require_range("level_labels_", state.level_labels_[:, position], 0, n_clusters - 1)
+        own_lengths = AxisLengths(lengths)
+        own_lengths.update(k=n_clusters, r=N_KMEANS_RUNS * len(own.candidates))
+        shapes = {"patterns": "k r k", "offsets": "k", "votes": "r k", "weights": "r"}
+        own_lengths.require(own.consensus, **shapes)
+        for candidate in own.candidates:
+            require(candidate.setting.family in state._families, "the family of a level is missing")
+            fitted = state._families[candidate.setting.family]
+            _require_candidate(candidate, fitted, AxisLengths(own_lengths))
+    for branch in state._branches:
+        known = branch.n_clusters in numbers and branch.parent_level in numbers
+        require(known, "a branch is of an unknown level")
+        require_range("cluster of a branch", branch.cluster, 0, branch.n_clusters - 1)
+        require_range("parent of a branch", branch.parent, 0, branch.parent_level - 1)
 
 
 def _require_candidate(candidate: Candidate, fitted: FittedFamily, lengths: AxisLengths) -> None:
@@ -146,8 +196,25 @@ def _(candidate: Candidate) -> Candidate:
 
 @validate.register
 def _(family: Family) -> Family:
-    require(family.scaling in CANDIDATE_SCALINGS, "'scaling' is unknown")
+    require(family.scaling in LINEAR_SCALINGS, "'scaling' is unknown")
     return family
+
+
+@validate.register
+def _(level: Level) -> Level:
+    require_range("number of clusters of a level", level.n_clusters, 2)
+    require_range("agreement of a level", (level.agreement, level.chance), -1, 1 + TOLERANCE)
+    require_range("prominence", level.prominence, 0)
+    return level
+
+
+@validate.register
+def _(branch: Branch) -> Branch:
+    require_range("overlap", branch.overlap, 0, 1)
+    require_range("size of a branch", branch.size, 0)
+    split = (branch.split_agreement or 0.0, branch.split_chance or 0.0)
+    require_range("agreement of a split", split, -1, 1 + TOLERANCE)
+    return branch
 
 
 @validate.register
