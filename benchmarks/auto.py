@@ -58,7 +58,7 @@ def quality(job: Job) -> Scores:
 
 def number(job: Job) -> Scores:
     views, y = load(job.data)
-    model = AutoDALMC(max_candidates=1, random_state=job.seed).fit(views)
+    model = AutoDALMC(budget="fast", random_state=job.seed).fit(views)
     return {"true": (float(len(np.unique(y))),), "selected": (float(model.n_clusters_),)}
 
 
@@ -71,7 +71,7 @@ def synthetic(job: Job) -> Scores:
     views, _ = make_multiview(
         n, n_clusters=k, n_features=widths, separation=6.0, random_state=1000 * repeat + k
     )
-    model = AutoDALMC(max_candidates=1, random_state=repeat).fit(views)
+    model = AutoDALMC(budget="fast", random_state=repeat).fit(views)
     return {"selected": (float(model.n_clusters_),)}
 
 

@@ -13,6 +13,6 @@ from anchorview import AutoDALMC, load_digits
 from anchorview.plotting import ClusterSizesDisplay
 
 views, _ = load_digits(return_X_y=True)
-model = AutoDALMC(n_clusters=12, max_candidates=4, random_state=0).fit(views)
+model = AutoDALMC(n_clusters=12, budget="fast", random_state=0).fit(views)
 ClusterSizesDisplay.from_estimator(model)
 plt.show()

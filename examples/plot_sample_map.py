@@ -13,7 +13,7 @@ from anchorview import AutoDALMC, load_digits
 from anchorview.plotting import SampleMapDisplay
 
 views, y = load_digits(return_X_y=True)
-model = AutoDALMC(n_clusters=10, max_candidates=4, random_state=0).fit(views)
+model = AutoDALMC(n_clusters=10, budget="fast", random_state=0).fit(views)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 display = SampleMapDisplay.from_estimator(model, target=y, ax=left)

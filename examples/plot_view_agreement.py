@@ -16,6 +16,6 @@ from anchorview.plotting import ViewAgreementDisplay
 
 views, _ = make_multiview(300, n_clusters=4, n_features=[20, 20], separation=5, random_state=0)
 views["noise"] = np.random.default_rng(0).standard_normal((300, 20))
-model = AutoDALMC(n_clusters=4, max_candidates=4, random_state=0).fit(views)
+model = AutoDALMC(n_clusters=4, budget="fast", random_state=0).fit(views)
 ViewAgreementDisplay.from_estimator(model)
 plt.show()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("unjudged")
 
 N, K, WIDTHS = 60, 3, (10, 8, 6)
 METHODS = [method.name for method in REGISTRY]
-QUICK = {"auto": {"max_candidates": 2}}
+QUICK = {"auto": {"budget": "fast"}}
 QUICK |= {name: {"n_init": 3} for name in ("awmvc", "dalmc", "fpmvs-cag", "opmc", "smvsc")}
 
 

@@ -10,14 +10,14 @@ from anchorview.estimators.auto.candidates import CandidatePool
 from helpers.command_line import error_of, output_of, read_confident_labels, run
 from helpers.unjudged import structure_not_judged
 
-FEW = ("--max-candidates", 4)
+FEW = ("--budget", "fast")
 
 
 @pytest.fixture(scope="module")
 def chosen(views_and_y):
     """Model that chose the number of clusters."""
     with structure_not_judged():
-        return AutoDALMC(max_candidates=4, random_state=0).fit(views_and_y[0])
+        return AutoDALMC(budget="fast", random_state=0).fit(views_and_y[0])
 
 
 @pytest.fixture
@@ -155,9 +155,9 @@ def test_verbose_prints_the_stages_on_stderr(data):
 
 
 def test_without_settings_the_method_is_auto(data, fits):
-    run("fit", data, "--max-candidates", 5, "--seed", 7, "--verbose")
+    run("fit", data, "--budget", "fast", "--seed", 7, "--verbose")
     run("fit", data, "--method", "auto")
-    expected = AutoDALMC(max_candidates=5, random_state=7, verbose=1).get_params()
+    expected = AutoDALMC(budget="fast", random_state=7, verbose=1).get_params()
     assert fits[0] == ("AutoDALMC", expected)
     assert fits[1] == ("AutoDALMC", AutoDALMC(random_state=0).get_params())
 

@@ -168,7 +168,7 @@ def test_missing_k_names_the_number_of_classes_but_does_not_use_it(data, options
         (["-k", "121-130"], "-k 121 is more than the 120 samples"),
         (["-k", "2-61"], "-k: 61 clusters are too many to choose from. Pass at most 60, half of"),
         (["-k", 121, "--method", "dalmc"], "-k 121 is more than the 120 samples"),
-        (["--max-candidates", 0], "--max-candidates must be a whole number of at least 1"),
+        (["--budget", "fast"], "--max-candidates must be a whole number of at least 1"),
         (["--beta", -1], "--beta must be a number of at least 0"),
         (["--n-anchors", 1000], "--n-anchors 1000 is larger than"),
         (["--seed", -1], "--seed must be"),
@@ -346,7 +346,7 @@ def test_progress_is_shown_on_a_terminal_on_stderr_only(data):
     # Each stage pauses so that its bar is drawn.
     script = pausing_script(stages, "time.sleep(0.15)")
     with subprocess.Popen(
-        command("fit", data, "-k", "2-3", "--max-candidates", 4, script=script),
+        command("fit", data, "-k", "2-3", "--budget", "fast", script=script),
         stdout=subprocess.PIPE,
         stderr=slave,
         text=True,

@@ -34,7 +34,7 @@ def model(request, tables, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / f"{request.param}.anchorview"
     methods = {
         "dalmc": DALMC(3, random_state=0),
-        "auto": AutoDALMC(3, max_candidates=2, random_state=0),
+        "auto": AutoDALMC(3, budget="fast", random_state=0),
     }
     methods[request.param].fit(read_views(tables)).save(path)
     return path

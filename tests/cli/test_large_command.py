@@ -72,7 +72,7 @@ def test_data_above_the_limit_are_clustered_by_dalmc_from_disk(folder, tmp_path,
 
 def test_data_below_the_limit_are_clustered_by_auto(folder, tmp_path):
     out = tmp_path / "labels.csv"
-    options = ("--max-candidates", 2, "--memory-limit", "1GB", "--out", out)
+    options = ("--budget", "fast", "--memory-limit", "1GB", "--out", out)
     assert "AutoDALMC" in output_of("fit", folder, "-k", 4, *options)
     assert len(read_confident_labels(out)[0]) == 2 * N
 

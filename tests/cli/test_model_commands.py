@@ -53,7 +53,7 @@ def test_rows_of_zeros_are_missing_only_on_request(tmp_path, incomplete):
     shown = output_of("info", path, "--zero-rows-missing")
     assert "20.0% of the view entries are missing, in 3 patterns" in shown
     output_of("fit", path, *QUICK, "--zero-rows-missing", "--out", out)
-    model = AutoDALMC(3, max_candidates=4, random_state=0)
+    model = AutoDALMC(3, budget="fast", random_state=0)
     expected = model.fit(MultiViewData(views)).labels_
     np.testing.assert_array_equal(pd.read_csv(out)["cluster"], expected)
 

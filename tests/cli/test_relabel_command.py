@@ -43,7 +43,7 @@ def test_clusters_are_merged_and_named(saved, tmp_path):
 
 def test_a_number_of_clusters_that_was_not_tried(tmp_path):
     views, _ = clustered_views(120, 4, separation=8.0)
-    model = AutoDALMC([4, 5], max_candidates=2, random_state=0).fit(views)
+    model = AutoDALMC([4, 5], budget="fast", random_state=0).fit(views)
     model.relabel({0: "a", 1: "a"}).save(tmp_path / "m.anchorview")
     assert f"chose {model.n_clusters_ + 1} clusters" in output_of("info", tmp_path / "m.anchorview")
 

@@ -20,7 +20,7 @@ def data(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "settings",
-    [("--max-candidates", 4), ("--method", "dalmc"), ("--method", "bmvc"), ("--method", "omsc")],
+    [("--budget", "fast"), ("--method", "dalmc"), ("--method", "bmvc"), ("--method", "omsc")],
     ids=lambda settings: str(settings[-1]),
 )
 def test_every_method_has_a_report(data, tmp_path, settings):

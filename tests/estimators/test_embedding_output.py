@@ -12,7 +12,7 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, load, load_digits, open_
 from anchorview.core.embed import MAX_CACHED_MAPS
 from helpers.data import clustered_views
 
-MODELS = [DALMC(3, random_state=0), AutoDALMC(3, max_candidates=2, random_state=0)]
+MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
 
 
 @pytest.fixture

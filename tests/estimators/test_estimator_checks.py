@@ -34,7 +34,7 @@ PREDICTING = [DALMC, AutoDALMC]
 
 def quick(cls):
     """Estimator for the checks, which fit many times; AutoDALMC with one setting of a family."""
-    return cls(n_clusters=3, **({"max_candidates": 4} if cls is AutoDALMC else {}))
+    return cls(n_clusters=3, **({"budget": "fast"} if cls is AutoDALMC else {}))
 
 
 @pytest.mark.filterwarnings("ignore")

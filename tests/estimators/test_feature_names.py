@@ -18,7 +18,7 @@ from helpers.data import clustered_views
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
 
 K = 3
-MODELS = [DALMC(K, random_state=0), AutoDALMC(K, max_candidates=2, random_state=0)]
+MODELS = [DALMC(K, random_state=0), AutoDALMC(K, budget="fast", random_state=0)]
 
 
 @pytest.fixture(scope="module")

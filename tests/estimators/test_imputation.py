@@ -10,7 +10,7 @@ from anchorview import DALMC, AutoDALMC, load, open_views
 from anchorview.sources import disk_source
 from helpers.data import clustered_views
 
-MODELS = [DALMC(3, random_state=0), AutoDALMC(3, max_candidates=2, random_state=0)]
+MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ N, K = 150, 5
 @pytest.fixture(scope="module", params=["dalmc", "auto"])
 def fitted(request):
     views, _ = clustered_views(N, K, separation=2.5, missing=0.2)
-    model = DALMC(K) if request.param == "dalmc" else AutoDALMC(K, max_candidates=4)
+    model = DALMC(K) if request.param == "dalmc" else AutoDALMC(K, budget="fast")
     return model.set_params(random_state=0).fit(views), views
 
 

@@ -41,7 +41,7 @@ def test_results_are_shown(name, views):
 
 
 def test_agreement_is_shown(views):
-    model = AutoDALMC(3, max_candidates=2, random_state=0).fit(views)
+    model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
     assert f"agreement {model.view_agreement_['text']:.2f}" in repr(model)
     assert f"mean confidence {model.confidence_.mean():.2f}" in repr(model)
 

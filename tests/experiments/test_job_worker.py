@@ -73,7 +73,7 @@ def test_attributes_of_estimators_describe_their_kmeans(method):
         *((method, {}, {"n_init": 1}, 3) for method in ("bmvc", "opmc", "uomvsc")),
         ("omsc", {}, {}, 3),
         # A fit of AutoDALMC counts for four runs.
-        ("auto", {"max_candidates": 4}, {}, 12),
+        ("auto", {"budget": "fast"}, {}, 12),
     ],
 )
 @pytest.mark.usefixtures("unjudged")

@@ -15,7 +15,7 @@ from anchorview.cli.commands import app
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals and terminals")
 
-QUICK = ("-k", 3, "--max-candidates", 4)
+QUICK = ("-k", 3, "--budget", "fast")
 """Options of a fit whose method and result do not matter."""
 
 MAIN = "from anchorview.cli import main; main()"

@@ -24,7 +24,7 @@ def _dalmc(folder: Path, missing: bool) -> Path:
 
 def _auto(folder: Path) -> Path:
     views, _ = clustered_views(40, 3, (3, 4))
-    AutoDALMC([2, 3], max_candidates=3, random_state=0).fit(views).save(folder / "model")
+    AutoDALMC([2, 3], budget="fast", random_state=0).fit(views).save(folder / "model")
     return folder / "model"
 
 

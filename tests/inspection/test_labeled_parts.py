@@ -41,7 +41,7 @@ def test_every_part_has_the_labels_of_its_rows(kind, form, tmp_path):
     views, y = clustered_views(N, separation=6.0)
     model = {
         "dalmc": DALMC(3, random_state=0),
-        "auto": AutoDALMC(3, max_candidates=2, random_state=0),
+        "auto": AutoDALMC(3, budget="fast", random_state=0),
         "baseline": OPMC(3, random_state=0),
         "labels": None,
     }[kind]
@@ -76,7 +76,7 @@ def test_models_without_imputation_refuse_missing_cells():
         labeled_source(model, views)
 
 
-@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, max_candidates=2)])
+@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, budget="fast")])
 def test_what_workers_get_does_not_grow_with_the_samples_of_fit(model):
     views, _ = clustered_views(N)
     many = {name: np.vstack([view] * 20) for name, view in views.items()}

@@ -28,7 +28,7 @@ def with_extra(kind, **options):
 
 MODELS = {
     "dalmc": DALMC(K, random_state=0),
-    "auto": AutoDALMC(K, max_candidates=2, random_state=0),
+    "auto": AutoDALMC(K, budget="fast", random_state=0),
     "baseline": OPMC(K, random_state=0),
 }
 

@@ -182,7 +182,7 @@ def test_single_missing_values_do_not_count(kind):
     model = {
         "labels": None,
         "model": DALMC(4, impute="mean", random_state=0),
-        "auto": AutoDALMC(4, max_candidates=2, impute="mean", random_state=0),
+        "auto": AutoDALMC(4, budget="fast", impute="mean", random_state=0),
     }[kind]
     labels = y if model is None else model.fit(views).labels_
     found = cluster_markers(y if model is None else model, views)

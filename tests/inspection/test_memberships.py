@@ -23,7 +23,7 @@ PAPER_SETS = (
 
 
 def fitted(kind, views, k=3, **options):
-    model = DALMC(k) if kind == "dalmc" else AutoDALMC(k, max_candidates=4)
+    model = DALMC(k) if kind == "dalmc" else AutoDALMC(k, budget="fast")
     with structure_not_judged():
         return model.set_params(random_state=0, **options).fit(views)
 

@@ -30,7 +30,7 @@ def fitted(request):
     kind = request.param
     missing = 0.0 if kind == "baseline" else 0.2
     views, _ = clustered_views(N, K, separation=2.5, missing=missing)
-    model = {"dalmc": DALMC(K), "auto": AutoDALMC(K, max_candidates=4), "baseline": OPMC(K)}[kind]
+    model = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}[kind]
     with structure_not_judged():
         return kind, model.set_params(random_state=0).fit(views), views
 

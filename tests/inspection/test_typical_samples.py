@@ -25,7 +25,7 @@ def fitted(request):
     frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
     model = {
         "dalmc": DALMC(K),
-        "auto": AutoDALMC(K, max_candidates=4),
+        "auto": AutoDALMC(K, budget="fast"),
         "baseline": OPMC(K),
         "ablation": DALMC(K, variant="box-graph"),
     }[request.param]

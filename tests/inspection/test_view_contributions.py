@@ -19,7 +19,7 @@ N, K = 150, 4
 
 
 def fitted(kind, views, k=K, **options):
-    model = DALMC(k, **options) if kind == "dalmc" else AutoDALMC(k, max_candidates=4)
+    model = DALMC(k, **options) if kind == "dalmc" else AutoDALMC(k, budget="fast")
     with structure_not_judged():
         return model.set_params(random_state=0).fit(views)
 

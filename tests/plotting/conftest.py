@@ -24,7 +24,7 @@ def problem():
 @pytest.fixture(scope="session")
 def auto(problem):
     with structure_not_judged():
-        return AutoDALMC(n_clusters=range(3, 6), max_candidates=4, random_state=0).fit(problem[0])
+        return AutoDALMC(n_clusters=range(3, 6), budget="fast", random_state=0).fit(problem[0])
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ def incomplete_fit():
     available = np.random.RandomState(0).random_sample((240, len(views))) > 0.2
     available[~available.any(axis=1), 0] = True
     data = MultiViewData(dict(zip(names, views.values(), strict=True)), available=available)
-    model = AutoDALMC(n_clusters=range(3, 6), max_candidates=4, random_state=0).fit(data)
+    model = AutoDALMC(n_clusters=range(3, 6), budget="fast", random_state=0).fit(data)
     sample_ids = [f"sample {EVIL} {row}" for row in range(240)]
     return model, data, np.array([f"class {EVIL} {c}" for c in y]), sample_ids
 

@@ -216,7 +216,7 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     ("estimator", "sentence"),
     [
         (DALMC(n_clusters=3, random_state=0), "The number of clusters, 3, was given."),
-        (AutoDALMC([2, 3], max_candidates=2), "was selected: 3 (dashed)"),
+        (AutoDALMC([2, 3], budget="fast"), "was selected: 3 (dashed)"),
     ],
 )
 @pytest.mark.usefixtures("unjudged")

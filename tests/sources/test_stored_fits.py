@@ -139,7 +139,7 @@ def test_error_for_tables_with_different_samples_has_row(tmp_path, views_and_y):
         DALMC(K).fit(open_views(path).views)
 
 
-@pytest.mark.parametrize("estimator", [AutoDALMC(K, max_candidates=2), BMVC(K)])
+@pytest.mark.parametrize("estimator", [AutoDALMC(K, budget="fast"), BMVC(K)])
 def test_other_estimators_read_views_into_memory(tmp_path, estimator, monkeypatch):
     views, y = make_multiview(300, n_clusters=K, n_features=(9, 14), random_state=0)
     stored = open_views(write_npy(tmp_path / "data", views, y)).views

@@ -45,7 +45,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     model : fitted estimator
         It is refitted with its parameters and its number of clusters, without each view in turn.
         Refits of :class:`~anchorview.AutoDALMC` do not judge the structure, and take less time with
-        fewer candidates: give ``copy(model).set_params(max_candidates=4)``.
+        fewer candidates: give ``copy(model).set_params(budget="fast")``.
     X : views that it was fitted on, in any form that estimators take
         If there are more than 20,000 samples, as many at equal steps are read and used.
 

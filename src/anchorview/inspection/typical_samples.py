@@ -190,7 +190,7 @@ def doubtful(model: Any, X: "ViewsLike | None" = None, n: int = 20) -> pd.DataFr
     >>> from anchorview import AutoDALMC, make_multiview
     >>> from anchorview.inspection import doubtful
     >>> views, _ = make_multiview(200, n_clusters=4, random_state=0)
-    >>> model = AutoDALMC(n_clusters=4, max_candidates=4, random_state=0).fit(views)
+    >>> model = AutoDALMC(n_clusters=4, budget="fast", random_state=0).fit(views)
     >>> found = doubtful(model, n=3)
     >>> list(found.columns)
     ['sample', 'cluster', 'confidence', 'second_cluster']

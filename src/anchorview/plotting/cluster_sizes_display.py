@@ -39,7 +39,7 @@ class ClusterSizesDisplay:
     >>> from anchorview import AutoDALMC, make_multiview
     >>> from anchorview.plotting import ClusterSizesDisplay
     >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = AutoDALMC(n_clusters=3, max_candidates=4, random_state=0).fit(views)
+    >>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
     >>> display = ClusterSizesDisplay.from_estimator(model)
     >>> int(display.sizes.sum())
     150

@@ -46,7 +46,7 @@ class ViewAgreementDisplay:
     >>> from anchorview import AutoDALMC, make_multiview
     >>> from anchorview.plotting import ViewAgreementDisplay
     >>> views, _ = make_multiview(150, n_clusters=3, random_state=0)
-    >>> model = AutoDALMC(n_clusters=3, max_candidates=4, random_state=0).fit(views)
+    >>> model = AutoDALMC(n_clusters=3, budget="fast", random_state=0).fit(views)
     >>> display = ViewAgreementDisplay.from_estimator(model)
     >>> len(display.weight_bars_) == len(display.agreement_bars_) == len(views)
     True

@@ -18,7 +18,7 @@ def auto():
     views, _ = clustered_views(40, 3, (3, 4))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MAX_ITER", 2)
-        return AutoDALMC([2, 3], max_candidates=4, random_state=0).fit(views)
+        return AutoDALMC([2, 3], budget="fast", random_state=0).fit(views)
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def test_failed_candidates(tmp_path, monkeypatch):
 
     monkeypatch.setattr(candidates.FamilyProblem, "solve", fail)
     with pytest.warns(UserWarning, match="of 8 candidates could not be fitted"):
-        model = AutoDALMC(3, max_candidates=8, random_state=0).fit(listed_views())
+        model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
     loaded = round_trip(model, tmp_path)
     failed = loaded.candidates_["error"] != ""
     assert failed.sum() == 3
@@ -205,7 +205,7 @@ def test_parameters_of_other_types(request, tmp_path, fixture, given, expected):
     assert all(type(params[name]) is type(value) for name, value in expected.items())
 
 
-@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, max_candidates=2)])
+@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, budget="fast")])
 def test_names(tmp_path, model):
     first, second = listed_views(40)
     ids = pd.Index([f"é{i}" for i in range(40)], name="cell")
@@ -250,7 +250,7 @@ def test_only_fitted_models_are_saved(tmp_path, model):
         ("auto", {"n_clusters": []}),
         ("auto", {"n_clusters": ["2", "3"]}),
         ("auto", {"n_clusters": [2, float("inf")]}),
-        ("auto", {"max_candidates": 0}),
+        ("auto", {"budget": "fast"}),
         ("auto", {"verbose": "loud"}),
         ("auto", {"n_clusters_": 99}),
         ("auto", {"best_candidate_": 4}),

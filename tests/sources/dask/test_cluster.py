@@ -79,7 +79,7 @@ def test_clusters_are_inspected_by_workers(client, kind):
     model = {
         "labels": DALMC(4, variant="box-graph"),
         "dalmc": DALMC(4),
-        "auto": AutoDALMC(4, max_candidates=2),
+        "auto": AutoDALMC(4, budget="fast"),
     }[kind]
     model.set_params(random_state=0).fit(views)
     parts = in_dask(views, 150)

@@ -518,7 +518,7 @@ def test_feature_names_are_checked(views):
 
 def test_other_estimators_read_views_into_memory(views, monkeypatch):
     few = {name: view[:200] for name, view in views.items()}
-    settings = {"max_candidates": 2, "random_state": 0}
+    settings = {"budget": "fast", "random_state": 0}
     expected = AutoDALMC(K, **settings).fit(few).labels_
     arrays = in_dask(few, 50)
     for X in (arrays, in_dask_frames(frames(few), 2)):

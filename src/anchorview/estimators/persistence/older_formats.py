@@ -28,37 +28,51 @@ MOVED_ARRAYS = (
 
 def translated(version: int, document: dict[str, Any], arrays: dict[str, Array]) -> Tree:
     """Tree in the present layout for the document and the arrays of a file, which are used up."""
-    if version == 3:
+    if version >= 3:
         insert_arrays(document, arrays)
         tree = document
     else:
         tree = _from_version_2(version, document, arrays)
-    _translate_version_3(tree)
+    try:
+        if version <= 3:
+            _translate_version_3(tree)
+        _translate_version_4(tree)
+    except (LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"a field is missing: {error}") from error
     return tree
 
 
+def _translate_version_4(tree: Tree) -> None:
+    if tree["estimator"] == "AutoDALMC":
+        state, params = tree["state"], tree["params"]
+        # The number of candidates was a parameter, and there were no levels.
+        limit = params.pop("max_candidates")
+        require(limit is None or isinstance(limit, int), "'max_candidates' is unknown")
+        params.setdefault("memory_limit", None)
+        params["budget"] = "default" if limit is None else "fast"
+        state["chance_curve_"] = state["level_labels_"] = None
+        state["_levels"], state["_branches"] = [], []
+
+
 def _translate_version_3(tree: Tree) -> None:
-    try:
-        state = tree["state"]
-        # Feature names were those of a single matrix.
-        names = state.pop("feature_names_in_")
-        state["feature_names_per_view_"] = [None] * len(state["view_names_in_"])
-        if names is not None:
-            require(len(state["view_names_in_"]) == 1, "'feature_names_in_' is unexpected")
-            state["feature_names_per_view_"] = [names]
-        # After partial_fit, which makes no plan, there are only the labels of the last batch.
-        known = tree["estimator"] == "AutoDALMC" or state["plan_"] is not None
-        state["imputation_"] = state["_spread"] = state["_relabeling"] = None
-        if tree["estimator"] == "AutoDALMC":
-            state["confidence_threshold_"] = DOUBTFUL_CONFIDENCE
-            state["structure_"] = state["chance_agreement_"] = state["second_labels_"] = None
-        state["n_samples_fit_"] = (len(state["labels_"]) or None) if known else None
-        owners = [state, *state.get("_candidates", ())]
-        for embedder in (owner.get("_embedder", owner.get("embedder")) for owner in owners):
-            if embedder is not None:
-                embedder |= {"complete": False, "maps": None}
-    except (LookupError, AttributeError, TypeError) as error:
-        raise ValueError(f"a field is missing: {error}") from error
+    state = tree["state"]
+    # Feature names were those of a single matrix.
+    names = state.pop("feature_names_in_")
+    state["feature_names_per_view_"] = [None] * len(state["view_names_in_"])
+    if names is not None:
+        require(len(state["view_names_in_"]) == 1, "'feature_names_in_' is unexpected")
+        state["feature_names_per_view_"] = [names]
+    # After partial_fit, which makes no plan, there are only the labels of the last batch.
+    known = tree["estimator"] == "AutoDALMC" or state["plan_"] is not None
+    state["imputation_"] = state["_spread"] = state["_relabeling"] = None
+    if tree["estimator"] == "AutoDALMC":
+        state["confidence_threshold_"] = DOUBTFUL_CONFIDENCE
+        state["structure_"] = state["chance_agreement_"] = state["second_labels_"] = None
+    state["n_samples_fit_"] = (len(state["labels_"]) or None) if known else None
+    owners = [state, *state.get("_candidates", ())]
+    for embedder in (owner.get("_embedder", owner.get("embedder")) for owner in owners):
+        if embedder is not None:
+            embedder |= {"complete": False, "maps": None}
 
 
 def _from_version_2(version: int, document: dict[str, Any], arrays: dict[str, Array]) -> Tree:
