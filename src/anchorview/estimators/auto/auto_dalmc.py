@@ -51,6 +51,7 @@ from anchorview.estimators.auto.labeling import (
     RESULTS,
     PartLabeler,
     SpreadOfRecords,
+    partitions_of,
     record_type,
 )
 from anchorview.estimators.auto.memory_needs import memory_needed
@@ -282,7 +283,8 @@ class AutoDALMC(EmbeddingClusterer):
                 self.n_clusters_ = chosen_number(self.curve_)
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
             settings = candidate_settings(self.n_clusters_, len(sample))[: self.max_candidates]
-            self._fit_consensus(pool, *self._fit_candidates(pool, settings))
+            agreement = self._fit_candidates(pool, settings)
+            self._fit_consensus(pool, sample, agreement)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._judge_structure(pool, seed)
             if self.structure_ is not None:
@@ -416,10 +418,8 @@ class AutoDALMC(EmbeddingClusterer):
         advice = f"Reduce max_candidates, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
-    def _fit_candidates(
-        self, pool: CandidatePool, settings: Sequence[Setting]
-    ) -> tuple[Array, Array]:
-        """Fit the settings; returns all partitions of the sample and their agreement."""
+    def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
+        """Fit the settings; returns the agreement between all of their partitions."""
         k, fitted, failed = self.n_clusters_, [], []
         families: list[str] = []
         partitions = np.empty((0, len(pool.data)), dtype=np.int32)
@@ -445,18 +445,22 @@ class AutoDALMC(EmbeddingClusterer):
             raise ValueError(f"No candidate can be fitted. The first fails: {failed[0][1]}")
         self._candidates, self._failed = fitted, failed
         self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
-        return partitions, agreement
+        return agreement
 
-    def _fit_consensus(self, pool: CandidatePool, partitions: Array, agreement: Array) -> None:
-        """Find the consensus, and set the attributes that describe it and the candidates."""
+    def _fit_consensus(self, pool: CandidatePool, sample: MultiViewData, agreement: Array) -> None:
+        """Find the consensus, and set the attributes that describe it and the candidates.
+
+        The samples of the pool are those of `sample` in another order.
+        """
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [str(c.setting.family) for c in self._candidates for _ in c.runs]
         weights = family_weights(families)
         scores = cross_agreement(agreement, families)
+        # Labeled as all samples will be: rounding may decide between equally near centroids.
+        partitions = partitions_of(self._families, self._candidates, sample)
+        start = partitions[scores.argmax()]
         self._relabeling = None
-        self._consensus, labels = find_consensus(
-            partitions, k, weights, partitions[scores.argmax()]
-        )
+        self._consensus, labels = find_consensus(partitions, k, weights, start)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
@@ -470,7 +474,10 @@ class AutoDALMC(EmbeddingClusterer):
         weights_by_candidate = np.array([c.view_weights for c in self._candidates])
         self.view_weights_ = self._by_view(by_candidate @ weights_by_candidate, "weight")
         self.view_agreement_ = self._by_view(
-            [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)],
+            [
+                adjusted_rand_score(labels[pool.order][rows], own)
+                for rows, own in pool.view_partitions(k)
+            ],
             "agreement",
         )
 
