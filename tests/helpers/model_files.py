@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from io import BytesIO
 from itertools import combinations, product
@@ -34,12 +35,19 @@ def same(a, b):
     if isinstance(a, Embedder):
         return same(a.scalings, b.scalings) and same(maps_of(a), maps_of(b))
     if type(a).__module__.startswith("anchorview"):
-        return type(a) is type(b) and same(vars(a), vars(b))
+        return type(a) is type(b) and same(_contents(a), _contents(b))
     if isinstance(a, dict):
         # Sums over batches are not saved.
         keys = a.keys() - {"_batch_sums"}
         return keys == b.keys() - {"_batch_sums"} and all(same(a[k], b[k]) for k in keys)
     return bool(a == b)
+
+
+def _contents(value):
+    """Attributes of an object; those of a dataclass without cached ones."""
+    if not is_dataclass(value):
+        return vars(value)
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def maps_of(embedder):

@@ -131,7 +131,7 @@ class ConsensusGeometry(Geometry):
 
     def partitions(self, data: MultiViewData) -> Array:
         """Labels of samples, whose views are prepared, in all partitions."""
-        return self.labeler.partitions(data)[0]
+        return self.labeler.partitions(data)
 
     def fitted_labels(self, data: MultiViewData) -> Array:
         """Clusters of samples, whose views are prepared, before clusters were merged."""
@@ -150,7 +150,7 @@ class ConsensusGeometry(Geometry):
     def located(self, part: MultiViewData) -> Iterator[Located]:
         """Yield the samples of a part in blocks, in order."""
         data = self.prepare(part)
-        partitions, embedding = self.labeler.partitions(data)
+        partitions, embedding = self.partitions(data), self.labeler.embedding(data)
         consensus = self.consensus
         if self.relabeling is not None:
             consensus = consensus.with_votes_for(self.relabeling.clusters)

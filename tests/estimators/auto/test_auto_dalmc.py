@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.estimators.auto import auto_dalmc, candidates
+from anchorview.estimators.auto import auto_dalmc, candidates, representative_rows
 from anchorview.estimators.auto.candidates import (
     N_KMEANS_RUNS,
     CandidatePool,
@@ -24,6 +24,7 @@ from anchorview.estimators.auto.candidates import (
     candidate_settings,
 )
 from anchorview.metrics import clustering_accuracy
+from anchorview.sources.memory_source import MemorySource
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -70,11 +71,17 @@ def families_of(model):
     return [str(candidate.setting.family) for candidate in model._candidates]
 
 
+def partitions_of(model, views):
+    """Labels of samples by all K-means runs, (n_candidates, N_KMEANS_RUNS, n)."""
+    labels = model._labeler.partitions(MultiViewData(views))
+    return labels.reshape(len(model._candidates), N_KMEANS_RUNS, -1)
+
+
 def require_confidence_of_loops(model, views):
     """Confidence is the share of the partitions, equal for all families, that agree."""
     families = families_of(model)
     confidence = np.zeros(len(model.labels_))
-    for runs, family in zip(model._partitions(views), families, strict=True):
+    for runs, family in zip(partitions_of(model, views), families, strict=True):
         weight = 1 / (len(set(families)) * families.count(family) * N_KMEANS_RUNS)
         for run, label in product(runs, range(model.n_clusters_)):
             if label in run:
@@ -122,7 +129,7 @@ class TestResult:
 
     def test_agreement_equals_scikit_learn(self, either):
         views, _, model = either
-        partitions = model._partitions(views)
+        partitions = partitions_of(model, views)
         assert partitions.shape == (12, N_KMEANS_RUNS, 150)
         assert model.agreement_.shape == (12, 12)
         np.testing.assert_allclose(model.agreement_, model.agreement_.T, rtol=0, atol=1e-15)
@@ -153,7 +160,7 @@ class TestResult:
 
     def test_scores_are_the_agreement_with_the_other_families(self, overlapping):
         views, _, model = overlapping
-        partitions, families = model._partitions(views), families_of(model)
+        partitions, families = partitions_of(model, views), families_of(model)
 
         def score(run, own):
             by_family = {family: [] for family in families if family != own}
@@ -233,7 +240,8 @@ class TestRepeats:
     @pytest.mark.parametrize("sampled", [False, True])
     def test_order_of_samples_does_not_matter(self, separation, missing, sampled, set_constants):
         if sampled:
-            set_constants(candidates, SAMPLE_SIZE=80, SMALL_SAMPLE_SIZE=60)
+            set_constants(representative_rows, SAMPLE_SIZE=80)
+            set_constants(candidates, SMALL_SAMPLE_SIZE=60)
         views, _ = two_views(120, separation=separation, missing=missing)
         model = fitted(views, max_candidates=8)
         order = np.random.default_rng(0).permutation(120)
@@ -429,7 +437,8 @@ class TestKindsOfData:
 class TestManySamples:
     @pytest.fixture(autouse=True)
     def small_samples(self, set_constants):
-        set_constants(candidates, SAMPLE_SIZE=100, SMALL_SAMPLE_SIZE=60)
+        set_constants(representative_rows, SAMPLE_SIZE=100)
+        set_constants(candidates, SMALL_SAMPLE_SIZE=60)
 
     @pytest.mark.parametrize("missing", [0.0, 0.2])
     def test_sample_decides_for_all(self, missing):
@@ -445,14 +454,13 @@ class TestManySamples:
     def test_agreement_is_that_of_the_sample(self):
         views, _ = two_views(400, 4, separation=2.0)
         model = fitted(views, 4)
-        data = MultiViewData(views)
-        sample = CandidatePool(data, 4, 0).sample
+        sample = representative_rows.representative_sample(MemorySource(MultiViewData(views)))
         assert len(sample) == 100
-        partitions = model._partitions(data[sample])
+        partitions = partitions_of(model, sample)
         for a, b in ((0, 1), (3, 2)):
             found = [adjusted_rand_score(p, q) for p, q in product(partitions[a], partitions[b])]
             assert model.agreement_[a, b] == pytest.approx(np.mean(found), abs=1e-12)
-        alike = [adjusted_rand_score(model.labels_[sample], runs[0]) for runs in partitions]
+        alike = [adjusted_rand_score(model.predict(sample), runs[0]) for runs in partitions]
         np.testing.assert_allclose(model.candidates_["agreement_with_result"], alike, atol=1e-12)
 
 

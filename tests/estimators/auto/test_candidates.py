@@ -1,6 +1,7 @@
 """The candidates and what they share: against DALMC, against plain loops, in any order."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
@@ -9,7 +10,7 @@ from anchorview import DALMC, MultiViewData
 from anchorview.core.compress import compress
 from anchorview.core.scale import fit_scalings
 from anchorview.core.solve import leading_spectra
-from anchorview.estimators.auto import candidates
+from anchorview.estimators.auto import candidates, representative_rows
 from anchorview.estimators.auto.candidates import (
     MAX_ITER,
     N_KMEANS_RUNS,
@@ -20,9 +21,9 @@ from anchorview.estimators.auto.candidates import (
     FittedFamily,
     Setting,
     candidate_settings,
-    memory_needed,
-    partitions_of,
 )
+from anchorview.estimators.auto.memory_needs import memory_needed
+from anchorview.sources.memory_source import MemorySource
 from helpers.data import clustered_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -38,7 +39,7 @@ def linear_problem(data, scaling, route, n_directions=12):
     """Problem of a family without lift, on a given route."""
     problem = compress(data, fit_scalings(data, scaling), route, unit_norm=True)
     fitted = FittedFamily(None, problem.scalings)
-    return FamilyProblem(data, data, fitted, problem, leading_spectra(problem, n_directions))
+    return FamilyProblem(data, fitted, problem, leading_spectra(problem, n_directions))
 
 
 def require_solution_of_dalmc(problem, setting, **options):
@@ -143,52 +144,59 @@ class TestPartitions:
         pool = CandidatePool(data, 3, 0)
         settings = candidate_settings(3, len(data))[:4]
         outcomes = [outcome for _, outcome in pool.fit_all(settings, 3)]
-        fitted = [candidate for candidate, _ in outcomes]
-        assert [candidate.setting for candidate in fitted] == settings
-        partitions = pool.partitions(fitted)
-        assert partitions.shape == (4, N_KMEANS_RUNS, 90)
-        new = partitions_of(fitted, 90, lambda family: pool.problem(family).fitted.transform(data))
-        np.testing.assert_array_equal(new, partitions)
-        for (candidate, labels), own in zip(outcomes, partitions, strict=True):
-            np.testing.assert_array_equal(labels, own[:, pool.sample])
+        assert [candidate.setting for candidate, _ in outcomes] == settings
+        for candidate, labels in outcomes:
+            assert labels.shape == (N_KMEANS_RUNS, 90)
             rows = candidate.embedder(pool.problem(candidate.setting.family).data)
             points = rows / np.linalg.norm(rows, axis=1, keepdims=True)
             inertias = [
                 np.mean(np.sum((points - run.centroids[of_run]) ** 2, axis=1))
-                for run, of_run in zip(candidate.runs, own, strict=True)
+                for run, of_run in zip(candidate.runs, labels, strict=True)
             ]
             np.testing.assert_allclose(np.sort(inertias), inertias, rtol=1e-12)
             assert candidate.inertia == pytest.approx(inertias[0])
 
-    def test_few_samples_are_all_used(self):
-        pool = CandidatePool(small_data()[0], 3, 0)
-        np.testing.assert_array_equal(np.sort(pool.sample), np.arange(90))
-        np.testing.assert_array_equal(pool.small_sample, pool.sample)
-
-    def test_sample_does_not_depend_on_the_order(self, set_constants):
-        set_constants(candidates, SAMPLE_SIZE=40, SMALL_SAMPLE_SIZE=15)
+    def test_order_of_samples_does_not_matter(self, set_constants):
+        set_constants(candidates, SMALL_SAMPLE_SIZE=15)
         data, _ = small_data()
         order = np.random.default_rng(0).permutation(90)
         first, moved = CandidatePool(data, 3, 0), CandidatePool(data[order], 3, 0)
-        assert len(set(first.sample)) == 40
         assert len(set(first.small_sample)) == 15
-        assert set(first.small_sample) <= set(first.sample)
-        np.testing.assert_array_equal(order[moved.sample], first.sample)
-        np.testing.assert_array_equal(order[moved.small_sample], first.small_sample)
+        np.testing.assert_array_equal(moved.small_sample, first.small_sample)
+        for view, other in zip(first.data.views, moved.data.views, strict=True):
+            np.testing.assert_array_equal(view, other)
+        np.testing.assert_array_equal(
+            np.sort(first.data.views[0], axis=0), np.sort(data.views[0], axis=0)
+        )
+
+    @pytest.mark.parametrize("family", [Family("zscore-unit"), Family("unit-center", 20)], ids=str)
+    def test_embedding_of_represented_samples_has_orthonormal_columns(self, family):
+        data, _ = small_data()
+        four_times = MultiViewData([np.tile(view, (4, 1)) for view in data.views])
+        problem = CandidatePool(data, 3, 0, 360).problem(family)
+        embedder, _, _ = problem.solve(Setting(family, 1, 1, 0.1), 3)
+        S = embedder(problem.fitted.transform(four_times))
+        np.testing.assert_allclose(S.T @ S, np.eye(3), atol=1e-8)
 
     @pytest.mark.parametrize("missing", [0.0, 0.3])
     def test_view_partitions_use_one_view_each(self, missing):
         data, y = small_data(120, (14, 18, 10), separation=8.0, missing=missing, n_noise_views=1)
+        data.sample_ids = pd.RangeIndex(120)
         pool = CandidatePool(data, 3, 0)
+        positions = np.asarray(pool.data.sample_ids)
         pool.problem(Family("zscore-unit"))
         found = list(pool.view_partitions(3))
         assert len(found) == 4
         for p, (rows, labels) in enumerate(found):
-            samples = pool.sample[rows]
+            samples = positions[rows]
             has = np.arange(120) if missing == 0 else np.flatnonzero(data.available[:, p])
             np.testing.assert_array_equal(np.sort(samples), has)
             score = adjusted_rand_score(y[samples], labels)
             assert score > 0.95 if p < 3 else score < 0.1
+
+
+def needed(data, settings, **options):
+    return memory_needed(MemorySource(data), settings, 3, keeps_results=False, **options)
 
 
 class TestMemory:
@@ -198,22 +206,32 @@ class TestMemory:
         data = MultiViewData([view.astype(dtype) for view in data.views])
         settings = candidate_settings(3, 90)
         pool = CandidatePool(data, 3, 0)
-        fitted = [outcome[0] for _, outcome in pool.fit_all(settings, 3)]
+        outcomes = [outcome for _, outcome in pool.fit_all(settings, 3)]
         transformed = {s.family: pool.problem(s.family).data for s in settings}
-        held = pool.partitions(fitted).nbytes
-        held += max(c.embedder(transformed[c.setting.family]).nbytes for c in fitted)
+        held = sum(view.nbytes for view in pool.data.views)
+        held += sum(labels.astype(np.int32).nbytes for _, labels in outcomes)
+        held += max(c.embedder(transformed[c.setting.family]).nbytes for c, _ in outcomes)
         for own in transformed.values():
             lifted = (view for view in own.views if sparse.issparse(view))
             held += sum(view.data.nbytes + view.indices.nbytes for view in lifted)
         more = MultiViewData([np.vstack([view, view]) for view in data.views])
-        grown = memory_needed(more, settings, 3) - memory_needed(data, settings, 3)
+        grown = needed(more, settings) - needed(data, settings)
         assert held <= grown <= 2 * held
+
+    def test_memory_beyond_the_sample_is_that_of_results(self, set_constants):
+        data, _ = small_data()
+        settings = candidate_settings(3, 90)
+        set_constants(representative_rows, SAMPLE_SIZE=30)
+        source = MemorySource(data)
+        without = memory_needed(source, settings, 3, keeps_results=False)
+        with_results = memory_needed(source, settings, 3, keeps_results=True)
+        # Embeddings of 6 columns, labels, second labels and confidence, all in double precision.
+        assert with_results - without >= 90 * (6 * 8 + 4 + 4 + 8)
 
     def test_memory_of_traces_and_landmarks(self):
         data, _ = small_data()
         wide = MultiViewData([sparse.csr_array((90, 50_000)), *data.views])
         linear, lifted = candidate_settings(3, 90)[0], candidate_settings(3, 90)[2]
         for setting, width in ((linear, 3), (lifted, lifted.family.n_landmarks)):
-            more = memory_needed(wide, [setting], 3) - memory_needed(data, [setting], 3)
-            assert more > 8 * 50_000 * width
-        assert memory_needed(data, [linear], 3) < memory_needed(data, [linear, lifted], 3)
+            assert needed(wide, [setting]) - needed(data, [setting]) > 8 * 50_000 * width
+        assert needed(data, [linear]) < needed(data, [linear, lifted])

@@ -45,6 +45,7 @@ from anchorview.estimators.auto.labeling import (
     LevelLabeler,
     PartLabeler,
     SpreadOfRecords,
+    partitions_of,
 )
 from anchorview.estimators.auto.level_fits import fit_levels, partitions_of_families
 from anchorview.estimators.auto.levels import (
@@ -300,10 +301,10 @@ class AutoDALMC(EmbeddingClusterer):
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
             settings = candidate_settings(self.n_clusters_, len(sample), self.budget)
-            partitions, agreement = self._fit_candidates(pool, settings)
-            labels = self._fit_consensus(pool, partitions, agreement)
+            agreement = self._fit_candidates(pool, settings)
+            chosen = self._fit_consensus(pool, sample, agreement)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
-            self._fit_levels(pool, partitions, labels, curve)
+            self._fit_levels(pool, chosen, curve)
             self._judge_structure(pool, seed)
             if self.structure_ is not None:
                 clock = self._say(structure_sentence(self.structure_), clock)
@@ -465,10 +466,8 @@ class AutoDALMC(EmbeddingClusterer):
         advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
-    def _fit_candidates(
-        self, pool: CandidatePool, settings: Sequence[Setting]
-    ) -> tuple[Array, Array]:
-        """Fit the settings; returns all partitions of the sample and their agreement."""
+    def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
+        """Fit the settings; returns the agreement between all of their partitions."""
         k, fitted, failed = self.n_clusters_, [], []
         families: list[FamilyKey] = []
         partitions = np.empty((0, len(pool.data)), dtype=np.int32)
@@ -495,7 +494,7 @@ class AutoDALMC(EmbeddingClusterer):
             raise ValueError(f"No candidate can be fitted. The first fails: {failed[0][1]}")
         self._candidates, self._failed = fitted, failed
         self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
-        return partitions, agreement
+        return agreement
 
     def _compare_numbers(self, pool: CandidatePool, seed: int) -> NumberCurve:
         """Compare numbers of clusters on some of the samples."""
@@ -512,15 +511,13 @@ class AutoDALMC(EmbeddingClusterer):
             self.n_clusters_ = chosen_number(curve.agreement, curve.chance)
 
     def _fit_levels(
-        self, pool: CandidatePool, partitions: Array, labels: Array, curve: NumberCurve | None
+        self, pool: CandidatePool, chosen: LevelLabels, curve: NumberCurve | None
     ) -> None:
         """Fit the levels other than the chosen one, if the number was chosen."""
         self._levels: list[FittedLevel] = []
         self._branches: list[Branch] = []
         if curve is not None:
             levels = find_levels(curve.agreement, curve.chance, self.n_clusters_)
-            by_family = partitions_of_families(self._candidates, partitions)
-            chosen = LevelLabels(self.n_clusters_, labels, by_family)
             self._levels, self._branches = fit_levels(pool, levels, chosen, curve)
             used = {c.setting.family for level in self._others for c in level.candidates}
             self._families |= {family: pool.problem(family).fitted for family in used}
@@ -551,16 +548,23 @@ class AutoDALMC(EmbeddingClusterer):
             f"{', '.join(map(str, known))}. Fit a model with n_clusters={n_clusters!r}."
         )
 
-    def _fit_consensus(self, pool: CandidatePool, partitions: Array, agreement: Array) -> Array:
-        """Find the consensus, and set the attributes that describe it and the candidates."""
+    def _fit_consensus(
+        self, pool: CandidatePool, sample: MultiViewData, agreement: Array
+    ) -> LevelLabels:
+        """Find the consensus, and set the attributes that describe it and the candidates.
+
+        The samples of the pool are those of `sample` in another order. Returns the clusters of the
+        samples of the pool.
+        """
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [c.setting.family.key for c in self._candidates for _ in c.runs]
         weights = family_weights(families)
         scores = cross_agreement(agreement, families)
+        # Labeled as all samples will be: rounding may decide between equally near centroids.
+        partitions = partitions_of(self._families, self._candidates, sample)
+        start = partitions[scores.argmax()]
         self._relabeling = None
-        self._consensus, labels = find_consensus(
-            partitions, k, weights, partitions[scores.argmax()]
-        )
+        self._consensus, labels = find_consensus(partitions, k, weights, start)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
@@ -573,10 +577,14 @@ class AutoDALMC(EmbeddingClusterer):
         weights_by_candidate = np.array([c.view_weights for c in self._candidates])
         self.view_weights_ = self._by_view(by_candidate @ weights_by_candidate, "weight")
         self.view_agreement_ = self._by_view(
-            [adjusted_rand_score(labels[rows], own) for rows, own in pool.view_partitions(k)],
+            [
+                adjusted_rand_score(labels[pool.order][rows], own)
+                for rows, own in pool.view_partitions(k)
+            ],
             "agreement",
         )
-        return labels
+        by_family = partitions_of_families(self._candidates, partitions[:, pool.order])
+        return LevelLabels(k, labels[pool.order], by_family)
 
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""

@@ -126,8 +126,11 @@ class CandidatePool:
     """
 
     def __init__(self, data: MultiViewData, seed: int, n_represented: int | None = None) -> None:
-        self._scalings = {scaling: fit_scalings(data, scaling) for scaling in LINEAR_SCALINGS}
-        self.data = data[order_by_content(data, self._scalings[STANDARDIZED])]
+        self.order = order_by_content(data, fit_scalings(data, STANDARDIZED))
+        """Positions of the samples in `data`."""
+        self.data = data[self.order]
+        # Fitted to the ordered samples, as all that follows, so that rounding is the same too.
+        self._scalings = {name: fit_scalings(self.data, name) for name in LINEAR_SCALINGS}
         self.seed = seed
         self.small_sample = representative_rows(
             np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE

@@ -66,7 +66,7 @@ class PartLabeler:
         voting = consensus if clusters is None else consensus.with_votes_for(clusters)
 
         def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            partitions = _labels(self.candidates, embeddings)
+            partitions = _block_labels(self.candidates, embeddings[: len(self.candidates)])
             labels, second, squares = consensus.nearest_two(partitions)
             if clusters is not None:
                 labels, second = clusters[labels], clusters[second]
@@ -106,26 +106,33 @@ class PartLabeler:
         for_candidate_embeddings(write, self.families, [self.candidates[self.best]], data)
         return embedding
 
-    def partitions(self, part: MultiViewData) -> tuple[Array, Array]:
-        """Labels by all K-means runs, (n_partitions, n), and the embedding by the best candidate.
-
-        The runs of a candidate follow each other.
-        """
-        data = part.matched_to(self.fitted)
-        n_partitions = len(self.candidates) * N_KMEANS_RUNS
-        labels = np.empty((n_partitions, len(data)), dtype=LABEL_DTYPE)
-        embedding = np.empty((len(data), self.n_anchors), data.dtype)
-
-        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            labels[:, rows] = _labels(self.candidates, embeddings)
-            embedding[rows] = embeddings[self.best]
-
-        for_candidate_embeddings(write, self.families, self.candidates, data)
-        return labels, embedding
+    def partitions(self, part: MultiViewData) -> Array:
+        """Labels by all K-means runs, (n_partitions, n); those of a candidate follow each other."""
+        return partitions_of(self.families, self.candidates, part.matched_to(self.fitted))
 
     def candidate_labels(self, part: MultiViewData) -> Array:
         """Labels by the first K-means run of each candidate, (n, n_candidates)."""
-        return self.partitions(part)[0][::N_KMEANS_RUNS].T
+        return self.partitions(part)[::N_KMEANS_RUNS].T
+
+
+def partitions_of(
+    families: Families, candidates: Sequence[Candidate], data: MultiViewData
+) -> Array:
+    """Labels by all K-means runs of all candidates, (n_partitions, n)."""
+    labels = np.empty((len(candidates) * N_KMEANS_RUNS, len(data)), dtype=LABEL_DTYPE)
+
+    def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
+        labels[:, rows] = _block_labels(candidates, embeddings)
+
+    for_candidate_embeddings(write, families, candidates, data)
+    return labels
+
+
+def _block_labels(candidates: Sequence[Candidate], embeddings: Sequence[Array]) -> Array:
+    """Labels of a block of samples by all K-means runs of all candidates."""
+    pairs = zip(candidates, embeddings, strict=True)
+    labels = [labels_of_runs(candidate.runs, rows) for candidate, rows in pairs]
+    return np.vstack(labels).astype(LABEL_DTYPE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,17 +158,7 @@ class LevelLabeler:
 def _level_labels(level: FittedLevel, embeddings: Sequence[Array]) -> Array:
     """Clusters of a block at a level that is not the chosen one."""
     assert level.consensus is not None
-    return level.consensus.labels(_labels(level.candidates, embeddings))
-
-
-def _labels(candidates: Sequence[Candidate], embeddings: Sequence[Array]) -> Array:
-    """Labels of a block by all K-means runs."""
-    found = np.empty((len(candidates) * N_KMEANS_RUNS, len(embeddings[0])), LABEL_DTYPE)
-    pairs = zip(candidates, embeddings[: len(candidates)], strict=True)
-    for c, (candidate, rows) in enumerate(pairs):
-        first = c * N_KMEANS_RUNS
-        found[first : first + N_KMEANS_RUNS] = labels_of_runs(candidate.runs, rows)
-    return found
+    return level.consensus.labels(_block_labels(level.candidates, embeddings))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,39 @@
+"""Embeddings of all candidates, computed together in blocks, equal those of each candidate."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from anchorview import MultiViewData
+from anchorview.core import embed
+from anchorview.estimators.auto import candidate_embeddings
+from anchorview.estimators.auto.candidate_embeddings import for_candidate_embeddings
+from anchorview.estimators.auto.candidates import CandidatePool, candidate_settings
+from helpers.data import clustered_data
+
+
+@pytest.mark.parametrize("rows_for_a_map", [1, 1000])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_array])
+def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_constants):
+    set_constants(candidate_embeddings, MIN_BLOCK=7, CACHED_BLOCK=1, ROWS_FOR_A_MAP=rows_for_a_map)
+    set_constants(embed, ROWS_FOR_A_MAP=rows_for_a_map)
+    data, _ = clustered_data(90, missing=missing)
+    data = MultiViewData([kind(view) for view in data.views], available=data.available)
+    pool = CandidatePool(data, 3, 0)
+    outcomes = pool.fit_all(candidate_settings(3, 90), 3)
+    fitted = [outcome[0] for _, outcome in outcomes]
+    families = {own.setting.family: pool.problem(own.setting.family).fitted for own in fitted}
+    found = [np.full((90, own.embedder.n_anchors), np.nan) for own in fitted]
+
+    def keep(rows, embeddings):
+        for S, part in zip(found, embeddings, strict=True):
+            assert part.dtype == data.dtype
+            S[rows] = part
+
+    for_candidate_embeddings(keep, families, fitted, data)
+    for S, own in zip(found, fitted, strict=True):
+        expected = own.embedder(families[own.setting.family].transform(data))
+        # A landmark that rounding makes one of the nearest has the smallest weight.
+        tolerance = 1e-9 if data.dtype == np.float64 else 1e-3
+        np.testing.assert_allclose(S, expected, atol=tolerance)
