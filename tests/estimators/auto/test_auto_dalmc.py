@@ -35,8 +35,8 @@ def two_views(n=150, k=3, widths=(12, 16), *, separation=8.0, **options):
     return clustered_views(n, k, widths, separation=separation, **options)
 
 
-def fitted(views, n_clusters=3, max_candidates=4, **options):
-    model = AutoDALMC(n_clusters, max_candidates=max_candidates, random_state=0, **options)
+def fitted(views, n_clusters=3, budget="fast", **options):
+    model = AutoDALMC(n_clusters, budget=budget, random_state=0, **options)
     return model.fit(views)
 
 
@@ -45,14 +45,14 @@ def separated():
     """Views, classes and the model of all candidates."""
     views, y = two_views()
     with structure_not_judged():
-        return views, y, fitted(views, max_candidates=None)
+        return views, y, fitted(views, budget="default")
 
 
 @pytest.fixture(scope="module")
 def overlapping():
     views, y = two_views(separation=2.0)
     with structure_not_judged():
-        return views, y, fitted(views, max_candidates=None)
+        return views, y, fitted(views, budget="default")
 
 
 @pytest.fixture(params=["separated", "overlapping"])
@@ -124,7 +124,7 @@ class TestResult:
         _, confidence = model.predict_with_confidence(between)
         assert confidence.mean() < model.confidence_.mean() - 0.05
         together = {name: np.vstack([view, between[name]]) for name, view in views.items()}
-        again = fitted(together, max_candidates=None)
+        again = fitted(together, budget="default")
         assert again.confidence_[150:].mean() < again.confidence_[:150].mean() - 0.05
 
     def test_agreement_equals_scikit_learn(self, either):
@@ -187,7 +187,7 @@ class TestResult:
         gains = []
         for seed in range(4):
             views, y = two_views(300, 5, (20, 30), separation=2.5, seed=seed)
-            model = fitted(views, 5, max_candidates=None)
+            model = fitted(views, 5, budget="default")
             alone = [adjusted_rand_score(y, labels) for labels in model.candidate_labels(views)]
             gains.append(adjusted_rand_score(y, model.labels_) - np.mean(alone))
         assert np.mean(gains) > 0.01
@@ -221,12 +221,12 @@ class TestRepeats:
 
     def test_no_seed(self, separated):
         views, y, _ = separated
-        assert clustering_accuracy(y, AutoDALMC(3, max_candidates=2).fit(views).labels_) == 1
+        assert clustering_accuracy(y, AutoDALMC(3, budget="fast").fit(views).labels_) == 1
 
     @pytest.mark.parametrize("count", [1, 2, 3, 4, 50])
     def test_numbers_of_candidates(self, separated, count):
         views, y, whole = separated
-        model = fitted(views, max_candidates=count)
+        model = fitted(views, budget=budget)
         assert len(model.candidates_) == len(model.agreement_) == min(count, 12)
         pd.testing.assert_frame_equal(
             model.candidates_[SETTINGS], whole.candidates_[SETTINGS][:count]
@@ -243,9 +243,9 @@ class TestRepeats:
             set_constants(representative_rows, SAMPLE_SIZE=80)
             set_constants(candidates, SMALL_SAMPLE_SIZE=60)
         views, _ = two_views(120, separation=separation, missing=missing)
-        model = fitted(views, max_candidates=8)
+        model = fitted(views, budget="fast")
         order = np.random.default_rng(0).permutation(120)
-        moved = fitted({name: view[order] for name, view in views.items()}, max_candidates=8)
+        moved = fitted({name: view[order] for name, view in views.items()}, budget="fast")
         assert adjusted_rand_score(moved.labels_, model.labels_[order]) == 1
         np.testing.assert_allclose(moved.view_weights_, model.view_weights_, rtol=1e-6)
 
@@ -270,7 +270,7 @@ class TestRepeats:
     def test_refit_discards_the_previous_result(self, separated):
         views, _, _ = separated
         frame = pd.DataFrame(views["view_0"]).add_prefix("f")
-        model = fitted(frame, range(2, 5), max_candidates=2)
+        model = fitted(frame, range(2, 5), budget="fast")
         assert model.feature_names_in_.tolist() == list(frame)
         assert model.curve_ is not None
         model.set_params(n_clusters=2).fit(views)
@@ -331,7 +331,7 @@ class TestNewSamples:
 class TestKindsOfData:
     def test_missing_views(self):
         views, y = two_views(missing=0.3)
-        model = fitted(views, max_candidates=8)
+        model = fitted(views, budget="fast")
         assert clustering_accuracy(y, model.labels_) > 0.95
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         require_confidence_of_loops(model, views)
@@ -375,7 +375,7 @@ class TestKindsOfData:
 
     def test_more_features_than_samples(self):
         views, y = two_views(40, widths=(90, 120))
-        model = fitted(views, max_candidates=None)
+        model = fitted(views, budget="default")
         assert clustering_accuracy(y, model.labels_) == 1
         np.testing.assert_array_equal(model.predict(views), model.labels_)
 
@@ -393,7 +393,7 @@ class TestKindsOfData:
     @pytest.mark.parametrize(("n", "k"), [(3, 2), (5, 4), (6, 4), (9, 8), (14, 12)])
     def test_hardly_more_samples_than_clusters(self, n, k):
         views, _ = two_views(n, 2, (5, 6))
-        model = fitted(views, k, max_candidates=None)
+        model = fitted(views, k, budget="default")
         assert model.labels_.shape == (n,)
         assert set(model.labels_) <= set(range(k))
         assert len(set(model.labels_)) >= 2
@@ -405,7 +405,7 @@ class TestKindsOfData:
         kinds = np.concatenate([np.arange(5), rng.integers(5, size=55)])
         views = [rng.standard_normal((5, d))[kinds] for d in (6, 8)]
         with pytest.warns(UserWarning, match="3 of 8 clusters are empty"):
-            model = fitted(views, 8, max_candidates=None)
+            model = fitted(views, 8, budget="default")
         assert adjusted_rand_score(kinds, model.labels_) == 1
         np.testing.assert_array_equal(model.predict(views), model.labels_)
         require_confidence_of_loops(model, views)
@@ -443,7 +443,7 @@ class TestManySamples:
     @pytest.mark.parametrize("missing", [0.0, 0.2])
     def test_sample_decides_for_all(self, missing):
         views, y = two_views(400, 4, missing=missing)
-        model = fitted(views, 4, max_candidates=8)
+        model = fitted(views, 4, budget="fast")
         assert clustering_accuracy(y, model.labels_) > (0.99 if missing == 0 else 0.95)
         assert model.labels_.shape == model.confidence_.shape == (400,)
         assert model.embedding_.shape[0] == 400
@@ -507,7 +507,7 @@ class TestFailures:
         views, y, _ = separated
         make_fail(monkeypatch, CandidatePool, "problem", family.__eq__, error("bad luck"))
         with pytest.warns(UserWarning, match=f"^{n_failed} of 12 candidates .*bad luck$"):
-            model = fitted(views, max_candidates=None)
+            model = fitted(views, budget="default")
         require_result_of_the_others(model, views, y, n_failed)
         assert str(family) not in families_of(model)
         assert set(model.candidates_["error"]) == {"", "bad luck"}
@@ -518,7 +518,7 @@ class TestFailures:
         setting = candidate_settings(3, 150)[position]
         make_fail(monkeypatch, CandidatePool, "_fit", setting.__eq__, ValueError("bad luck"))
         with pytest.warns(UserWarning, match=f"^1 of 12 candidates .*{setting}: bad luck$"):
-            model = fitted(views, max_candidates=None)
+            model = fitted(views, budget="default")
         require_result_of_the_others(model, views, y, 1)
         row = model.candidates_.iloc[-1]
         assert row[["scaling", "beta"]].tolist() == [setting.family.scaling, setting.beta]
@@ -528,7 +528,7 @@ class TestFailures:
         # Rows with a single positive entry are all equal when they have length 1.
         positive = np.exp(np.random.default_rng(0).standard_normal((150, 1)))
         with pytest.warns(UserWarning, match="4 of 12 candidates .* is zero after scaling"):
-            model = fitted({**views, "size": positive}, max_candidates=None)
+            model = fitted({**views, "size": positive}, budget="default")
         failed = model.candidates_[8:]
         assert set(failed["scaling"]) == {"unit-center"}
         assert failed["n_landmarks"].isna().all()
@@ -561,7 +561,7 @@ class TestFailures:
     def test_other_errors_are_raised(self, separated, monkeypatch, error, method):
         make_fail(monkeypatch, *method, lambda setting: setting.components == 4, error)
         with pytest.raises(error):
-            fitted(separated[0], max_candidates=None)
+            fitted(separated[0], budget="default")
 
 
 class TestMessages:
@@ -569,7 +569,7 @@ class TestMessages:
         views, _, _ = overlapping
         seen = []
         with listen_to_progress(lambda *report: seen.append(report)):
-            model = fitted(views, [2, 3], max_candidates=6)
+            model = fitted(views, [2, 3], budget="fast")
         totals = {total for stage, _, total in seen if stage == "numbers of clusters"}
         assert totals == {2}
         found = [report for report in seen if report[0].startswith("candidates")]
@@ -588,7 +588,7 @@ class TestMessages:
         setting = candidate_settings(3, 150)[1]
         make_fail(monkeypatch, CandidatePool, "_fit", setting.__eq__, ValueError("bad luck"))
         with pytest.warns(UserWarning, match="1 of 3"):
-            fitted(separated[0], [2, 3], max_candidates=3, verbose=1)
+            fitted(separated[0], [2, 3], budget="fast", verbose=1)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[AutoDALMC] ") for line in lines)
         assert "chose 3 clusters (" in lines[0]
@@ -600,7 +600,7 @@ class TestMessages:
         assert len(lines) == 6
 
     def test_silent_by_default(self, separated, capsys):
-        fitted(separated[0], max_candidates=1)
+        fitted(separated[0], budget="fast")
         assert capsys.readouterr() == ("", "")
 
 

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 WIDTHS = (20, 30, 40)
 
 
-def fitted(X, numbers=range(2, 8), max_candidates=4):
-    return AutoDALMC(numbers, max_candidates=max_candidates, random_state=0).fit(X)
+def fitted(X, numbers=range(2, 8), budget="fast"):
+    return AutoDALMC(numbers, budget=budget, random_state=0).fit(X)
 
 
 class TestNumbersToTry:
@@ -120,8 +120,8 @@ def test_at_most_as_many_clusters_as_distinct_samples(n_distinct):
 
 def test_small_sample_decides(set_constants):
     data, _ = clustered_data(300, 4, WIDTHS, separation=8.0)
-    whole = fitted(data, max_candidates=2)
+    whole = fitted(data, budget="fast")
     set_constants(candidates, SMALL_SAMPLE_SIZE=100)
-    small = fitted(data, max_candidates=2)
+    small = fitted(data, budget="fast")
     assert whole.n_clusters_ == small.n_clusters_ == 4
     assert not whole.curve_.equals(small.curve_)

@@ -17,7 +17,7 @@ def noise(seed, n=200, widths=(10, 20)):
 
 
 def fitted(views, n_clusters=3, **options):
-    return AutoDALMC(n_clusters, max_candidates=4, random_state=0, **options).fit(views)
+    return AutoDALMC(n_clusters, budget="fast", random_state=0, **options).fit(views)
 
 
 def share_of_doubtful(model):
@@ -77,7 +77,7 @@ def test_structure_does_not_depend_on_the_order_of_the_samples():
 
 def test_structure_needs_two_families():
     views, _ = clustered_views(60, 3, (6, 8))
-    model = AutoDALMC(3, max_candidates=1, random_state=0).fit(views)
+    model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
     assert model.structure_ is None
     assert model.chance_agreement_ is None
     assert model.confidence_threshold_ == 0.5

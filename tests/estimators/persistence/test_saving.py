@@ -143,7 +143,7 @@ AUTO_CASES = {
 def test_auto(case, tmp_path):
     make_views, n_clusters, max_candidates = AUTO_CASES[case]
     views = make_views()
-    model = AutoDALMC(n_clusters, max_candidates=max_candidates, random_state=0).fit(views)
+    model = AutoDALMC(n_clusters, budget=budget, random_state=0).fit(views)
     loaded = round_trip(model, tmp_path)
     assert same(loaded.predict_with_confidence(views), (model.labels_, model.confidence_))
     assert same(loaded.transform(views, scale=False), model.embedding_)

@@ -125,13 +125,21 @@ class CandidatePool:
     so that the embeddings of all of them have columns of norm 1.
     """
 
-    def __init__(self, data: MultiViewData, seed: int, n_represented: int | None = None) -> None:
+    def __init__(
+        self,
+        data: MultiViewData,
+        seed: int,
+        n_represented: int | None = None,
+        n_runs: int = N_KMEANS_RUNS,
+    ) -> None:
         self.order = order_by_content(data, fit_scalings(data, STANDARDIZED))
         """Positions of the samples in `data`."""
         self.data = data[self.order]
         # Fitted to the ordered samples, as all that follows, so that rounding is the same too.
         self._scalings = {name: fit_scalings(self.data, name) for name in LINEAR_SCALINGS}
         self.seed = seed
+        self.n_runs = n_runs
+        """Number of K-means runs per candidate."""
         self.small_sample = representative_rows(
             np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE
         )
@@ -196,7 +204,9 @@ class CandidatePool:
         clock = perf_counter()
         problem = self.problem(setting.family)
         embedder, weights, objective = problem.solve(setting, n_clusters)
-        runs, labels, inertia = _kmeans_runs(embedder(problem.data), n_clusters, self.seed)
+        runs, labels, inertia = _kmeans_runs(
+            embedder(problem.data), n_clusters, self.seed, self.n_runs
+        )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
             raise ValueError("All samples fall into one cluster.")
@@ -247,7 +257,7 @@ def _result_or_error(function: Callable[..., Result], *args: Any) -> Result | Ex
 
 
 def _kmeans_runs(
-    rows: Array, n_clusters: int, seed: int
+    rows: Array, n_clusters: int, seed: int, n_runs: int = N_KMEANS_RUNS
 ) -> tuple[tuple[Assignment, ...], Array, float]:
     """K-means runs by ascending inertia, the labels of each, and the smallest inertia.
 
@@ -255,10 +265,10 @@ def _kmeans_runs(
     number; the others start at random.
     """
     points = unit_rows(rows)
-    starts: list[str | Array] = ["k-means++"] * N_KMEANS_RUNS
+    starts: list[str | Array] = ["k-means++"] * n_runs
     if rows.shape[1] >= n_clusters:
         starts[0] = points[distant_rows(rows, n_clusters)]
-    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=N_KMEANS_RUNS)
+    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_runs)
     runs = []
     for start, run_seed in zip(starts, seeds, strict=True):
         model = KMeans(n_clusters, init=start, n_init=1, random_state=int(run_seed)).fit(points)

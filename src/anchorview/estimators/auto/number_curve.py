@@ -18,6 +18,9 @@ from anchorview.views.container import MultiViewData
 ROWS = 2_000
 """Maximum number of rows by which numbers of clusters are compared."""
 
+N_RUNS = 2
+"""Number of K-means runs per number of clusters, of which the better one is compared."""
+
 DENSE_NUMBERS = 30
 """Largest number of clusters up to which every number is tried by default."""
 
@@ -109,7 +112,7 @@ class _Search:
     """Tries numbers of clusters on the same samples."""
 
     def __init__(self, data: MultiViewData, seed: int) -> None:
-        self._pool = CandidatePool(data, seed)
+        self._pool = CandidatePool(data, seed, n_runs=N_RUNS)
         self._agreement: dict[int, float] = {}
 
     def curve(self) -> "pd.Series[float]":
