@@ -79,8 +79,10 @@ class NumberCurve:
     """NaN if fewer than two families can be fitted, or a partition has fewer clusters."""
     chance: "pd.Series[float]"
     """The same on data without clusters, interpolated between some of the numbers."""
+    partitions: Callable[[int], Partitions]
+    """Partitions of the samples into a number of clusters."""
     partitions_by_chance: Callable[[int], Partitions]
-    """Partitions of the data without clusters into a number of clusters."""
+    """The same of the data without clusters."""
 
 
 def compare_numbers(
@@ -105,7 +107,7 @@ def compare_numbers(
     chance = np.interp(agreement.index, known.index, known.to_numpy())
     chance_curve = agreement.copy().rename("chance")
     chance_curve[:] = chance
-    return NumberCurve(agreement, chance_curve, by_chance.partitions)
+    return NumberCurve(agreement, chance_curve, observed.partitions, by_chance.partitions)
 
 
 class _Search:
@@ -121,8 +123,10 @@ class _Search:
         return curve.rename_axis("n_clusters")
 
     def partitions(self, n_clusters: int) -> Partitions:
-        """Partitions into a number of clusters."""
-        return partitions_by_family(self._pool, self._settings(n_clusters), n_clusters)
+        """Partitions into a number of clusters, of the samples in their order."""
+        found = partitions_by_family(self._pool, self._settings(n_clusters), n_clusters)
+        positions = np.argsort(self._pool.order)
+        return {key: runs[:, positions] for key, runs in found.items()}
 
     def try_all(self, numbers: Sequence[int], stage: str) -> None:
         """Try some numbers, which share their work."""
