@@ -8,7 +8,8 @@ from anchorview import MultiViewData
 from anchorview.core import embed
 from anchorview.estimators.auto import candidate_embeddings
 from anchorview.estimators.auto.candidate_embeddings import for_candidate_embeddings
-from anchorview.estimators.auto.candidates import CandidatePool, candidate_settings
+from anchorview.estimators.auto.candidates import CandidatePool
+from anchorview.estimators.auto.settings import candidate_settings
 from helpers.data import clustered_data
 
 
@@ -20,8 +21,9 @@ def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_consta
     set_constants(embed, ROWS_FOR_A_MAP=rows_for_a_map)
     data, _ = clustered_data(90, missing=missing)
     data = MultiViewData([kind(view) for view in data.views], available=data.available)
-    pool = CandidatePool(data, 3, 0)
-    outcomes = pool.fit_all(candidate_settings(3, 90), 3)
+    pool = CandidatePool(data, 0)
+    jobs = [(setting, 3) for setting in candidate_settings(3, 90, "fast")]
+    outcomes = pool.fit_all(jobs)
     fitted = [outcome[0] for _, outcome in outcomes]
     families = {own.setting.family: pool.problem(own.setting.family).fitted for own in fitted}
     found = [np.full((90, own.embedder.n_anchors), np.nan) for own in fitted]

@@ -16,13 +16,16 @@ from anchorview.estimators.auto.candidates import (
     N_KMEANS_RUNS,
     TOL,
     CandidatePool,
-    Family,
     FamilyProblem,
     FittedFamily,
-    Setting,
-    candidate_settings,
 )
 from anchorview.estimators.auto.memory_needs import memory_needed
+from anchorview.estimators.auto.settings import (
+    Family,
+    Setting,
+    candidate_settings,
+    representative_settings,
+)
 from anchorview.sources.memory_source import MemorySource
 from helpers.data import clustered_data
 
@@ -39,7 +42,15 @@ def linear_problem(data, scaling, route, n_directions=12):
     """Problem of a family without lift, on a given route."""
     problem = compress(data, fit_scalings(data, scaling), route, unit_norm=True)
     fitted = FittedFamily(None, problem.scalings)
-    return FamilyProblem(data, fitted, problem, leading_spectra(problem, n_directions))
+    spectra = leading_spectra(problem, n_directions)
+    return FamilyProblem(data, fitted, problem, n_directions, spectra)
+
+
+def prepared(data, setting, n_represented=None):
+    """Problem of the family of a setting, as a pool prepares it for three clusters."""
+    pool = CandidatePool(data, 0, n_represented)
+    list(pool.fit_all([(setting, 3)]))
+    return pool.problem(setting.family)
 
 
 def require_solution_of_dalmc(problem, setting, **options):
@@ -67,7 +78,7 @@ class TestSolve:
     def test_equals_dalmc(self, scaling, beta, sizes):
         data, _ = small_data()
         setting = Setting(Family(scaling), *sizes, beta)
-        require_solution_of_dalmc(CandidatePool(data, 3, 0).problem(setting.family), setting)
+        require_solution_of_dalmc(prepared(data, setting), setting)
 
     @pytest.mark.parametrize(
         ("kind", "route"),
@@ -91,7 +102,7 @@ class TestSolve:
     def test_equals_dalmc_on_lifted_views(self, missing):
         data, _ = small_data(missing=missing)
         setting = Setting(Family("zscore-unit", 20), 2, 2, 0.01)
-        problem = CandidatePool(data, 3, 0).problem(setting.family)
+        problem = prepared(data, setting)
         assert problem.data.n_features_per_view == (20, 20)
         require_solution_of_dalmc(problem, setting, scaling="none", solver="compressed")
 
@@ -113,37 +124,71 @@ class TestSolve:
         np.testing.assert_allclose(S.T @ S, np.eye(2), atol=1e-8)
 
 
+class TestPool:
+    def test_larger_numbers_extend_what_is_prepared(self):
+        data, _ = small_data()
+        setting = Setting(Family("zscore-unit"), 1, 2, 0.1)
+        pool = CandidatePool(data, 0)
+        ((_, (_, few)),) = pool.fit_all([(setting, 2)])
+        outcomes = dict(pool.fit_all([(setting, 2), (setting, 3), (setting, 5)]))
+        np.testing.assert_array_equal(outcomes[setting, 2][1], few)
+        for k in (3, 5):
+            ((_, (_, alone)),) = CandidatePool(data, 0).fit_all([(setting, k)])
+            assert adjusted_rand_score(outcomes[setting, k][1][0], alone[0]) == 1
+
+
 class TestSettings:
-    def test_families_take_turns(self):
-        settings = candidate_settings(10, 5000)
-        assert len(settings) == len(set(settings)) == 12
-        linear = [Family("zscore-unit"), Family("unit-center")]
-        lifted = [Family("zscore-unit", 500), Family("unit-center", 500)]
-        first = [*linear, *lifted]
-        assert [setting.family for setting in settings] == [*first, *first, *linear, *linear]
-        sizes = [(s.anchors, s.components, s.beta) for s in settings]
-        assert sizes[:4] == [(1, 1, 0.1)] * 2 + [(1, 1, 0.01)] * 2
-        assert sizes[4:8] == [(2, 4, 0.1)] * 2 + [(2, 2, 0.01)] * 2
-        assert sizes[8:] == [(1, 1, 0.001)] * 2 + [(2, 4, 0.001)] * 2
-        row = settings[4].row(10)
-        assert (row["n_anchors"], row["n_components"]) == (20, 40)
+    @pytest.mark.parametrize(
+        ("n", "budget", "count"),
+        [
+            (2000, "default", 96),
+            (2500, "default", 96),
+            (2501, "default", 28),
+            (10_000, "thorough", 96),
+            (100, "fast", 6),
+            (10_000, "fast", 6),
+        ],
+    )
+    def test_budgets(self, n, budget, count):
+        settings = candidate_settings(10, n, budget)
+        assert len(settings) == len(set(settings)) == count
+        assert len({setting.family.key for setting in settings}) == 6
+
+    def test_larger_budgets_have_all_settings_of_smaller_ones(self):
+        fast, default, thorough = (
+            set(candidate_settings(10, 5000, budget)) for budget in ("fast", "default", "thorough")
+        )
+        assert fast < default < thorough
+
+    def test_representative_settings_are_one_of_each_family(self):
+        settings = representative_settings(10, 5000)
+        lifted = [setting.family.is_lifted for setting in settings]
+        assert lifted == [False, False, True, True]
+        assert set(settings) <= set(candidate_settings(10, 5000, "fast"))
+        row = settings[2].row(10)
+        assert (row["n_landmarks"], row["n_anchors"], row["n_components"]) == (500, 10, 10)
 
     @pytest.mark.parametrize(
         ("k", "n", "landmarks"),
-        [(10, 5000, 500), (10, 999, 499), (200, 5000, 1000), (200, 300, 150), (2, 2, 10)],
+        [
+            (10, 2000, {200, 500, 1000}),
+            (10, 999, {200, 499}),
+            (200, 1999, {400, 999}),
+            (2, 2, {10}),
+        ],
     )
     def test_landmarks(self, k, n, landmarks):
         found = {setting.family.n_landmarks for setting in candidate_settings(k, n)}
-        assert found == {None, landmarks}
+        assert found == {None, *landmarks}
 
 
 class TestPartitions:
     @pytest.mark.parametrize("missing", [0.0, 0.3])
     def test_runs_are_ordered_by_inertia_and_label_the_samples(self, missing):
         data, _ = small_data(separation=1.5, missing=missing)
-        pool = CandidatePool(data, 3, 0)
-        settings = candidate_settings(3, len(data))[:4]
-        outcomes = [outcome for _, outcome in pool.fit_all(settings, 3)]
+        pool = CandidatePool(data, 0)
+        settings = candidate_settings(3, len(data), "fast")
+        outcomes = [outcome for _, outcome in pool.fit_all([(own, 3) for own in settings])]
         assert [candidate.setting for candidate, _ in outcomes] == settings
         for candidate, labels in outcomes:
             assert labels.shape == (N_KMEANS_RUNS, 90)
@@ -160,7 +205,7 @@ class TestPartitions:
         set_constants(candidates, SMALL_SAMPLE_SIZE=15)
         data, _ = small_data()
         order = np.random.default_rng(0).permutation(90)
-        first, moved = CandidatePool(data, 3, 0), CandidatePool(data[order], 3, 0)
+        first, moved = CandidatePool(data, 0), CandidatePool(data[order], 0)
         assert len(set(first.small_sample)) == 15
         np.testing.assert_array_equal(moved.small_sample, first.small_sample)
         for view, other in zip(first.data.views, moved.data.views, strict=True):
@@ -173,8 +218,9 @@ class TestPartitions:
     def test_embedding_of_represented_samples_has_orthonormal_columns(self, family):
         data, _ = small_data()
         four_times = MultiViewData([np.tile(view, (4, 1)) for view in data.views])
-        problem = CandidatePool(data, 3, 0, 360).problem(family)
-        embedder, _, _ = problem.solve(Setting(family, 1, 1, 0.1), 3)
+        setting = Setting(family, 1, 1, 0.1)
+        problem = prepared(data, setting, 360)
+        embedder, _, _ = problem.solve(setting, 3)
         S = embedder(problem.fitted.transform(four_times))
         np.testing.assert_allclose(S.T @ S, np.eye(3), atol=1e-8)
 
@@ -182,9 +228,9 @@ class TestPartitions:
     def test_view_partitions_use_one_view_each(self, missing):
         data, y = small_data(120, (14, 18, 10), separation=8.0, missing=missing, n_noise_views=1)
         data.sample_ids = pd.RangeIndex(120)
-        pool = CandidatePool(data, 3, 0)
+        pool = CandidatePool(data, 0)
         positions = np.asarray(pool.data.sample_ids)
-        pool.problem(Family("zscore-unit"))
+        list(pool.fit_all([(representative_settings(3, 120)[0], 3)]))
         found = list(pool.view_partitions(3))
         assert len(found) == 4
         for p, (rows, labels) in enumerate(found):
@@ -204,9 +250,9 @@ class TestMemory:
     def test_memory_that_grows_with_the_samples(self, dtype):
         data, _ = small_data()
         data = MultiViewData([view.astype(dtype) for view in data.views])
-        settings = candidate_settings(3, 90)
-        pool = CandidatePool(data, 3, 0)
-        outcomes = [outcome for _, outcome in pool.fit_all(settings, 3)]
+        settings = candidate_settings(3, 90, "fast")
+        pool = CandidatePool(data, 0)
+        outcomes = [outcome for _, outcome in pool.fit_all([(own, 3) for own in settings])]
         transformed = {s.family: pool.problem(s.family).data for s in settings}
         held = sum(view.nbytes for view in pool.data.views)
         held += sum(labels.astype(np.int32).nbytes for _, labels in outcomes)
@@ -231,7 +277,7 @@ class TestMemory:
     def test_memory_of_traces_and_landmarks(self):
         data, _ = small_data()
         wide = MultiViewData([sparse.csr_array((90, 50_000)), *data.views])
-        linear, lifted = candidate_settings(3, 90)[0], candidate_settings(3, 90)[2]
+        linear, _, lifted, _ = representative_settings(3, 90)
         for setting, width in ((linear, 3), (lifted, lifted.family.n_landmarks)):
             assert needed(wide, [setting]) - needed(data, [setting]) > 8 * 50_000 * width
         assert needed(data, [linear]) < needed(data, [linear, lifted])

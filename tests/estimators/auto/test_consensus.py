@@ -21,6 +21,11 @@ from anchorview.estimators.auto.consensus import (
 seeds = st.integers(0, 10_000)
 
 
+def keys(names):
+    """Families with one-letter names; those in capital letters have a lift."""
+    return [(name.isupper(), name) for name in names]
+
+
 def noisy(labels, share, k, rng):
     """Labels of which a share, also per sample, is drawn again at random."""
     return np.where(rng.random(len(labels)) < share, rng.integers(k, size=len(labels)), labels)
@@ -46,6 +51,7 @@ def equal_weights(partitions):
 
 def consensus_of(partitions, k, families):
     """Consensus as the estimator computes it: from the partition with the highest score on."""
+    families = keys(families)
     scores = cross_agreement(agreement_matrix(partitions, k), families)
     return find_consensus(partitions, k, family_weights(families), partitions[scores.argmax()])
 
@@ -64,7 +70,11 @@ def cross_agreement_by_loops(agreement, families):
             scores.append(mean_with(c, [i for i in range(len(families)) if i != c]))
             continue
         members = {f: [i for i, g in enumerate(families) if g == f] for f in families}
-        scores.append(np.mean([mean_with(c, members[f]) for f in members if f != own]))
+        others = [f for f in members if f != own]
+        # A family counts as its share of the families of its kind.
+        shares = [1 / sum(g.isupper() == f.isupper() for g in members) for f in others]
+        means = [mean_with(c, members[f]) for f in others]
+        scores.append(np.average(means, weights=shares))
     return scores
 
 
@@ -148,26 +158,30 @@ class TestAgreement:
 
 class TestFamilies:
     def test_weights(self):
-        weights = family_weights(["a", "b", "a", "c", "a"])
+        weights = family_weights(keys("abaca"))
         np.testing.assert_allclose(weights, [1 / 9, 1 / 3, 1 / 9, 1 / 3, 1 / 9])
-        np.testing.assert_allclose(family_weights(["a", "a"]), 0.5)
-        assert family_weights(["a"]) == 1
+        np.testing.assert_allclose(family_weights(keys("aa")), 0.5)
+        assert family_weights(keys("a")) == 1
 
-    @given(seed=seeds, families=st.lists(st.sampled_from("abc"), min_size=2, max_size=7))
+    def test_families_with_and_without_lift_have_the_same_weight(self):
+        weights = family_weights(keys("aabAc"))
+        np.testing.assert_allclose(weights, [1 / 12, 1 / 12, 1 / 6, 1 / 2, 1 / 6])
+
+    @given(seed=seeds, families=st.lists(st.sampled_from("abcAB"), min_size=2, max_size=8))
     def test_cross_agreement_equals_loops(self, seed, families):
         size = len(families)
         agreement = np.random.default_rng(seed).uniform(-0.5, 1, size=(size, size))
         np.testing.assert_allclose(
-            cross_agreement(agreement, families),
+            cross_agreement(agreement, keys(families)),
             cross_agreement_by_loops(agreement, families),
             atol=1e-12,
         )
 
     def test_own_family_does_not_count_unless_it_is_the_only_one(self):
         agreement = np.array([[1.0, 0.9, 0.2], [0.9, 1.0, 0.4], [0.2, 0.4, 1.0]])
-        np.testing.assert_allclose(cross_agreement(agreement, ["a", "a", "b"]), [0.2, 0.4, 0.3])
-        np.testing.assert_allclose(cross_agreement(agreement, ["a"] * 3), [0.55, 0.65, 0.3])
-        np.testing.assert_array_equal(cross_agreement(np.ones((1, 1)), ["a"]), [1])
+        np.testing.assert_allclose(cross_agreement(agreement, keys("aab")), [0.2, 0.4, 0.3])
+        np.testing.assert_allclose(cross_agreement(agreement, keys("aaa")), [0.55, 0.65, 0.3])
+        np.testing.assert_array_equal(cross_agreement(np.ones((1, 1)), keys("a")), [1])
 
 
 class TestConsensus:
@@ -175,7 +189,7 @@ class TestConsensus:
     @given(seed=seeds)
     def test_iteration_equals_loops(self, seed):
         partitions = random_partitions(seed, n_partitions=4, n=25, k=3)
-        weights = family_weights(["a", "a", "b", "c"])
+        weights = family_weights(keys("aabc"))
         rule, labels = find_consensus(partitions, 3, weights, partitions[0], max_iter=1)
         expected = scores_by_loops(partitions, 3, weights, partitions[0])
         found = [rule.patterns[:, np.arange(4), own].sum(axis=1) for own in partitions.T]
@@ -284,7 +298,7 @@ class TestConsensus:
         truth, wrong = rng.integers(4, size=(2, 600))
         good = noisy_copies(truth, 4, 3, rng, share=0.1)
         partitions = np.vstack([noisy_copies(wrong, 4, 40, rng, share=0), good])
-        _, labels = consensus_of(partitions, 4, ["many"] * 40 + ["x", "y", "z"])
+        _, labels = consensus_of(partitions, 4, "m" * 40 + "xyz")
         best = max(adjusted_rand_score(truth, row) for row in good)
         assert adjusted_rand_score(truth, labels) > best
         _, outvoted = find_consensus(partitions, 4, equal_weights(partitions), wrong)
@@ -295,7 +309,7 @@ class TestConsensus:
         rule, labels = consensus_of(partitions, 4, ["a"] * 5)
         np.testing.assert_allclose(rule.weights, 0.2)
         agreement = agreement_matrix(np.vstack([partitions, labels]), 4)
-        assert agreement[-1, :-1].mean() > cross_agreement(agreement[:-1, :-1], ["a"] * 5).max()
+        assert agreement[-1, :-1].mean() > cross_agreement(agreement[:-1, :-1], keys("aaaaa")).max()
 
     def test_labels_without_samples_vote_for_no_cluster(self):
         partitions = np.array([[0, 0, 0, 2, 2, 2], [1, 1, 1, 0, 0, 0]])

@@ -1,0 +1,182 @@
+"""Levels: which are found and chosen, their labels, and how clusters split."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import AutoDALMC, load, make_multiview
+from anchorview.estimators.auto.levels import (
+    MAX_LEVELS,
+    TRIVIAL_SHARE,
+    LevelLabels,
+    chosen_number,
+    find_branches,
+    find_levels,
+)
+from helpers.unjudged import structure_not_judged
+
+
+def curves(agreement, chance=0.0):
+    """Agreement from 2 clusters on, and chance."""
+    index = pd.Index(range(2, 2 + len(agreement)), name="n_clusters")
+    return pd.Series(agreement, index=index), pd.Series(chance, index=index, dtype=float)
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("agreement", "chance", "chosen"),
+        [
+            ([0.5, 0.9, 0.6], 0.0, 3),
+            ([0.9, 0.9 * TRIVIAL_SHARE + 0.01, 0.3], 0.0, 3),
+            ([0.9, 0.9 * TRIVIAL_SHARE - 0.01, 0.3], 0.0, 2),
+            # What is agreed on by chance does not count.
+            ([0.9, 0.8, 0.5], [0.85, 0.75, 0.1], 4),
+            ([np.nan, 0.4, 0.2, np.nan], 0.0, 3),
+            ([-0.1, -0.3], 0.0, 2),
+            ([0.4], 0.0, 2),
+        ],
+    )
+    def test_number_with_the_most_structure(self, agreement, chance, chosen):
+        found = chosen_number(*curves(agreement, chance))
+        assert found == chosen
+        assert type(found) is int
+
+    def test_no_number_is_possible(self):
+        with pytest.raises(ValueError, match=r"\[2, 3\]\. Give a single number as n_clusters"):
+            chosen_number(*curves([np.nan, np.nan]))
+
+
+class TestLevels:
+    def test_peaks_of_structure(self):
+        agreement, chance = curves([0.6, 0.2, 0.3, 0.8, 0.5, 0.55, 0.5, 0.54, 0.1], 0.1)
+        levels = find_levels(agreement, chance, 5)
+        # The rise to 9 clusters, by 0.04 / 0.9, is prominent enough; that of noise is not.
+        assert [level.n_clusters for level in levels] == [2, 5, 7, 9]
+        best = levels[1]
+        assert (best.agreement, best.chance) == (0.8, 0.1)
+        assert best.structure == pytest.approx(0.7 / 0.9)
+        assert best.prominence == pytest.approx(best.structure)
+        assert levels[2].prominence == pytest.approx(0.05 / 0.9)
+        assert levels[3].prominence == pytest.approx(0.04 / 0.9)
+
+    def test_chosen_number_is_a_level_even_without_structure(self):
+        agreement, chance = curves([0.1, 0.2, 0.15], 0.3)
+        (level,) = find_levels(agreement, chance, 3)
+        assert (level.n_clusters, level.structure) == (3, 0)
+        assert level.prominence == pytest.approx(0, abs=1e-6)
+
+    def test_most_prominent_are_kept(self):
+        heights = [0.1, 0.9, 0.1, 0.5, 0.1, 0.6, 0.1, 0.7, 0.1, 0.4, 0.1, 0.8, 0.1, 0.3]
+        levels = find_levels(*curves(heights), 3)
+        assert [level.n_clusters for level in levels] == [3, 5, 7, 9, 13]
+        assert len(levels) == MAX_LEVELS
+
+
+class TestBranches:
+    def test_planted_split(self):
+        coarse = np.repeat([0, 1, 2], 20)
+        fine = np.repeat([3, 0, 1, 2, 2], [10, 10, 20, 10, 10])
+        partitions = {(False, "a"): fine[None], (True, "a"): fine[None].copy()}
+        partitions[True, "a"][0, :20] = np.tile([0, 3], 10)
+        branches = find_branches(
+            LevelLabels(3, coarse, {}), LevelLabels(4, fine, partitions), split_chance=0.25
+        )
+        by_cluster = {branch.cluster: branch for branch in branches}
+        assert [by_cluster[c].parent for c in range(4)] == [0, 1, 2, 0]
+        assert [by_cluster[c].size for c in range(4)] == [10, 20, 20, 10]
+        assert {branch.overlap for branch in branches} == {1.0}
+        assert by_cluster[1].split_agreement is None
+        expected = adjusted_rand_score(fine[:20], np.tile([0, 3], 10))
+        assert by_cluster[0].split_agreement == pytest.approx(expected)
+        assert by_cluster[0].split_chance == 0.25
+
+    def test_overlap_is_the_share_of_the_cluster_in_its_parent(self):
+        coarse, fine = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 2])
+        partitions = {(False, "a"): fine[None], (True, "a"): fine[None]}
+        branches = find_branches(LevelLabels(2, coarse, {}), LevelLabels(3, fine, partitions), 0.0)
+        assert [branch.parent for branch in branches] == [0, 1, 1]
+        assert [branch.overlap for branch in branches] == [1, pytest.approx(2 / 3), 1]
+
+
+@pytest.fixture(scope="module")
+def nested():
+    """Nine clusters in four groups."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2, 3], [2, 2, 2, 3])
+    classes = rng.permutation(np.repeat(np.arange(9), 20))
+    views = {}
+    for name, width in (("first", 12), ("second", 15)):
+        centers = 10 * rng.standard_normal((4, width))[groups]
+        centers += 2 * rng.standard_normal((9, width))
+        views[name] = centers[classes] + 0.5 * rng.standard_normal((180, width))
+    with structure_not_judged():
+        model = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views)
+    return views, classes, model
+
+
+def test_tables_of_levels_and_branches(nested):
+    _, classes, model = nested
+    levels, tree = model.levels_, model.tree_
+    assert model.n_clusters_ == 9
+    assert levels.index[levels["chosen"]].tolist() == [9]
+    assert {4, 9} <= set(levels.index)
+    assert levels.loc[9, "structure"] == levels["structure"].max()
+    assert adjusted_rand_score(classes, model.labels_at(9)) == 1
+    for coarse, fine in pairwise(levels.index):
+        branches = tree[tree["n_clusters"] == fine]
+        assert set(branches["parent_level"]) == {coarse}
+        assert branches["cluster"].tolist() == list(range(fine))
+        assert branches["size"].sum() == 180
+        counts = pd.crosstab(model.labels_at(fine), model.labels_at(coarse)).to_numpy()
+        np.testing.assert_array_equal(branches["parent"], counts.argmax(axis=1))
+        np.testing.assert_allclose(
+            branches["overlap"], counts.max(axis=1) / counts.sum(axis=1), rtol=1e-12
+        )
+    # All families find the nine clusters, within every parent too.
+    split = tree[(tree["n_clusters"] == 9) & tree["split_agreement"].notna()]
+    assert (split["split_agreement"] > split["split_chance"]).all()
+
+
+def test_levels_predict_as_they_label(nested, tmp_path):
+    views, _, model = nested
+    model.save(tmp_path / "model.anchorview")
+    loaded = load(tmp_path / "model.anchorview")
+    for k in model.levels_.index:
+        labels = model.labels_at(k)
+        assert len(np.unique(labels)) == k
+        np.testing.assert_array_equal(model.predict(views, level=k), labels)
+        np.testing.assert_array_equal(loaded.labels_at(k), labels)
+        np.testing.assert_array_equal(loaded.predict(views, level=k), labels)
+    np.testing.assert_array_equal(model.labels_at(model.n_clusters_), model.labels_)
+    pd.testing.assert_frame_equal(loaded.levels_, model.levels_)
+    pd.testing.assert_frame_equal(loaded.tree_, model.tree_)
+
+
+def test_unknown_levels_are_named(nested):
+    model = nested[-1]
+    known = ", ".join(map(str, model.levels_.index))
+    for call in (lambda: model.labels_at(77), lambda: model.predict(nested[0], level=77)):
+        with pytest.raises(ValueError, match=f"no level with 77 clusters, only with {known}"):
+            call()
+
+
+def test_given_number_has_no_levels():
+    views, _ = make_multiview(60, n_clusters=3, random_state=0)
+    model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
+    assert model.levels_ is None
+    assert model.tree_ is None
+    np.testing.assert_array_equal(model.labels_at(3), model.labels_)
+    with pytest.raises(ValueError, match="no level with 4 clusters, only with 3"):
+        model.labels_at(4)
+
+
+def test_files_have_the_levels_too(nested, tmp_path):
+    views, _, model = nested
+    again = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views, out=tmp_path)
+    others = [k for k in again.levels_.index if k != again.n_clusters_]
+    stored = np.load(tmp_path / "level_labels.npy")
+    for column, k in enumerate(others):
+        np.testing.assert_array_equal(stored[:, column], model.labels_at(k))
