@@ -3,26 +3,20 @@
 import os
 import pickle
 import signal
-from logging import CRITICAL
 from operator import add
 
 import dask
-import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import AutoDALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import DaskSource, dask_views
-from anchorview.estimators.auto import representative_rows
 from anchorview.sources.dask import execution
 from helpers.dask_problems import (
-    K,
     assert_same,
     distance,
     fit,
@@ -37,24 +31,6 @@ from helpers.dask_problems import (
 pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
 
 N, CHUNK = 3000, 400
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    # Killed workers would fill the log.
-    with (
-        LocalCluster(n_workers=2, silence_logs=CRITICAL, **options) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def client(cluster):
-    """Client of two workers; killed ones have been restarted."""
-    cluster.wait_for_workers(2, timeout=30)
-    return cluster
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -147,49 +123,6 @@ def test_worker_killed_while_assigning(client, tmp_path):
         labels = fit(views).labels_.compute()
     assert killed
     assert (labels == undisturbed).all()
-
-
-def fit_auto(X):
-    return AutoDALMC(K, max_candidates=4, random_state=0).fit(X)
-
-
-class TestAutoDALMC:
-    @pytest.fixture(autouse=True)
-    def small_sample(self, set_constants):
-        # The size is decided in this process, not by the workers.
-        set_constants(representative_rows, SAMPLE_SIZE=400)
-
-    @pytest.mark.parametrize("missing", [False, True])
-    def test_workers_give_the_clusters_of_memory(self, client, tmp_path, missing):
-        views = make_views(N)
-        views = with_missing(views, CHUNK) if missing else views
-        reference = fit_auto(views)
-        lazy = dask_views(stored(tmp_path, views), CHUNK)
-        model = fit_auto(lazy)
-        assert isinstance(model.labels_, da.Array) and isinstance(model.embedding_, da.Array)
-        assert adjusted_rand_score(model.labels_.compute(), reference.labels_) >= 0.999
-        np.testing.assert_allclose(model.confidence_.compute(), reference.confidence_, atol=0.1)
-        np.testing.assert_array_equal(model.predict(lazy).compute(), model.labels_.compute())
-
-    @pytest.mark.parametrize("read", [1, 2, 3])
-    def test_worker_killed_in_each_pass(self, client, tmp_path, read):
-        """A block is read for the choice of the sample, for the sample, and for the labels."""
-        chunk = N // 8 + 1
-        maps = stored(tmp_path, make_views(N))
-        undisturbed = fit_auto(dask_views(maps, chunk))
-        views = dask_views(maps, chunk)
-        views["b"] = worker_killing_array(maps["b"], chunk, 5, read, tmp_path)
-        model = fit_auto(views)
-        assert (tmp_path / "killed").exists()
-        assert (model.labels_.compute() == undisturbed.labels_.compute()).all()
-
-    def test_worker_killed_after_labeling(self, client, tmp_path):
-        """The records of samples that it held are recomputed."""
-        model = fit_auto(dask_views(stored(tmp_path, make_views(N)), CHUNK))
-        before = model.labels_.compute()
-        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        assert (model.labels_.compute() == before).all()
-        assert len(model.confidence_.compute()) == N
 
 
 def test_persisted_views(client):
