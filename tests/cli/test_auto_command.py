@@ -117,7 +117,7 @@ def test_the_choice_of_the_largest_number_that_is_as_good_is_explained(chosen, m
     monkeypatch.setattr(chosen, "curve_", curve)
     assert (
         "chose 3 clusters among 2-4: agreement 0.89; 2: 0.90 (the largest number within 0.01 of "
-        "the best is chosen)" in list(fit_lines(chosen, 1.0))
+        "the best is chosen)" in list(fit_lines(chosen, None, 1.0))
     )
 
 

@@ -11,6 +11,8 @@ from distributed.comm.core import CommClosedError
 
 from anchorview import DALMC, load, make_multiview, open_views
 from anchorview._utils import memory
+from anchorview.cli import clustering
+from anchorview.estimators.auto import representative_rows
 from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
 from anchorview.views.stored_view import StoredView
@@ -26,8 +28,8 @@ from helpers.command_line import (
 )
 
 N = 2000
-LIMIT = ("--memory-limit", "400kB")
-"""Less than four times the data, more than a fit from disk needs."""
+LIMIT = ("--method", "dalmc", "--memory-limit", "400kB")
+"""Less than four times the data, more than a fit of DALMC from disk needs."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_data_above_the_limit_are_clustered_by_dalmc_from_disk(folder, tmp_path, set_constants):
+def test_data_above_the_limit_are_clustered_from_disk(folder, tmp_path, set_constants):
     set_constants(disk_source, PART=40_000)
     results, out, saved = tmp_path / "results", tmp_path / "labels.csv", tmp_path / "m.anchorview"
     outputs = ("--out", out, "--save", saved, "--results", results)
@@ -70,6 +72,28 @@ def test_data_above_the_limit_are_clustered_by_dalmc_from_disk(folder, tmp_path,
     assert load(saved).labels_.shape == (0,)
 
 
+def test_auto_clusters_data_above_the_limit_from_disk(folder, tmp_path, monkeypatch, set_constants):
+    set_constants(representative_rows, SAMPLE_SIZE=300)
+    set_constants(clustering, DATA_SHARE=1e-9)
+    set_constants(disk_source, PART=40_000)
+    results, out, saved = tmp_path / "results", tmp_path / "labels.csv", tmp_path / "m.anchorview"
+    outputs = ("--out", out, "--save", saved, "--results", results)
+    # Opened data are never read as a whole.
+    monkeypatch.setattr(disk_source.DiskSource, "read", None)
+    limit = ("--max-candidates", 4, "--memory-limit", "20MB")
+    shown = output_of("fit", folder, "-k", 4, *limit, *outputs)
+    assert f"{2 * N} samples in 4 clusters by AutoDALMC" in shown
+    assert "doubtful samples" in shown
+    labels, confidence = read_confident_labels(out)
+    assert (np.load(results / "labels.npy") == labels).all()
+    np.testing.assert_allclose(np.load(results / "confidence.npy"), confidence, atol=5e-4)
+    assert np.load(results / "second_labels.npy").shape == (2 * N,)
+    assert "no labels in this file" in output_of("info", saved)
+    again = tmp_path / "again.csv"
+    output_of("predict", saved, folder, "--out", again)
+    assert again.read_bytes() == out.read_bytes()
+
+
 def test_data_below_the_limit_are_clustered_by_auto(folder, tmp_path):
     out = tmp_path / "labels.csv"
     options = ("--budget", "fast", "--memory-limit", "1GB", "--out", out)
@@ -78,7 +102,7 @@ def test_data_below_the_limit_are_clustered_by_auto(folder, tmp_path):
 
 
 BMVC = ("-k", 4, "--method", "bmvc")
-WORKERS = ("-k", 4, "--scheduler", "tcp://127.0.0.1:1")
+WORKERS = ("-k", 4, "--method", "dalmc", "--scheduler", "tcp://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -89,8 +113,8 @@ WORKERS = ("-k", 4, "--scheduler", "tcp://127.0.0.1:1")
         (("-k", 4, "--memory-limit=0"), "'1.5GB'"),
         (("-k", 4, "--memory-limit=-1GB"), "'1.5GB'"),
         ((*BMVC, "--results", "r"), "--results is for --method auto or dalmc, not bmvc."),
-        ((*BMVC, "--scheduler", "s"), "--scheduler is for --method dalmc, not bmvc."),
-        ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is for --method dalmc, not bmvc."),
+        ((*BMVC, "--scheduler", "s"), "--scheduler is for --method auto and dalmc, not"),
+        ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is for --method auto and dalmc, not"),
         ((*WORKERS, "--results", "r"), "stay on the workers"),
         ((*WORKERS, "--report", "r.html"), "--report needs the embedding"),
         (("-k", 4, *LIMIT, "--zero-rows-missing"), "anchorview convert --zero-rows-missing"),
@@ -112,9 +136,10 @@ def test_limits_that_have_no_effect_are_refused(tmp_path, views_and_y):
 
 
 def test_a_limit_that_is_too_low_is_reported_with_both_sizes(folder):
-    done = run("fit", folder, "-k", 4, "--memory-limit", "20kB")
-    assert done.exit_code == 1
-    assert "needs" in done.stderr and "20 kB may be used" in done.stderr
+    for method in ("auto", "dalmc"):
+        done = run("fit", folder, "-k", 4, "--method", method, "--memory-limit", "20kB")
+        assert done.exit_code == 1
+        assert "needs" in done.stderr and "20 kB may be used" in done.stderr
 
 
 def test_outputs_are_separate_from_the_data_and_each_other(folder, tmp_path):
@@ -180,7 +205,7 @@ def test_a_lost_cluster_has_its_own_exit_code(folder, set_constants, monkeypatch
 
     set_constants(connection, Client=StubClient)
     monkeypatch.setattr(DALMC, "fit", fit)
-    done = run("fit", folder, "-k", 4, "--scheduler", "lost")
+    done = run("fit", folder, "-k", 4, "--method", "dalmc", "--scheduler", "lost")
     assert (done.exit_code, done.stdout) == (3, "")
     assert done.stderr.startswith(f"anchorview: error: lost: {shown}")
 
@@ -224,10 +249,9 @@ def test_converted_tables_give_the_same_clusters(tmp_path, views_and_y):
         frame = pd.DataFrame(view, index=[f"s{i}" for i in range(N)])
         frame.dropna().to_csv(tables / f"{name}.csv", index_label="id")
     out, again = tmp_path / "labels.csv", tmp_path / "again.csv"
-    options = ("-k", 4, "--method", "dalmc")
     output_of("convert", tables, tmp_path / "folder", "--dtype", "float32")
-    output_of("fit", tables, *options, "--out", out)
-    output_of("fit", tmp_path / "folder", *options, *LIMIT, "--out", again)
+    output_of("fit", tables, "-k", 4, "--method", "dalmc", "--out", out)
+    output_of("fit", tmp_path / "folder", "-k", 4, *LIMIT, "--out", again)
     clusters = [pd.read_csv(path, index_col="sample")["cluster"] for path in (out, again)]
     assert list(clusters[0].index) == list(clusters[1].index)
     assert (pd.crosstab(*clusters) > 0).sum().eq(1).all()

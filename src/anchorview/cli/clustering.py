@@ -266,6 +266,8 @@ def cluster_samples(
         # Labels are fetched from the workers only if they are needed.
         needed = scheduler is None or paths.labels is not None or samples.target is not None
         labels: Any = np.asarray(model.labels_) if needed else None
+        confidence: Any = getattr(model, "confidence_", None) if needed else None
+        confidence = None if confidence is None else np.asarray(confidence)
         scores = {} if samples.target is None else clustering_scores(samples.target, labels)
 
     def write_results(folder: Path) -> None:
@@ -274,7 +276,7 @@ def cluster_samples(
         if not in_parts:
             results = {"embedding": model.embedding_, "labels": labels}
             if method == "auto":
-                results["confidence"] = model.confidence_
+                results["confidence"] = confidence
                 results["second_labels"] = model.second_labels_
             save_results(folder, results, samples.ids)
 
@@ -296,7 +298,6 @@ def cluster_samples(
                 name=samples.name,
             )
 
-    confidence = getattr(model, "confidence_", None)
     writers: dict[str, Callable[[Path], object]] = {
         "--out": lambda path: write_labels(labels, confidence, samples.ids, path),
         "--save": lambda path: model.save(path),
@@ -307,10 +308,11 @@ def cluster_samples(
     done, errors = attempt_all({name: partial(writers[name], path) for name, path in given.items()})
     written = {option: path for option, path in given.items() if option in done}
     if printing.as_json:
-        print_json(fit_record(model, labels, samples.data, scores, seconds, written))
+        record = fit_record(model, labels, confidence, samples.data, scores, seconds, written)
+        print_json(record)
     with summary_to(target):
         print_views_of_model(model)
-        print_lines(*fit_lines(model, seconds))
+        print_lines(*fit_lines(model, confidence, seconds))
         if printing.sizes:
             print_lines(*size_lines(model, labels, samples.data))
         print_lines(*closing_lines(scores, written, given))
@@ -379,8 +381,7 @@ def _missing_n_clusters(target: "Target") -> str:
         classes = f" The data have {example} classes, but these are used only for scores."
     return (
         f"-k is missing: pass the number of clusters, for example -k {example}.{classes} Only "
-        "--method auto, the default without settings for data that fit into memory, can choose "
-        "the number."
+        "--method auto, the default without settings, can choose the number."
     )
 
 

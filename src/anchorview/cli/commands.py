@@ -21,7 +21,6 @@ from anchorview.cli.clustering import (
     Samples,
     cluster_samples,
     is_large,
-    needs_whole,
     option_name,
     read_samples,
     require_separate,
@@ -144,7 +143,7 @@ def fit(
     By default the settings are chosen, and without -k the number of clusters too. A setting that
     is given selects dalmc, which needs -k. Samples may lack views with auto and dalmc. Classes in
     the data (y, gt, labels, ...) are used only for scores. Data larger than memory are clustered
-    from disk by dalmc.
+    from disk by auto and dalmc.
     """
     given = {
         "n_anchors": n_anchors,
@@ -163,22 +162,14 @@ def fit(
         require_separate(paths.by_option(), {"DATA": data})
         layout = {"id_column": not no_id_column, "header": not no_header}
         on_disk = is_large(data, memory_limit, class_labels, **layout) or scheduler is not None
-        chosen = method or ("dalmc" if settings or on_disk else "auto")
-        if scheduler is not None and chosen != "dalmc":
-            raise ValueError(f"--scheduler is for --method dalmc, not {chosen}.")
-        if memory_limit is not None and chosen not in ("auto", "dalmc"):
-            raise ValueError(f"--memory-limit is for --method dalmc, not {chosen}.")
+        chosen = method or ("dalmc" if settings else "auto")
+        for name, value in (("--scheduler", scheduler), ("--memory-limit", memory_limit)):
+            if value is not None and chosen not in ("auto", "dalmc"):
+                raise ValueError(f"{name} is for --method auto and dalmc, not {chosen}.")
         if results is not None and scheduler is not None:
             raise ValueError(
                 "--results is for files that this machine reads; with --scheduler the results stay "
                 "on the workers. Write the labels with --out."
-            )
-        if memory_limit is not None and chosen == "dalmc":
-            settings["memory_limit"] = memory_limit
-        elif memory_limit is not None and data.exists() and needs_whole(data, class_labels):
-            raise ValueError(
-                f"--memory-limit has no effect on {data.name}, which can only be read as a whole. "
-                "Leave it out, or pass a folder that 'anchorview convert' has written."
             )
         if max_candidates is not None:
             if method is None and settings:
@@ -187,6 +178,8 @@ def fit(
                     "selects dalmc. Leave one of them out."
                 )
             settings["max_candidates"] = max_candidates
+        if memory_limit is not None:
+            settings["memory_limit"] = memory_limit
         if impute is not None:
             if chosen not in ("auto", "dalmc"):
                 raise ValueError(f"--impute is for --method auto and dalmc, not {chosen}.")
@@ -298,12 +291,11 @@ def predict(
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
             with_confidence = hasattr(fitted, "predict_with_confidence")
             layout = {"id_column": not no_id_column, "header": not no_header}
-            on_disk = not with_confidence and is_large(data, None, class_labels, **layout)
             samples = read_samples(
                 data,
                 zero_rows_missing,
                 class_labels,
-                on_disk=on_disk,
+                on_disk=is_large(data, None, class_labels, **layout),
                 nan_cells=fitted.imputation_ is not None,
                 **layout,
             )

@@ -97,13 +97,16 @@ Save = Annotated[Path | None, option("File for the fitted model, to be used by p
 SaveRelabeled = Annotated[Path, option("File for the model with the new clusters.", "--save")]
 Results = Annotated[
     Path | None,
-    option("Folder for embedding.npy, sample_ids.npy and labels.npy; for auto and dalmc."),
+    option(
+        "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy and "
+        "second_labels.npy; for auto and dalmc."
+    ),
 ]
 MemoryLimit = Annotated[
     str | None,
     option(
-        "Memory to use, such as 2GB. Larger data are read from disk in parts, by dalmc, if their "
-        "format allows it.",
+        "Memory to use, such as 2GB. Larger data are read from disk in parts by auto and dalmc, if "
+        "their format allows it.",
         metavar="SIZE",
         default="half of the free memory",
     ),
@@ -112,7 +115,7 @@ Scheduler = Annotated[
     str | None,
     option(
         "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute; for "
-        "dalmc.",
+        "auto and dalmc.",
         metavar="ADDRESS",
     ),
 ]

@@ -57,12 +57,12 @@ def data_lines(data: "MultiViewData", target: "Target") -> Iterator[str]:
         yield f"{len(set(target.tolist()))} classes, used only for scores"
 
 
-def fit_lines(model: Any, seconds: float) -> Iterator[str]:
-    """Yield the lines on a fit."""
+def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> Iterator[str]:
+    """Yield the lines on a fit; the confidence is None if it is on workers, or there is none."""
     found = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
     if hasattr(model, "candidates_"):
         yield f"{found}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
-        yield from _auto_lines(model)
+        yield from _auto_lines(model, confidence)
     else:
         yield (
             f"{found}{type(model).__name__}, {model.n_iter_} of at most {model.max_iter} "
@@ -81,7 +81,7 @@ def model_lines(model: Any) -> Iterator[str]:
     if hasattr(model, "candidates_"):
         yield samples
         yield f"{_candidates(model)}; the best has {_best_setting(model)}"
-        yield from _auto_lines(model)
+        yield from _auto_lines(model, model.confidence_ if len(model.labels_) else None)
     else:
         yield f"{samples}, {model.n_iter_} iterations"
     yield from cluster_lines(model)
@@ -130,6 +130,7 @@ def closing_lines(
 def fit_record(
     model: Any,
     labels: "NDArray[Any] | None",
+    confidence: "NDArray[Any] | None",
     data: "MultiViewData | ViewFile",
     scores: Mapping[str, float],
     seconds: float,
@@ -148,9 +149,9 @@ def fit_record(
     missing = _n_missing(data)
     for view in record["views"]:
         view["n_samples_missing"] = missing.get(view["name"])
-    confidence = getattr(model, "confidence_", None)
-    if confidence is not None:
-        record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
+    if hasattr(model, "candidates_"):
+        doubtful = None if confidence is None else _n_doubtful(model, confidence)
+        record |= {"n_doubtful": doubtful, "structure": model.structure_}
         if model.curve_ is not None:
             curve = model.curve_.items()
             record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
@@ -231,14 +232,15 @@ def data_record(
     }
 
 
-def _auto_lines(model: Any) -> Iterator[str]:
+def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
     from anchorview.estimators.auto.structure import structure_sentence
 
     if model.curve_ is not None:
         yield _choice(model.curve_, model.n_fitted_clusters)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
-    yield _doubtful(model, model.confidence_)
+    if confidence is not None:
+        yield _doubtful(model, confidence)
     if model.structure_ is not None:
         yield structure_sentence(model.structure_)
     failed = int((model.candidates_["error"] != "").sum())

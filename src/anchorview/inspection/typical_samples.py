@@ -241,9 +241,8 @@ def _doubtful_of_fit(model: Any, n: int) -> pd.DataFrame:
             )
         positions = np.arange(len(model.labels_))
         nothing = np.empty(len(positions))
-        everything = Samples(
-            positions, model.labels_, model.second_labels_, model.confidence_, nothing, nothing
-        )
+        found = (model.labels_, model.second_labels_, model.confidence_)
+        everything = Samples(positions, *map(np.asarray, found), nothing)
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."

@@ -20,6 +20,7 @@ from anchorview._utils.atomic_files import (
 from anchorview._utils.typing import Array
 from anchorview.datasets.formats.npy_folder import (
     LABELS,
+    LEVEL_LABELS,
     RESULT_VECTORS,
     SAMPLE_IDS,
     without_objects,
@@ -27,7 +28,7 @@ from anchorview.datasets.formats.npy_folder import (
 
 EMBEDDING = "embedding"
 
-RESULTS = (EMBEDDING, *RESULT_VECTORS, SAMPLE_IDS, LABELS)
+RESULTS = (EMBEDDING, *RESULT_VECTORS, LEVEL_LABELS, SAMPLE_IDS, LABELS)
 """Names of all results that a fit may have, in the order in which their files appear."""
 
 

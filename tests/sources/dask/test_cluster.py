@@ -3,14 +3,12 @@
 import os
 import pickle
 import signal
-from logging import CRITICAL
 from operator import add
 
 import dask
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC
@@ -37,24 +35,6 @@ from helpers.dask_problems import (
 pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("cluster")]
 
 N, CHUNK = 3000, 400
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    # Killed workers would fill the log.
-    with (
-        LocalCluster(n_workers=2, silence_logs=CRITICAL, **options) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def client(cluster):
-    """Client of two workers; killed ones have been restarted."""
-    cluster.wait_for_workers(2, timeout=30)
-    return cluster
 
 
 @pytest.mark.parametrize("missing", [False, True])

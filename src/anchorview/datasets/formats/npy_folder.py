@@ -31,6 +31,9 @@ SAMPLE_IDS = "sample_ids"
 RESULT_VECTORS = ("confidence", "second_labels")
 """Vectors that a fit writes beside the embedding and the labels; they are no views."""
 
+LEVEL_LABELS = "level_labels"
+"""Labels at other numbers of clusters, a column each; they are no view either."""
+
 FEATURE_NAMES = "feature_names.json"
 """Names of the features by view."""
 
@@ -54,6 +57,9 @@ def open_npy_folder(folder: Path) -> ViewFile:
     for name in RESULT_VECTORS:
         if name in arrays and len(arrays[name].shape) == 1:
             del arrays[name]
+    # The labels of other levels have the type of labels, and views of integers hardly this name.
+    if LEVEL_LABELS in arrays and arrays[LEVEL_LABELS].dtype == np.int32:
+        del arrays[LEVEL_LABELS]
     ids = _sample_ids(files[SAMPLE_IDS], arrays.pop(SAMPLE_IDS)) if SAMPLE_IDS in arrays else None
     label_name = single_label_name(arrays)
     for name, array in arrays.items():

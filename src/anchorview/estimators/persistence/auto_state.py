@@ -70,7 +70,7 @@ class AutoDALMCState(FittedState):
     def restore(self, model: Any) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
-        numbers = numbers_to_try(model.n_clusters, len(self.labels_))
+        numbers = numbers_to_try(model.n_clusters, self.n_samples_fit_ or len(self.labels_))
         found = len(self._consensus.offsets)
         largest = largest_number(len(self.labels_)) if model.n_clusters is None else 0
         possible = found in numbers or 2 <= found <= largest
@@ -99,7 +99,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
         require_range(name, getattr(state, name), -1, 1 + TOLERANCE)
     symmetric = np.allclose(state.agreement_, state.agreement_.T, atol=TOLERANCE)
     require(symmetric, "'agreement_' is not symmetric")
-    require_range("confidence_", state.confidence_, 0, 1)
+    require_range("confidence_", np.append(state.confidence_, 0), 0, 1)
     require_range("confidence_threshold_", state.confidence_threshold_, 0, 1)
     for name in ("structure_", "chance_agreement_"):
         require_range(name, getattr(state, name) or 0.0, -1, 1 + TOLERANCE)
@@ -107,7 +107,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     missing = state.second_labels_ is None and state._spread is not None
     require(not missing, "'second_labels_' is missing")
     if state.second_labels_ is not None:
-        require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
+        require_range("second_labels_", np.append(state.second_labels_, 0), -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
     require_spread(state, lengths)
     if state.curve_ is not None:

@@ -24,6 +24,9 @@ from anchorview.estimators.relabeling import Relabeling
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
 """Attributes that are a Series with one number per view, and its name."""
 
+PER_SAMPLE = {"labels_", "embedding_", "confidence_", "second_labels_"}
+"""Attributes with one row per sample of `fit`."""
+
 TOLERANCE = 1e-6
 """Deviation from a bound that rounding may cause."""
 
@@ -176,13 +179,20 @@ class FittedState:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """State of a fitted model."""
+        """State of a fitted model, without rows that are in files or on workers."""
         values: dict[str, Any] = {
             own.name: getattr(model, own.name, own.default) for own in fields(cls)
         }
         # The index of a Series is the names of the views, which the state has.
         for name in values.keys() & PER_VIEW.keys():
             values[name] = np.asarray(values[name])
+        rows = values["embedding_"]
+        # A copy of a memory map is a memmap without a file.
+        if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
+            for name in values.keys() & PER_SAMPLE:
+                own = values[name]
+                values[name] = np.empty((0, *own.shape[1:]), own.dtype)
+            values["sample_ids_"] = None
         return cls(**values)
 
     def restore(self, model: Any) -> None:
@@ -237,19 +247,10 @@ class DALMCState(FittedState):
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """State of a fitted model, without rows that are in files or on workers.
-
-        The embedder is the smallest.
-        """
+        """State of a fitted model, with the smallest embedder."""
         state = super().of(model)
-        rows: Any = state.embedding_
         if state._embedder is not None:
-            state._embedder = state._embedder.smallest(np.dtype(rows.dtype))
-        # A copy of a memory map is a memmap without a file.
-        if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
-            state.embedding_ = np.empty((0, rows.shape[1]), rows.dtype)
-            state.labels_ = np.empty(0, np.int32)
-            state.sample_ids_ = None
+            state._embedder = state._embedder.smallest(state.embedding_.dtype)
         return state
 
     def restore(self, model: Any) -> None:

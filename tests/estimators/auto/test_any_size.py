@@ -1,0 +1,230 @@
+"""AutoDALMC on samples in memory, on disk and in Dask: the same clusters, whatever their order."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import AutoDALMC, MultiViewData, load, open_views
+from anchorview.estimators.auto import candidates, representative_rows
+from anchorview.inspection import cluster_summary, doubtful
+from anchorview.sources import disk_source
+from anchorview.sources.dask import chunks, dask_source
+from anchorview.sources.open_source import open_source
+from helpers.dask_problems import in_dask, make_views, stored, with_missing
+
+N, CHUNK, K = 900, 200, 4
+FILES = {"labels", "confidence", "second_labels", "embedding", "sample_ids"}
+
+
+@pytest.fixture(autouse=True)
+def small_parts_and_samples(set_constants):
+    """Everything is fitted to 300 of the samples, and parts have 50 to 200 rows."""
+    set_constants(representative_rows, SAMPLE_SIZE=300, MIN_ROWS_PER_VIEW=50)
+    set_constants(candidates, SMALL_SAMPLE_SIZE=150)
+    set_constants(disk_source, PART=50 * 24 * 8, PRODUCTS_PER_PART=0)
+    set_constants(dask_source, SMALL_PART=1)
+    set_constants(chunks, PRODUCTS_PER_PART=0)
+
+
+def fit(X, out=None, **options):
+    return AutoDALMC(K, max_candidates=4, random_state=0, **options).fit(X, out=out)
+
+
+def require_same(model, reference):
+    """Results of all samples are those of another fit, up to rounding."""
+    assert adjusted_rand_score(np.asarray(model.labels_), reference.labels_) >= 0.999
+    assert np.mean(np.asarray(model.second_labels_) == reference.second_labels_) >= 0.99
+    np.testing.assert_allclose(model.confidence_, reference.confidence_, atol=0.1)
+    np.testing.assert_allclose(np.asarray(model.embedding_), reference.embedding_, atol=1e-6)
+    np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=1e-6)
+    np.testing.assert_array_equal(model._spread.sizes, np.bincount(model.labels_, minlength=K))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kind", ["disk", "disk-out", "memory-out", "dask"])
+def test_all_sources_give_the_same_clusters(kind, missing, tmp_path):
+    views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
+    reference = fit(views)
+    folder = tmp_path / "results" if kind.endswith("out") else None
+    if kind == "dask":
+        model = fit(in_dask(views, CHUNK))
+        for name in ("labels_", "confidence_", "second_labels_", "embedding_"):
+            assert isinstance(getattr(model, name), da.Array)
+    else:
+        given = views if kind == "memory-out" else stored(tmp_path / "views", views)
+        model = fit(given, folder)
+    require_same(model, reference)
+    if folder is not None:
+        assert {path.stem for path in folder.iterdir()} == FILES
+        assert isinstance(model.confidence_, np.memmap)
+        np.testing.assert_array_equal(np.load(folder / "labels.npy"), model.labels_)
+        np.testing.assert_array_equal(np.load(folder / "sample_ids.npy"), np.arange(N))
+        # The folder opens as the embedding with labels.
+        assert list(open_views(folder).views) == ["embedding"]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
+    views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
+    model = fit(views)
+    maps = stored(tmp_path / "views", views)
+    np.testing.assert_array_equal(model.predict(maps), model.labels_)
+    np.testing.assert_array_equal(model.predict(in_dask(views, 70)).compute(), model.labels_)
+    written = model.predict(maps, out=tmp_path / "labels.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "labels.npy"), model.labels_)
+    assert isinstance(written, np.memmap)
+    embedding = model.transform(maps, scale=False, out=tmp_path / "embedding.npy")
+    np.testing.assert_allclose(embedding, model.embedding_, atol=1e-10)
+    np.testing.assert_allclose(
+        model.transform(in_dask(views, 70), scale=False), model.embedding_, atol=1e-10
+    )
+    for X in (maps, in_dask(views, 70)):
+        labels, confidence = model.predict_with_confidence(X)
+        np.testing.assert_array_equal(labels, model.labels_)
+        np.testing.assert_allclose(confidence, model.confidence_, atol=1e-12)
+        np.testing.assert_array_equal(model.candidate_labels(X), model.candidate_labels(views))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_order_of_samples_on_disk_does_not_matter(dtype, missing, tmp_path):
+    views = make_views(N, dtype)
+    views = with_missing(views, CHUNK) if missing else views
+    order = np.random.default_rng(0).permutation(N)
+    moved = {name: view[order] for name, view in views.items()}
+    first, second = fit(stored(tmp_path / "a", views)), fit(stored(tmp_path / "b", moved))
+    assert adjusted_rand_score(first.labels_[order], second.labels_) == 1
+    np.testing.assert_allclose(first.view_weights_, second.view_weights_, rtol=1e-6)
+
+
+class TestSample:
+    @pytest.mark.parametrize("missing", [False, True])
+    def test_is_the_same_from_every_source_in_every_order(self, missing, tmp_path):
+        views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
+        order = np.random.default_rng(1).permutation(N)
+        moved = {name: view[order] for name, view in views.items()}
+        forms = (views, moved, stored(tmp_path, views), in_dask(views, 130))
+        samples = [representative_rows.representative_sample(open_source(X)) for X in forms]
+        rows = [np.sort(sample.views[2][:, 0]) for sample in samples]
+        assert 300 <= len(rows[0]) <= 300 + 3 * 50
+        for other in rows[1:]:
+            np.testing.assert_array_equal(other, rows[0])
+        for sample in samples:
+            has = np.isfinite(sample.views[1]).all(axis=1)
+            assert (sample.available is not None) == missing
+            assert not missing or (sample.available[:, 1] == has).all()
+
+    def test_represents_rare_views(self):
+        views = make_views(N)
+        rare = np.full((N, 3), np.nan)
+        rare[::15] = np.random.default_rng(0).standard_normal((60, 3))
+        sample = representative_rows.representative_sample(open_source({**views, "rare": rare}))
+        assert sample.available[:, 3].sum() >= 50
+
+    def test_few_samples_in_memory_are_not_copied(self):
+        data = MultiViewData(make_views(200))
+        assert representative_rows.representative_sample(open_source(data)).views == data.views
+
+    def test_sparse_views_stay_sparse(self):
+        views = {name: sparse.csr_array(np.maximum(v, 0)) for name, v in make_views(N).items()}
+        sample = representative_rows.representative_sample(open_source(views))
+        assert all(sparse.issparse(view) for view in sample.views)
+        dense = {name: view.toarray() for name, view in views.items()}
+        expected = representative_rows.representative_sample(open_source(dense))
+        np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
+
+
+def test_means_of_all_samples_are_imputed(tmp_path):
+    views = make_views(N)
+    views["a"][::9, 3] = np.nan
+    reference = fit(views, impute="mean")
+    np.testing.assert_allclose(reference.imputation_[0], np.nanmean(views["a"], axis=0))
+    for X in (stored(tmp_path, views), in_dask(views, CHUNK)):
+        model = fit(X, impute="mean")
+        require_same(model, reference)
+        np.testing.assert_array_equal(model.predict(views), reference.labels_)
+
+
+def test_ids_of_frames(tmp_path):
+    frames = {
+        name: pd.DataFrame(view, index=[f"s{i:04}" for i in range(N)]).add_prefix("f")
+        for name, view in make_views(N).items()
+    }
+    frames["b"] = frames["b"].iloc[::-1].drop(["s0007", "s0800"])
+    reference = fit(frames)
+    import dask.dataframe as dd
+
+    in_parts = {name: dd.from_pandas(f.sort_index(), npartitions=4) for name, f in frames.items()}
+    model = fit(in_parts)
+    ids = pd.Index(np.asarray(model.sample_ids_))
+    found = pd.Series(np.asarray(model.labels_), index=ids)
+    pd.testing.assert_series_equal(
+        found.sort_index(), reference.labels_series.sort_index(), check_names=False
+    )
+    written = fit(frames, tmp_path / "out")
+    assert np.load(tmp_path / "out" / "sample_ids.npy").tolist() == frames["a"].index.tolist()
+    np.testing.assert_array_equal(written.labels_, reference.labels_)
+
+
+@pytest.mark.parametrize("kind", ["disk-out", "dask"])
+def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
+    views = make_views(N)
+    reference = fit(views)
+    model = fit(in_dask(views, CHUNK)) if kind == "dask" else fit(views, tmp_path / "out")
+    assert "worker" in repr(model) or "900 samples" in repr(model)
+    model.save(tmp_path / "model.anchorview")
+    loaded = load(tmp_path / "model.anchorview")
+    assert len(loaded.labels_) == len(loaded.confidence_) == len(loaded.second_labels_) == 0
+    assert loaded.n_samples_fit_ == N
+    np.testing.assert_array_equal(loaded.predict(views), reference.labels_)
+    np.testing.assert_allclose(loaded.transform(views), reference.transform(views), atol=1e-9)
+    # Inspection computes what the file does not have.
+    for own in (model, loaded):
+        pd.testing.assert_frame_equal(
+            cluster_summary(own, views), cluster_summary(reference, views), rtol=1e-6, atol=1e-9
+        )
+    pd.testing.assert_frame_equal(doubtful(model, n=5), doubtful(reference, n=5))
+
+
+@pytest.mark.parametrize("kind", ["memory", "disk-out", "dask"])
+def test_relabel(kind, tmp_path):
+    views = make_views(N)
+    X = in_dask(views, CHUNK) if kind == "dask" else views
+    model = fit(X, tmp_path / "out" if kind == "disk-out" else None)
+    before, second = np.asarray(model.labels_), np.asarray(model.second_labels_)
+    model.relabel({0: "a", 2: "a"})
+    clusters = np.array([0, 1, 0, 2])
+    np.testing.assert_array_equal(model.labels_, clusters[before])
+    merged = clusters[second] == clusters[before]
+    np.testing.assert_array_equal(model.second_labels_, np.where(merged, -1, clusters[second]))
+    np.testing.assert_array_equal(model.predict(views), clusters[before])
+
+
+def test_results_of_an_earlier_fit_are_replaced(tmp_path):
+    from anchorview import DALMC
+
+    views = make_views(N)
+    fit(views, tmp_path)
+    DALMC(K, random_state=0).fit(views, out=tmp_path)
+    assert {path.stem for path in tmp_path.iterdir()} == {"labels", "embedding", "sample_ids"}
+
+
+def test_memory(tmp_path):
+    maps = stored(tmp_path / "views", make_views(N))
+    with pytest.raises(MemoryError, match=r"by AutoDALMC needs .* but 10 kB may be used"):
+        fit(maps, memory_limit=1e4)
+    with pytest.raises(ValueError, match="folder of the views"):
+        fit(maps, tmp_path / "views")
+    with pytest.raises(ValueError, match="scale=False"):
+        AutoDALMC(K).fit_transform(maps, out=tmp_path / "out")
+    with pytest.raises(ValueError, match="out= cannot be used with views in Dask"):
+        fit(in_dask(make_views(N), CHUNK), tmp_path / "out")
+
+
+def test_constant_view_on_disk_is_refused(tmp_path):
+    maps = stored(tmp_path, {**make_views(N), "flat": np.ones((N, 2))})
+    with pytest.raises(ValueError, match=r"view 3 \('flat'\) is constant"):
+        fit(maps)
