@@ -206,11 +206,11 @@ def pair(kind: str, data: str, method: str = "auto", seed: int = 0) -> Pair:
 
 
 def all_pairs(names: list[str], seeds: int) -> Iterator[Pair]:
-    yield pair("cost", "large")
-    yield from (pair("number", name) for name in (*names, *OMICS))
-    yield from (pair("quality", name, "dalmc") for name in (*names, *OMICS))
     for seed in range(seeds):
         yield from (pair("quality", name, seed=seed) for name in (*names, *OMICS))
+    yield pair("cost", "large")
+    yield from (pair("quality", name, "dalmc") for name in (*names, *OMICS))
+    yield from (pair("number", name) for name in (*names, *OMICS))
     yield from (pair("synthetic", str(k), seed=repeat) for repeat in REPEATS for k in N_CLUSTERS)
     yield from (pair("pool", name) for name in names)
 

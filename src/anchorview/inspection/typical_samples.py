@@ -242,7 +242,8 @@ def _doubtful_of_fit(model: Any, n: int) -> pd.DataFrame:
         positions = np.arange(len(model.labels_))
         nothing = np.empty(len(positions))
         found = (model.labels_, model.second_labels_, model.confidence_)
-        everything = Samples(positions, *map(np.asarray, found), nothing)
+        labels, second, confidence = map(np.asarray, found)
+        everything = Samples(positions, labels, second, confidence, nothing, nothing)
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."

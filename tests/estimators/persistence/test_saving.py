@@ -126,22 +126,21 @@ def test_a_new_learned_attribute_takes_one_line(dalmc, tmp_path, monkeypatch):
 
 
 AUTO_CASES = {
-    "all candidates": (listed_views, 3, None),
-    "three candidates": (listed_views, 3, 3),
-    "one candidate": (listed_views, 3, 1),
-    "numbers of clusters": (repeated_views, [5, 2, 40, 3], 2),
-    "any number": (listed_views, None, 2),
-    "single precision": (lambda: listed_views(dtype=np.float32), 3, 6),
-    "incomplete": (lambda: listed_views(missing=0.3), 3, 6),
-    "sparse and constant": (unusual_views, 3, 6),
-    "wide": (lambda: listed_views(widths=(150, 5)), 3, 6),
-    "one view": (lambda: listed_views(widths=(6,)), 3, None),
+    "all candidates": (listed_views, 3, "default"),
+    "few candidates": (listed_views, 3, "fast"),
+    "numbers of clusters": (repeated_views, [5, 2, 40, 3], "fast"),
+    "any number": (listed_views, None, "fast"),
+    "single precision": (lambda: listed_views(dtype=np.float32), 3, "fast"),
+    "incomplete": (lambda: listed_views(missing=0.3), 3, "fast"),
+    "sparse and constant": (unusual_views, 3, "fast"),
+    "wide": (lambda: listed_views(widths=(150, 5)), 3, "fast"),
+    "one view": (lambda: listed_views(widths=(6,)), 3, "fast"),
 }
 
 
 @pytest.mark.parametrize("case", AUTO_CASES)
 def test_auto(case, tmp_path):
-    make_views, n_clusters, max_candidates = AUTO_CASES[case]
+    make_views, n_clusters, budget = AUTO_CASES[case]
     views = make_views()
     model = AutoDALMC(n_clusters, budget=budget, random_state=0).fit(views)
     loaded = round_trip(model, tmp_path)
@@ -314,7 +313,7 @@ LANDMARKS = (
         ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
         ("saved_auto", {"params/n_clusters": [1]}, "numbers from 2 to n_samples // 2 = 20"),
         ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
-        ("saved_auto", {"params/max_candidates": [2]}, "'max_candidates' parameter"),
+        ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
         ("saved_auto", {"state/n_clusters_": 1}, "'n_clusters_' is 1"),
         ("saved_auto", {"state/n_clusters_": 4}, "'n_clusters_' is 4"),
         ("saved_auto", {"state/curve_/index/data": [3, 2]}, "'curve_' has another index"),
