@@ -168,7 +168,10 @@ def test_missing_k_names_the_number_of_classes_but_does_not_use_it(data, options
         (["-k", "121-130"], "-k 121 is more than the 120 samples"),
         (["-k", "2-61"], "-k: 61 clusters are too many to choose from. Pass at most 60, half of"),
         (["-k", 121, "--method", "dalmc"], "-k 121 is more than the 120 samples"),
-        (["--budget", "fast"], "--max-candidates must be a whole number of at least 1"),
+        (
+            ["--budget", "slow"],
+            "Invalid value for '--budget': 'slow' is not one of 'fast', 'default', 'thorough'",
+        ),
         (["--beta", -1], "--beta must be a number of at least 0"),
         (["--n-anchors", 1000], "--n-anchors 1000 is larger than"),
         (["--seed", -1], "--seed must be"),

@@ -124,7 +124,7 @@ def fit(
     no_header: options.NoHeader = False,
     impute: options.Impute = None,
     method: options.Method = None,
-    max_candidates: options.MaxCandidates = None,
+    budget: options.Budget = None,
     n_anchors: options.NAnchors = None,
     n_components: options.NComponents = None,
     beta: options.Beta = None,
@@ -180,13 +180,13 @@ def fit(
                 f"--memory-limit has no effect on {data.name}, which can only be read as a whole. "
                 "Leave it out, or pass a folder that 'anchorview convert' has written."
             )
-        if max_candidates is not None:
+        if budget is not None:
             if method is None and settings:
                 raise ValueError(
-                    f"--max-candidates is for --method auto, but {option_name(min(settings))} "
+                    f"--budget is for --method auto, but {option_name(min(settings))} "
                     "selects dalmc. Leave one of them out."
                 )
-            settings["max_candidates"] = max_candidates
+            settings["budget"] = budget
         if impute is not None:
             if chosen not in ("auto", "dalmc"):
                 raise ValueError(f"--impute is for --method auto and dalmc, not {chosen}.")
@@ -275,6 +275,7 @@ def predict(
     model: options.Model,
     data: options.Data,
     out: options.Out = None,
+    level: options.Level = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
@@ -296,7 +297,9 @@ def predict(
             fitted: Any = load(model)
             if not hasattr(fitted, "predict"):
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
-            with_confidence = hasattr(fitted, "predict_with_confidence")
+            _require_level(fitted, level, model)
+            is_chosen = level in (None, fitted.n_fitted_clusters)
+            with_confidence = hasattr(fitted, "predict_with_confidence") and is_chosen
             layout = {"id_column": not no_id_column, "header": not no_header}
             on_disk = not with_confidence and is_large(data, None, class_labels, **layout)
             samples = read_samples(
@@ -310,15 +313,16 @@ def predict(
             if with_confidence:
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:
-                labels, confidence = fitted.predict(samples.data), None
+                at_level = {} if is_chosen else {"level": level}
+                labels, confidence = fitted.predict(samples.data, **at_level), None
             scores = {} if samples.target is None else clustering_scores(samples.target, labels)
         if out is not None:
             write_labels(labels, confidence, samples.ids, out)
         if as_json:
-            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out))
+            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out, level))
         with summary_to(target):
             print_lines(
-                *summaries.prediction_lines(fitted, labels, confidence),
+                *summaries.prediction_lines(fitted, labels, confidence, level),
                 *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
             )
 
@@ -413,6 +417,21 @@ def info(
             return
         summaries.print_views(views, available)
         print_lines(*lines)
+
+
+def _require_level(fitted: Any, level: int | None, path: Path) -> None:
+    """Raise if a saved model has no level with a number of clusters."""
+    if level is None:
+        return
+    numbers = {fitted.n_fitted_clusters}
+    if getattr(fitted, "levels_", None) is not None:
+        numbers.update(fitted.levels_.index.tolist())
+    if level not in numbers:
+        known = " or ".join(map(str, sorted(numbers)))
+        raise ValueError(
+            f"--level {level}: {path} has levels with {known} clusters only. Pass one of these "
+            f"numbers, or fit a model with -k {level}."
+        )
 
 
 def _may_be_a_model(path: Path) -> bool:
