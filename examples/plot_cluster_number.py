@@ -13,7 +13,7 @@ import numpy as np
 from anchorview import AutoDALMC
 from anchorview.plotting import ClusterNumberDisplay
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(3)
 part = np.arange(360) % 12
 views = [
     4 * rng.standard_normal((3, 20))[part // 4]
