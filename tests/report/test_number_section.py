@@ -40,7 +40,7 @@ def test_chart_and_table_of_the_levels(model):
     np.testing.assert_array_equal(chance.y, model.chance_curve_)
     assert (chart.content.marked_x, chart.content.also_marked) == (3, [9])
     assert "3 was chosen (dashed), the number with the most structure" in chart.description
-    assert "The other levels, 9, are dotted" in chart.description
+    assert "Dotted: other levels, 9." in chart.description
     assert table.frame["Clusters"].tolist() == [3, 9]
     np.testing.assert_array_equal(table.frame["Structure"], model.levels_["structure"])
     assert table.highlight.iloc[:, 0].tolist() == ["best", ""]
@@ -137,7 +137,7 @@ def test_only_the_chosen_level_has_no_tree(model):
     parts = section_parts(alone)
     assert [type(part) for part in parts[:2]] == [Chart, Table]
     assert not any(isinstance(part, Folded) for part in parts)
-    assert "dotted" not in parts[0].description
+    assert "Dotted" not in parts[0].description
 
 
 def test_models_of_older_files_have_only_their_curve():

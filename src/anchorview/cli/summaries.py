@@ -280,8 +280,10 @@ def _n_doubtful(model: Any, confidence: "NDArray[Any]") -> int:
 def _sizes(model: Any, labels: "NDArray[Any]", level: int | None = None) -> list[int]:
     import numpy as np
 
-    is_chosen = level is None or level == model.n_fitted_clusters
-    count = _n_clusters(model) if is_chosen else level
+    # At the chosen level, clusters may have been merged.
+    count = level
+    if count is None or count == model.n_fitted_clusters:
+        count = _n_clusters(model)
     sizes: list[int] = np.bincount(labels, minlength=count).tolist()
     return sizes
 

@@ -144,7 +144,8 @@ class ClusterNumberDisplay:
             self.chosen_line_.set_label(f"chosen: {self.n_clusters}")
         if self.level_lines_:
             names = ", ".join(map(str, others))
-            self.level_lines_[0].set_label(f"other levels: {names}")
+            plural = "" if len(others) == 1 else "s"
+            self.level_lines_[0].set_label(f"other level{plural}: {names}")
         named = [self.chance_line_, self.chosen_line_, *self.level_lines_[:1]]
         handles = [line for line in named if line is not None]
         if handles:

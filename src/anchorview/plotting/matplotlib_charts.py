@@ -70,8 +70,8 @@ def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
         axes.xaxis.get_major_locator().set_params(integer=True)
     if chart.marked_x is not None:
         drawn.append(axes.axvline(chart.marked_x, color=MARK_COLOR, linestyle="dashed", zorder=1))
-    for x in chart.also_marked:
-        drawn.append(axes.axvline(x, color=MARK_COLOR, linestyle="dotted", zorder=1))
+    for position in chart.also_marked:
+        drawn.append(axes.axvline(position, color=MARK_COLOR, linestyle="dotted", zorder=1))
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
     return drawn
 

@@ -51,7 +51,7 @@ def _chart(model: Any, chosen: int) -> Chart:
         lines.append(Line(lines[0].x, chance.tolist(), "by chance", color=OTHER_COLOR))
         table["By chance"] = chance.to_numpy()
         others = levels.index[~levels["chosen"]].tolist()
-        dotted = f" The other levels, {listed(others)}, are dotted." if others else ""
+        dotted = f" Dotted: other levels, {listed(others)}." if others else ""
         text += (
             "was chosen (dashed), the number with the most structure: agreement beyond that on "
             f"data without clusters. {TRIVIAL_NUMBER} clusters are chosen only if they are clearly "
