@@ -9,7 +9,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.cli import level_summaries, options
-from anchorview.cli.summaries import fit_lines
+from anchorview.cli.level_summaries import choice_line, level_lines
 from anchorview.estimators.auto.settings import BUDGETS
 from helpers.command_line import error_of, output_of
 from helpers.nested_clusters import nested_views
@@ -54,6 +54,10 @@ def evidence(level):
     )
 
 
+def lines_on(model):
+    return [choice_line(model), *level_lines(model)]
+
+
 def splits(lines):
     return [line for line in lines if "split" in line]
 
@@ -89,23 +93,23 @@ def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatc
     tree = model.tree_.copy()
     tree.loc[tree["parent"] == 1, "split_agreement"] = 0.1
     monkeypatch.setattr(model, "tree_", tree)
-    shown = splits(fit_lines(model, 1.0))
+    shown = splits(lines_on(model))
     assert len(shown) == 2
     assert not any("cluster 1 of 3" in line for line in shown)
     set_constants(level_summaries, MAX_SPLITS=1)
-    assert splits(fit_lines(model, 1.0)) == ["2 more clusters split"]
+    assert splits(lines_on(model)) == ["2 more clusters split"]
 
 
 def test_splits_at_the_chosen_level_name_the_coarser_one(model, monkeypatch):
     monkeypatch.setattr(AutoDALMC, "n_fitted_clusters", 9)
-    shown = list(fit_lines(model, 1.0))
+    shown = lines_on(model)
     assert f"another level: 3 clusters, {evidence(model.levels_.loc[3])}" in shown
     assert len(splits(shown)) == 3
 
 
 def test_names_of_clusters_are_printed(saved):
     named = load(saved).relabel({0: "T\ncells", 1: "B"})
-    shown = "\n".join(splits(fit_lines(named, 1.0)))
+    shown = "\n".join(splits(lines_on(named)))
     assert "cluster B of 3 splits into 3" in shown
     assert "cluster 2 of 3 splits into 3" in shown
     assert "T\ncells" not in shown
@@ -116,7 +120,7 @@ def test_many_numbers_are_not_listed_one_by_one(model, monkeypatch):
     curve = pd.Series(0.1, index=numbers)
     monkeypatch.setattr(model, "curve_", curve)
     monkeypatch.setattr(model, "chance_curve_", curve)
-    assert any("among 13 numbers from 2 to 55: " in line for line in fit_lines(model, 1.0))
+    assert any("among 13 numbers from 2 to 55: " in line for line in lines_on(model))
 
 
 def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
@@ -125,17 +129,18 @@ def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
     levels = model.levels_.copy()
     levels.loc[3, "structure"] = 0.8
     monkeypatch.setattr(model, "curve_", curve)
-    assert "not clearly better" not in "".join(fit_lines(model, 1.0))
+    assert "not clearly better" not in "".join(lines_on(model))
     monkeypatch.setattr(model, "levels_", levels)
-    assert "; 2: 1.00, not clearly better" in "".join(fit_lines(model, 1.0))
+    assert "; 2: 1.00, not clearly better" in "".join(lines_on(model))
 
 
 def test_models_of_older_files_have_no_levels():
     older = load(MODELS / "auto_v4.anchorview")
     assert older.levels_ is None
-    shown = "\n".join(fit_lines(older, 1.0))
-    assert "level" not in shown
-    assert "split" not in shown
+    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
+    assert lines_on(older) == [
+        f"chose {older.n_clusters_} clusters among 2, {older.n_clusters_}: agreement 0.70"
+    ]
 
 
 def test_json_has_the_levels(data, model, saved):
