@@ -3,15 +3,24 @@
 The number of clusters
 ======================
 
-Settings that make different errors agree most at the number of clusters that the data have.
+Settings that make different errors agree most, compared with chance, at the numbers of clusters
+that the data have: here three groups, each of which consists of four parts.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 
-from anchorview import AutoDALMC, make_multiview
+from anchorview import AutoDALMC
 from anchorview.plotting import ClusterNumberDisplay
 
-views, _ = make_multiview(400, n_clusters=6, separation=6, random_state=0)
-model = AutoDALMC(n_clusters=range(2, 13), budget="fast", random_state=0).fit(views)
+rng = np.random.default_rng(3)
+part = np.arange(360) % 12
+views = [
+    4 * rng.standard_normal((3, 20))[part // 4]
+    + rng.standard_normal((12, 20))[part]
+    + rng.standard_normal((360, 20))
+    for _ in range(3)
+]
+model = AutoDALMC(n_clusters=range(2, 18), budget="fast", random_state=0).fit(views)
 ClusterNumberDisplay.from_estimator(model)
 plt.show()

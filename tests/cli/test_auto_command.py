@@ -1,11 +1,9 @@
 """Command line with AutoDALMC: choice of the method and the number of clusters, saved models."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.cli.summaries import fit_lines
 from anchorview.estimators.auto.candidates import CandidatePool
 from helpers.command_line import error_of, output_of, read_confident_labels, run
 from helpers.unjudged import structure_not_judged
@@ -51,13 +49,13 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
         assert [name, str(views[name].shape[1]), f"{weight:.3f}", f"{own:.3f}"] in rows
     agreement = chosen.candidates_["agreement_with_result"].mean()
     assert (
-        "120 samples in 3 clusters by AutoDALMC (4 candidates, mean agreement with the result "
+        "120 samples in 3 clusters by AutoDALMC (6 candidates, mean agreement with the result "
         f"{agreement:.2f}), " in result.stdout
     )
-    curve = chosen.curve_
+    level = chosen.levels_.loc[3]
     assert (
-        f"chose 3 clusters among 2-12: agreement {curve[3]:.2f}; 4: {curve[4]:.2f}, "
-        f"2: {curve[2]:.2f}, 5: {curve[5]:.2f}\n" in result.stdout
+        f"chose 3 clusters among 2-24: structure {level['structure']:.2f} (agreement "
+        f"{level['agreement']:.2f}, by chance {level['chance']:.2f})" in result.stdout
     )
     doubtful = int((chosen.confidence_ < 0.5).sum())
     assert f"doubtful samples (confidence below 0.5): {doubtful} of 120 (" in result.stdout
@@ -106,19 +104,10 @@ def test_other_methods_take_one_number(data, options, numbers):
 def test_only_a_choice_is_explained(data, views_and_y):
     shown = output_of("fit", data, "-k", "3,6", *FEW)
     assert "120 samples in 3 clusters" in shown
-    assert "chose 3 clusters among 3, 6: agreement 0." in shown
+    assert "chose 3 clusters among 3, 6: structure " in shown
     assert "chose" not in output_of("fit", data, "-k", 3, *FEW)
-    np.savez(data, **{name: view[:25] for name, view in views_and_y[0].items()})
+    np.savez(data, **{name: view[:12] for name, view in views_and_y[0].items()})
     assert "took 2 clusters: too few samples" in output_of("fit", data, *FEW)
-
-
-def test_the_choice_of_the_largest_number_that_is_as_good_is_explained(chosen, monkeypatch):
-    curve = pd.Series({2: 0.9, 3: 0.893, 4: np.nan}, name="agreement")
-    monkeypatch.setattr(chosen, "curve_", curve)
-    assert (
-        "chose 3 clusters among 2-4: agreement 0.89; 2: 0.90 (the largest number within 0.01 of "
-        "the best is chosen)" in list(fit_lines(chosen, None, 1.0))
-    )
 
 
 # Method
@@ -162,12 +151,12 @@ def test_without_settings_the_method_is_auto(data, fits):
     assert fits[1] == ("AutoDALMC", AutoDALMC(random_state=0).get_params())
 
 
-def test_max_candidates_is_for_auto_only(data):
+def test_the_budget_is_for_auto_only(data):
     for method in ("dalmc", "awmvc"):
         message = error_of("fit", data, "-k", 3, "--method", method, *FEW)
-        assert f"--max-candidates is not a setting of {method}" in message
+        assert f"--budget is not a setting of {method}" in message
     message = error_of("fit", data, "-k", 3, "--beta", 1, *FEW)
-    assert "--max-candidates is for --method auto, but --beta selects dalmc" in message
+    assert "--budget is for --method auto, but --beta selects dalmc" in message
 
 
 # Warnings
@@ -185,9 +174,9 @@ def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
     monkeypatch.setattr(CandidatePool, "_fit", fail)
     result = run("fit", data, "-k", 3, *FEW)
     assert result.exit_code == 0, result.output
-    assert "AutoDALMC (2 candidates, " in result.stdout
-    assert "2 of 4 candidates could not be fitted\n" in result.stdout
-    assert result.stderr.startswith("anchorview: warning: 2 of 4 candidates could not be fitted")
+    assert "AutoDALMC (4 candidates, " in result.stdout
+    assert "2 of 6 candidates could not be fitted\n" in result.stdout
+    assert result.stderr.startswith("anchorview: warning: 2 of 6 candidates could not be fitted")
     assert result.stderr.endswith(" beta 0.1: no luck\n")
     assert result.stderr.count("\n") == 1
 
@@ -223,10 +212,10 @@ def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):
     assert "AutoDALMC(" in shown
     assert f"120 samples in clusters of {sizes}\n" in shown
     best = chosen.candidates_.iloc[chosen.best_candidate_]
-    assert "4 candidates, mean agreement with the result 0." in shown
+    assert "6 candidates, mean agreement with the result 0." in shown
     assert f"; the best has scaling {best['scaling']}, " in shown
     assert f"{best['n_components']} components, beta {best['beta']:g}\n" in shown
-    assert "chose 3 clusters among 2-12: agreement 0." in shown
+    assert "chose 3 clusters among 2-12: structure " in shown
 
     half = {"view_1": views_and_y[0]["view_1"][:30]}
     np.savez(data, **half)

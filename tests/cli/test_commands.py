@@ -101,7 +101,7 @@ def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     model = fitted[0]
     assert model.get_params() == AutoDALMC(10, random_state=0).get_params()
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "2000 samples in 10 clusters by AutoDALMC (12 candidates, " in result.stdout
+    assert "2000 samples in 10 clusters by AutoDALMC (96 candidates, " in result.stdout
     accuracy = clustering_scores(load_digits(return_X_y=True)[1], model.labels_)["ACC"]
     assert accuracy > 0.95
     assert f"ACC {accuracy:.4f}" in result.stdout
@@ -168,7 +168,10 @@ def test_missing_k_names_the_number_of_classes_but_does_not_use_it(data, options
         (["-k", "121-130"], "-k 121 is more than the 120 samples"),
         (["-k", "2-61"], "-k: 61 clusters are too many to choose from. Pass at most 60, half of"),
         (["-k", 121, "--method", "dalmc"], "-k 121 is more than the 120 samples"),
-        (["--budget", "fast"], "--max-candidates must be a whole number of at least 1"),
+        (
+            ["--budget", "slow"],
+            "Invalid value for '--budget': 'slow' is not one of 'fast', 'default', 'thorough'",
+        ),
         (["--beta", -1], "--beta must be a number of at least 0"),
         (["--n-anchors", 1000], "--n-anchors 1000 is larger than"),
         (["--seed", -1], "--seed must be"),

@@ -1,11 +1,13 @@
 """Curves of the objective and of numbers of clusters."""
 
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview import load
 from anchorview.compared import OPMC
 from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
 
@@ -51,6 +53,28 @@ def test_curve_without_a_chosen_number_and_with_a_gap():
     assert display.chosen_line_ is None
     assert display.ax_.get_legend() is None
     assert np.isnan(display.line_.get_ydata()[1])
+
+
+def test_chance_and_the_other_levels_are_drawn(auto):
+    display = ClusterNumberDisplay.from_estimator(auto)
+    np.testing.assert_array_equal(display.chance_line_.get_ydata(), auto.chance_curve_)
+    assert display.chance_line_.get_color() != display.line_.get_color()
+    others = auto.levels_.index[~auto.levels_["chosen"]].tolist()
+    assert [line.get_xdata()[0] for line in display.level_lines_] == others
+
+    curve = pd.Series([0.9, 0.2, 0.8, 0.7], index=[3, 4, 9, 11])
+    display = ClusterNumberDisplay(curve, n_clusters=3, chance=curve / 2, levels=[3, 9, 11]).plot()
+    assert [line.get_xdata()[0] for line in display.level_lines_] == [9, 11]
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["agreement", "by chance", "chosen: 3", "other levels: 9, 11"]
+
+
+def test_models_of_older_files_have_neither_chance_nor_levels():
+    older = load(Path(__file__).parents[1] / "data" / "models" / "auto_v4.anchorview")
+    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
+    display = ClusterNumberDisplay.from_estimator(older)
+    assert display.chance_line_ is None
+    assert display.level_lines_ == []
 
 
 def test_single_number_of_clusters_raises(dalmc):

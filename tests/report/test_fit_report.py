@@ -1,5 +1,6 @@
 """Contents of the report of a fit, for every kind of model."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -216,7 +217,7 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     ("estimator", "sentence"),
     [
         (DALMC(n_clusters=3, random_state=0), "The number of clusters, 3, was given."),
-        (AutoDALMC([2, 3], budget="fast"), "was selected: 3 (dashed)"),
+        (AutoDALMC([2, 3], budget="fast"), "3 was chosen (dashed)"),
     ],
 )
 @pytest.mark.usefixtures("unjudged")
@@ -296,9 +297,13 @@ def test_views(problem):
     assert any(text.startswith("The model was fitted again without each view. ") for text in texts)
 
 
-def test_the_page_says_how_refits_differ(report_path):
-    text = ParsedPage(report_path).text
-    assert "again without each view, with at most 4 candidates to save time." in text
+def test_the_page_says_how_refits_differ(incomplete_fit, report):
+    model, data, *_ = incomplete_fit
+    assert "The model was fitted again without each view. " in report(model, data).text
+    larger = copy(model).set_params(budget="default")
+    text = report(larger, data).text
+    assert "again without each view, with budget='fast' to save time." in text
+    assert larger.budget == "default"
 
 
 def test_predictions_from_single_views(problem):

@@ -123,7 +123,7 @@ def fit(
     no_header: options.NoHeader = False,
     impute: options.Impute = None,
     method: options.Method = None,
-    max_candidates: options.MaxCandidates = None,
+    budget: options.Budget = None,
     n_anchors: options.NAnchors = None,
     n_components: options.NComponents = None,
     beta: options.Beta = None,
@@ -171,13 +171,13 @@ def fit(
                 "--results is for files that this machine reads; with --scheduler the results stay "
                 "on the workers. Write the labels with --out."
             )
-        if max_candidates is not None:
+        if budget is not None:
             if method is None and settings:
                 raise ValueError(
-                    f"--max-candidates is for --method auto, but {option_name(min(settings))} "
+                    f"--budget is for --method auto, but {option_name(min(settings))} "
                     "selects dalmc. Leave one of them out."
                 )
-            settings["max_candidates"] = max_candidates
+            settings["budget"] = budget
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
         if impute is not None:
@@ -268,6 +268,7 @@ def predict(
     model: options.Model,
     data: options.Data,
     out: options.Out = None,
+    level: options.Level = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
@@ -289,7 +290,9 @@ def predict(
             fitted: Any = load(model)
             if not hasattr(fitted, "predict"):
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
-            with_confidence = hasattr(fitted, "predict_with_confidence")
+            _require_level(fitted, level, model)
+            is_chosen = level in (None, fitted.n_fitted_clusters)
+            with_confidence = hasattr(fitted, "predict_with_confidence") and is_chosen
             layout = {"id_column": not no_id_column, "header": not no_header}
             samples = read_samples(
                 data,
@@ -302,15 +305,16 @@ def predict(
             if with_confidence:
                 labels, confidence = fitted.predict_with_confidence(samples.data)
             else:
-                labels, confidence = fitted.predict(samples.data), None
+                at_level = {} if is_chosen else {"level": level}
+                labels, confidence = fitted.predict(samples.data, **at_level), None
             scores = {} if samples.target is None else clustering_scores(samples.target, labels)
         if out is not None:
             write_labels(labels, confidence, samples.ids, out)
         if as_json:
-            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out))
+            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out, level))
         with summary_to(target):
             print_lines(
-                *summaries.prediction_lines(fitted, labels, confidence),
+                *summaries.prediction_lines(fitted, labels, confidence, level),
                 *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
             )
 
@@ -405,6 +409,21 @@ def info(
             return
         summaries.print_views(views, available)
         print_lines(*lines)
+
+
+def _require_level(fitted: Any, level: int | None, path: Path) -> None:
+    """Raise if a saved model has no level with a number of clusters."""
+    if level is None:
+        return
+    numbers = {fitted.n_fitted_clusters}
+    if getattr(fitted, "levels_", None) is not None:
+        numbers.update(fitted.levels_.index.tolist())
+    if level not in numbers:
+        known = " or ".join(map(str, sorted(numbers)))
+        raise ValueError(
+            f"--level {level}: {path} has levels with {known} clusters only. Pass one of these "
+            f"numbers, or fit a model with -k {level}."
+        )
 
 
 def _may_be_a_model(path: Path) -> bool:

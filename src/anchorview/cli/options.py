@@ -129,7 +129,7 @@ Clusters = Annotated[
         "-k",
         parser=parse_n_clusters,
         metavar="K",
-        default="auto chooses, at most 30",
+        default="auto chooses",
     ),
 ]
 Method = Annotated[
@@ -139,8 +139,18 @@ Method = Annotated[
         default="auto, or dalmc if one of its settings is given",
     ),
 ]
-MaxCandidates = Annotated[
-    int | None, option("Maximum number of settings that auto tries.", default="all")
+BudgetName = Literal["fast", "default", "thorough"]
+Budget = Annotated[
+    BudgetName | None,
+    option("How many settings auto tries, which determines its time.", default="default"),
+]
+Level = Annotated[
+    int | None,
+    option(
+        "Number of clusters of one of the levels that info lists; for models of auto.",
+        metavar="K",
+        default="the chosen number",
+    ),
 ]
 Seed = Annotated[int, option("Random seed.", "--seed")]
 Verbose = Annotated[

@@ -5,18 +5,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anchorview.cli.level_summaries import choice_line, level_lines, level_records
 from anchorview.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
 
     from anchorview.views.container import MultiViewData
     from anchorview.views.view_file import Target, ViewFile
-
-RUNNERS_UP = 3
-"""Numbers of clusters listed beside the chosen one."""
 
 
 def print_views(views: Mapping[str, Any], available: "NDArray[np.bool_] | None" = None) -> None:
@@ -88,10 +85,13 @@ def model_lines(model: Any) -> Iterator[str]:
 
 
 def prediction_lines(
-    model: Any, labels: "NDArray[Any]", confidence: "NDArray[Any] | None"
+    model: Any,
+    labels: "NDArray[Any]",
+    confidence: "NDArray[Any] | None",
+    level: int | None = None,
 ) -> Iterator[str]:
-    """Yield the lines on the labels that a model predicted."""
-    yield f"{len(labels)} samples; sizes of the clusters: {_sizes(model, labels)}"
+    """Yield the lines on the labels that a model predicted, at the chosen level or another."""
+    yield f"{len(labels)} samples; sizes of the clusters: {_sizes(model, labels, level)}"
     if confidence is not None:
         yield _doubtful(model, confidence)
 
@@ -155,6 +155,7 @@ def fit_record(
         if model.curve_ is not None:
             curve = model.curve_.items()
             record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
+        record |= level_records(model)
     else:
         record["n_iter"] = int(model.n_iter_)
     record["outputs"] = {option.removeprefix("--"): str(path) for option, path in written.items()}
@@ -167,12 +168,14 @@ def prediction_record(
     confidence: "NDArray[Any] | None",
     scores: Mapping[str, float],
     out: Path | None,
+    level: int | None = None,
 ) -> dict[str, Any]:
-    """Machine-readable summary of a prediction."""
+    """Machine-readable summary of a prediction, at the chosen level or another."""
+    sizes = _sizes(model, labels, level)
     return {
         "n_samples": len(labels),
-        "n_clusters": _n_clusters(model),
-        "cluster_sizes": _sizes(model, labels),
+        "n_clusters": len(sizes),
+        "cluster_sizes": sizes,
         "n_doubtful": None if confidence is None else _n_doubtful(model, confidence),
         "scores": dict(scores) or None,
         "outputs": {} if out is None else {"out": str(out)},
@@ -189,6 +192,7 @@ def model_record(model: Any) -> dict[str, Any]:
         "n_clusters": _n_clusters(model),
         "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
         **names,
+        **level_records(model),
         "n_iter": int(model.n_iter_),
         "views": view_records(model),
     }
@@ -236,7 +240,8 @@ def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
     from anchorview.estimators.auto.structure import structure_sentence
 
     if model.curve_ is not None:
-        yield _choice(model.curve_, model.n_fitted_clusters)
+        yield choice_line(model)
+        yield from level_lines(model)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
     if confidence is not None:
@@ -265,23 +270,6 @@ def _best_setting(model: Any) -> str:
     )
 
 
-def _choice(curve: "pd.Series[float]", chosen: int) -> str:
-    """Describe the chosen number of clusters, the alternatives and their agreement."""
-    from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
-
-    numbers = [int(k) for k in curve.index]
-    low, high = min(numbers), max(numbers)
-    is_range = len(numbers) > 2 and len(numbers) == high - low + 1
-    choices = f"{low}-{high}" if is_range else ", ".join(map(str, numbers))
-    others = curve.drop(chosen).dropna().sort_values(ascending=False).head(RUNNERS_UP)
-    line = f"chose {chosen} clusters among {choices}: agreement {curve[chosen]:.2f}"
-    if len(others):
-        line += "; " + ", ".join(f"{k}: {score:.2f}" for k, score in others.items())
-    if curve.max() > curve[chosen]:
-        line += f" (the largest number within {AGREEMENT_TOLERANCE} of the best is chosen)"
-    return line
-
-
 def _doubtful(model: Any, confidence: "NDArray[Any]") -> str:
     n, count, limit = len(confidence), _n_doubtful(model, confidence), model.confidence_threshold_
     return f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
@@ -291,10 +279,14 @@ def _n_doubtful(model: Any, confidence: "NDArray[Any]") -> int:
     return int((confidence < model.confidence_threshold_).sum())
 
 
-def _sizes(model: Any, labels: "NDArray[Any]") -> list[int]:
+def _sizes(model: Any, labels: "NDArray[Any]", level: int | None = None) -> list[int]:
     import numpy as np
 
-    sizes: list[int] = np.bincount(labels, minlength=_n_clusters(model)).tolist()
+    # At the chosen level, clusters may have been merged.
+    count = level
+    if count is None or count == model.n_fitted_clusters:
+        count = _n_clusters(model)
+    sizes: list[int] = np.bincount(labels, minlength=count).tolist()
     return sizes
 
 

@@ -50,7 +50,7 @@ FIT_OPTIONS = DATA_OPTIONS | {
     "random_state": "--seed",
     "memory_limit": "--memory-limit",
     "out=": "--results",
-    "max_candidates": "--max-candidates",
+    "budget=": "--budget",
     "n_anchors": "--n-anchors",
     "n_components": "--n-components",
     "beta=": "--beta",

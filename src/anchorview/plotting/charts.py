@@ -57,6 +57,8 @@ class LineChart:
     log_x: bool = False
     marked_x: float | None = None
     """Position of a dashed vertical line."""
+    also_marked: Sequence[float] = ()
+    """Positions of dotted vertical lines."""
 
 
 @dataclass(frozen=True, eq=False)

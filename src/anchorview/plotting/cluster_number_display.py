@@ -1,5 +1,6 @@
 """Display of the agreement per number of clusters."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import pandas as pd
@@ -7,15 +8,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
+from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.plotting.matplotlib_charts import draw_lines
 
 
 class ClusterNumberDisplay:
     """Agreement between families of settings for every number of clusters that was tried.
 
-    A high value means that settings which make different errors find the same clusters. Other
-    numbers with nearly the same agreement are as justified as the chosen one. It is recommended to
-    use :meth:`from_estimator`.
+    A high value means that settings which make different errors find the same clusters. Families
+    also agree by chance, so what counts is the distance to the second line, the agreement on data
+    without clusters. Levels other than the chosen number are justified as well. It is recommended
+    to use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -23,6 +26,10 @@ class ClusterNumberDisplay:
         Agreement, indexed by the number of clusters; NaN where it could not be computed.
     n_clusters : int, default=None
         The chosen number, which is marked.
+    chance : Series, default=None
+        Agreement on data without clusters, indexed by the number of clusters.
+    levels : sequence of int, default=()
+        Numbers of clusters of the levels, which are marked.
 
     Attributes
     ----------
@@ -30,6 +37,10 @@ class ClusterNumberDisplay:
         The curve.
     chosen_line_ : matplotlib Line2D or None
         Vertical line at the chosen number.
+    chance_line_ : matplotlib Line2D or None
+        The agreement on data without clusters.
+    level_lines_ : list of matplotlib Line2D
+        Vertical lines at the levels other than the chosen number.
     ax_ : matplotlib Axes
         Axes with the curve.
     figure_ : matplotlib Figure
@@ -37,26 +48,35 @@ class ClusterNumberDisplay:
 
     See Also
     --------
-    anchorview.AutoDALMC : Its attribute `curve_` is drawn.
+    anchorview.AutoDALMC : Its attributes `curve_`, `chance_curve_` and `levels_` are drawn.
 
     Examples
     --------
     >>> from anchorview import AutoDALMC, make_multiview
     >>> from anchorview.plotting import ClusterNumberDisplay
     >>> views, _ = make_multiview(200, n_clusters=4, separation=8, random_state=0)
-    >>> model = AutoDALMC(n_clusters=range(2, 8), random_state=0).fit(views)
+    >>> model = AutoDALMC(range(2, 8), budget="fast", random_state=0).fit(views)
     >>> display = ClusterNumberDisplay.from_estimator(model)
     >>> display.chosen_line_.get_label()
     'chosen: 4'
     """
 
-    def __init__(self, curve: "pd.Series[float]", *, n_clusters: int | None = None) -> None:
+    def __init__(
+        self,
+        curve: "pd.Series[float]",
+        *,
+        n_clusters: int | None = None,
+        chance: "pd.Series[float] | None" = None,
+        levels: Sequence[int] = (),
+    ) -> None:
         self.curve = curve
         self.n_clusters = n_clusters
+        self.chance = chance
+        self.levels = levels
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw the curve of a fitted AutoDALMC.
+        """Draw the curves and levels of a fitted AutoDALMC.
 
         Parameters
         ----------
@@ -65,7 +85,7 @@ class ClusterNumberDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
         **line_kw : dict
-            Properties of the line.
+            Properties of the line of the agreement.
 
         Returns
         -------
@@ -78,35 +98,57 @@ class ClusterNumberDisplay:
                 f"This {type(model).__name__} was fitted with a single number of clusters. Fit "
                 "AutoDALMC with several, for example n_clusters=range(2, 21)."
             )
-        return cls(curve, n_clusters=model.n_fitted_clusters).plot(ax, **line_kw)
+        # Models from files of older versions have no levels.
+        display = cls(
+            curve,
+            n_clusters=model.n_fitted_clusters,
+            chance=model.chance_curve_,
+            levels=() if model.levels_ is None else model.levels_.index.tolist(),
+        )
+        return display.plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
-        """Draw the curve.
+        """Draw the curves and levels.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
         **line_kw : dict
-            Properties of the line.
+            Properties of the line of the agreement.
 
         Returns
         -------
         display : ClusterNumberDisplay
         """
         ax = axes_or_new(ax, 5.5, 4)
-        line = Line(self.curve.index.tolist(), self.curve.tolist())
+        lines = [Line(self.curve.index.tolist(), self.curve.tolist(), "agreement")]
+        if self.chance is not None:
+            x, y = self.chance.index.tolist(), self.chance.tolist()
+            lines.append(Line(x, y, "by chance", color=OTHER_COLOR))
+        others = [level for level in self.levels if level != self.n_clusters]
         chart = LineChart(
-            [line],
+            lines,
             "Number of clusters",
             "Agreement between families of settings\n(mean adjusted Rand index)",
             marked_x=self.n_clusters,
+            also_marked=others,
         )
-        self.line_, *marked = draw_lines(chart, ax)
+        drawn = draw_lines(chart, ax)
+        self.line_ = drawn.pop(0)
         self.line_.set(**line_kw)
-        self.chosen_line_ = marked[0] if marked else None
+        self.chance_line_ = None if self.chance is None else drawn.pop(0)
+        self.chosen_line_ = None if self.n_clusters is None else drawn.pop(0)
+        self.level_lines_ = drawn
         if self.chosen_line_ is not None:
             self.chosen_line_.set_label(f"chosen: {self.n_clusters}")
-            ax.legend(handles=[self.chosen_line_])
+        if self.level_lines_:
+            names = ", ".join(map(str, others))
+            plural = "" if len(others) == 1 else "s"
+            self.level_lines_[0].set_label(f"other level{plural}: {names}")
+        named = [self.chance_line_, self.chosen_line_, *self.level_lines_[:1]]
+        handles = [line for line in named if line is not None]
+        if handles:
+            ax.legend(handles=[self.line_, *handles] if self.chance_line_ else handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self

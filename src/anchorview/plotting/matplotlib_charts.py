@@ -53,7 +53,7 @@ def _line_chart(chart: LineChart, axes: Any) -> None:
 
 
 def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
-    """Draw lines; return them, and the line at the marked position last, if there is one."""
+    """Draw lines; return them, then those at the marked positions, `marked_x` first."""
     drawn = []
     for line, marker in zip(chart.lines, cycle(MARKERS), strict=False):
         x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
@@ -70,6 +70,8 @@ def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
         axes.xaxis.get_major_locator().set_params(integer=True)
     if chart.marked_x is not None:
         drawn.append(axes.axvline(chart.marked_x, color=MARK_COLOR, linestyle="dashed", zorder=1))
+    for position in chart.also_marked:
+        drawn.append(axes.axvline(position, color=MARK_COLOR, linestyle="dotted", zorder=1))
     axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
     return drawn
 

@@ -118,9 +118,10 @@ def _line_chart(chart: LineChart) -> BokehModel:
         figure.line("x", "y", line_width=2, line_dash=dash, **style)
         markers.append(figure.scatter("x", "y", size=7, **style))
     _add_hover(figure, tooltips, markers)
-    if chart.marked_x is not None:
-        style = {"line_color": MARK_COLOR, "line_dash": "dashed"}
-        figure.add_layout(_models().Span(location=chart.marked_x, dimension="height", **style))
+    marked = [] if chart.marked_x is None else [(chart.marked_x, "dashed")]
+    for x, dash in [*marked, *((x, "dotted") for x in chart.also_marked)]:
+        style = {"line_color": MARK_COLOR, "line_dash": dash}
+        figure.add_layout(_models().Span(location=x, dimension="height", **style))
     if chart.x_ticks is not None:
         figure.xaxis.ticker = _models().FixedTicker(ticks=list(chart.x_ticks))
         figure.xaxis.major_label_overrides = {tick: f"{tick:g}" for tick in chart.x_ticks}

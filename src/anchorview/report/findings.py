@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
+from anchorview.estimators.auto.settings import candidate_settings
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.left_out_views import MAX_SAMPLES
@@ -25,8 +26,8 @@ MAX_REFIT_COST = 5e8
 """Maximum cost of the fits without one view, in samples x features x views x clusters of DALMC;
 about 15 seconds on the digits. Beyond, they are left out."""
 
-REFIT_CANDIDATES = 4
-"""Maximum number of candidates of AutoDALMC, one of each family, in the fits without one view."""
+REFIT_BUDGET = "fast"
+"""Budget of AutoDALMC in the fits without one view."""
 
 BASELINE_COST = 12
 """Time of a baseline relative to DALMC, measured with OPMC on the digits."""
@@ -80,9 +81,8 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     model = fit.model
     if fit.is_auto:
         # Only the fits without a view are affected, not the clusters of the model.
-        limit = min(model.max_candidates or REFIT_CANDIDATES, REFIT_CANDIDATES)
-        model = copy(model).set_params(max_candidates=limit)
-        cost = float(REFIT_CANDIDATES)
+        model = copy(model).set_params(budget=REFIT_BUDGET)
+        cost = float(len(candidate_settings(fit.n_clusters, len(data), REFIT_BUDGET)))
     else:
         cost = 1.0 if isinstance(model, DALMC) else float(BASELINE_COST)
     n_samples = min(len(data), MAX_SAMPLES)

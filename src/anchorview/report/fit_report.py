@@ -12,6 +12,7 @@ from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
 from anchorview.report.findings import Findings, find
+from anchorview.report.number_section import number_section
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import sample_map
@@ -41,8 +42,9 @@ def write_fit_report(
     selected on the map, and clusters renamed and merged; the ids and the names are downloaded from
     the page. It loads nothing from the network; HTML in names and ids is escaped.
 
-    Unless it would take long, the model is fitted again without each view, AutoDALMC with at most 4
-    candidates, to find views that disagree (:func:`~anchorview.inspection.leave_one_view_out`).
+    Unless it would take long, the model is fitted again without each view, AutoDALMC with
+    ``budget="fast"``, to find views that disagree
+    (:func:`~anchorview.inspection.leave_one_view_out`).
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def write_fit_report(
     sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
-    sections.append(model_sections.number_section(fit, findings))
+    sections.append(number_section(fit, findings))
     sections.append(_technical_section(fit, findings, call, seconds))
     title = f"{fit.estimator_name} clusters" if name is None else name
     views = "1 view" if model.n_views_in_ == 1 else f"{model.n_views_in_} views"

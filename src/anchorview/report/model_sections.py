@@ -1,4 +1,4 @@
-"""The model: number of clusters, convergence, candidate settings, and how to reproduce the fit."""
+"""The model: convergence, candidate settings, and how to reproduce the fit."""
 
 import platform
 from importlib.metadata import version
@@ -9,54 +9,15 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
-from anchorview.estimators.auto.cluster_number import AGREEMENT_TOLERANCE
 from anchorview.plotting.charts import HeatMap, Line, LineChart, iteration_numbers
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings
-from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text
-from anchorview.report.verdict import listed
+from anchorview.report.page import Chart, Code, Facts, Part, Table, Text
 
-NEARLY_ONE = 0.1
-"""Clusters with a smaller separation from the nearest are reported as nearly one with it."""
+MAX_DRAWN_CANDIDATES = 30
+"""Number of candidates up to which the agreement of each pair is drawn."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 """Packages whose versions may affect results."""
-
-
-def number_section(fit: CheckedFit, findings: Findings) -> Section:
-    """Return the section on the number of clusters."""
-    curve = getattr(fit.model, "curve_", None)
-    if curve is None:
-        parts: list[Part] = [Text(f"The number of clusters, {fit.n_fitted_clusters}, was given.")]
-    else:
-        parts = [_cluster_number_chart(curve, fit.n_fitted_clusters)]
-    touching = _touching_clusters(fit, findings)
-    if touching:
-        parts.append(Text(touching))
-    return Section("Number of clusters", parts)
-
-
-def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
-    """Sentence on clusters that are nearly one with their nearest."""
-    frame = findings.clusters
-    if "separation" not in frame:
-        return ""
-    close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
-    if close.empty:
-        return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
-    names = fit.cluster_names
-    pairs: list[str] = []
-    seen: set[frozenset[int]] = set()
-    both = zip(close.index.tolist(), close["nearest_cluster"].astype(int).tolist(), strict=True)
-    for cluster, nearest in both:
-        pair = frozenset((cluster, nearest))
-        if pair not in seen:
-            seen.add(pair)
-            pairs.append(" with ".join(names[c] for c in sorted(pair)))
-    return (
-        f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
-        f"{listed(pairs)}. Merge them above if they mean the same to you."
-    )
 
 
 def convergence_parts(fit: CheckedFit) -> list[Part]:
@@ -96,19 +57,9 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     table.columns = [str(column).replace("_", " ") for column in table.columns]
     highlight = pd.DataFrame("", index=table.index, columns=table.columns)
     highlight.loc[model.best_candidate_] = "best"
-    agreement = np.asarray(model.agreement_, dtype=float)
-    names = [str(number) for number in range(len(agreement))]
-    numbers = pd.DataFrame(agreement, columns=names)
-    numbers.insert(0, "Candidate", names)
-    chart = HeatMap(agreement, names, names, "Mean adjusted Rand index", "Candidates", "Candidates")
     parts: list[Part] = [
         Table(table, "The candidates; the best one, the initial partition, is marked.", highlight),
-        Chart(
-            chart,
-            "Mean agreement between the partitions of each pair of candidates; the diagonal has "
-            "the agreement between the partitions of one candidate, its stability.",
-            numbers,
-        ),
+        _agreement_chart(model),
     ]
     text = (
         "Settings that were fitted without using any classes. The result is their consensus; "
@@ -117,13 +68,28 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     return [Text(text), *parts]
 
 
-def _cluster_number_chart(curve: "pd.Series[float]", n_clusters: int) -> Chart:
-    line = Line(curve.index.tolist(), curve.tolist())
+def _agreement_chart(model: Any) -> Chart:
+    """Return the agreement between candidates or, if there are many, between their families."""
+    agreement = pd.DataFrame(np.asarray(model.agreement_, dtype=float))
+    what, plural = "Candidate", "candidates"
+    diagonal = "the partitions of one candidate, its stability"
+    names = [str(number) for number in agreement.index]
+    if len(agreement) > MAX_DRAWN_CANDIDATES:
+        what, plural, diagonal = "Family", "families", "the partitions of one family"
+        fitted = model.candidates_.iloc[: len(agreement)]
+        lifted = fitted["n_landmarks"].notna().map({True: ", landmarks", False: ""})
+        families = (fitted["scaling"] + lifted).to_numpy()
+        agreement = agreement.groupby(families, sort=False).mean()
+        agreement = agreement.T.groupby(families, sort=False).mean().T
+        names = agreement.index.tolist()
+    values = agreement.to_numpy()
+    numbers = pd.DataFrame(values, columns=names)
+    numbers.insert(0, what, names)
     return Chart(
-        LineChart([line], "Number of clusters", "Agreement between families", marked_x=n_clusters),
-        "Agreement between the families of settings per number of clusters. The largest number "
-        f"within {AGREEMENT_TOLERANCE} of the best agreement was selected: {n_clusters} (dashed).",
-        pd.DataFrame({"Clusters": line.x, "Agreement between families": line.y}),
+        HeatMap(values, names, names, "Mean adjusted Rand index", what, what),
+        f"Mean agreement between the partitions of each pair of {plural}; the diagonal has "
+        f"the agreement between {diagonal}.",
+        numbers,
     )
 
 

@@ -9,7 +9,7 @@ from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.metrics import adjusted_rand
 from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import REFIT_CANDIDATES, Findings
+from anchorview.report.findings import REFIT_BUDGET, Findings
 from anchorview.report.page import Chart, Part, Section, Table, Text
 from anchorview.report.verdict import listed
 from anchorview.views.container import MultiViewData, container_of_checked_rows
@@ -87,8 +87,8 @@ WITHOUT_VIEW = (
 def _refitting(fit: CheckedFit) -> str:
     """How the fits without a view differ from that of the model, as part of a sentence."""
     differences = []
-    if fit.is_auto:
-        differences.append(f"at most {REFIT_CANDIDATES} candidates")
+    if fit.is_auto and fit.model.budget != REFIT_BUDGET:
+        differences.append(f"budget={REFIT_BUDGET!r}")
     if len(fit.labels) > MAX_SAMPLES:
         differences.append(f"{MAX_SAMPLES:,} of the samples")
     return f", with {' and '.join(differences)} to save time" if differences else ""

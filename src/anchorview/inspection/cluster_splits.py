@@ -1,0 +1,86 @@
+"""How the clusters of one level of AutoDALMC split at the next, for summaries and reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from anchorview.estimators.auto.levels import structure_beyond
+
+
+@dataclass(frozen=True)
+class Child:
+    """A cluster of the finer level."""
+
+    name: str
+    size: int
+    """Number of samples, out of those that were compared."""
+    overlap: float
+    """Share of them that belong to the parent."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A cluster of the coarser level that splits."""
+
+    parent: str
+    children: Sequence[Child]
+    """The largest first."""
+    agreement: float
+    """Agreement between families on the split."""
+    chance: float
+    """The same on data without clusters."""
+
+    @property
+    def structure(self) -> float:
+        """Agreement beyond chance, as a share of the largest possible; 0 if there is none."""
+        return max(0.0, float(structure_beyond(self.agreement, self.chance)))
+
+
+@dataclass(frozen=True)
+class Step:
+    """Two levels that follow each other."""
+
+    coarse: int
+    fine: int
+    """Numbers of clusters."""
+    splits: Sequence[Split]
+    """Those with the most structure first."""
+    n_kept: int
+    """Number of clusters of the coarser level that correspond to one of the finer level."""
+    n_divided: int
+    """Number of those to which no cluster of the finer level belongs: others took their samples."""
+
+
+def level_steps(model: Any) -> list[Step]:
+    """How clusters split from each level of a fitted AutoDALMC to the next; often none."""
+    if getattr(model, "levels_", None) is None:
+        return []
+    numbers = model.levels_.index.tolist()
+    return [_step(model, coarse, fine) for coarse, fine in pairwise(numbers)]
+
+
+def _step(model: Any, coarse: int, fine: int) -> Step:
+    branches = model.tree_[model.tree_["n_clusters"] == fine]
+    counts = branches["parent"].value_counts()
+    splits = []
+    for parent, own in branches.groupby("parent"):
+        if len(own) > 1:
+            rows = own.sort_values("size", ascending=False, kind="stable")
+            columns = (rows[name].tolist() for name in ("cluster", "size", "overlap"))
+            children = [
+                Child(_name(model, fine, cluster), size, overlap)
+                for cluster, size, overlap in zip(*columns, strict=True)
+            ]
+            first = rows.iloc[0]
+            agreement, chance = float(first["split_agreement"]), float(first["split_chance"])
+            splits.append(Split(_name(model, coarse, parent), children, agreement, chance))
+    splits.sort(key=lambda split: -split.structure)
+    return Step(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))
+
+
+def _name(model: Any, level: int, cluster: int) -> str:
+    """Number of a cluster or, at the chosen level, its name after `relabel`."""
+    if level != model.n_fitted_clusters or model.cluster_names_ is None:
+        return str(cluster)
+    return str(model.cluster_names_[model._relabeling.clusters[cluster]])

@@ -1,0 +1,161 @@
+"""The number of clusters: how it was chosen, the other levels, and how clusters split."""
+
+from typing import Any
+
+import pandas as pd
+
+from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
+from anchorview.estimators.auto.structure import WEAK_STRUCTURE
+from anchorview.inspection.cluster_splits import Split, Step, level_steps
+from anchorview.plotting.charts import Line, LineChart
+from anchorview.plotting.colors import OTHER_COLOR
+from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.findings import Findings
+from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
+from anchorview.report.verdict import listed
+
+NEARLY_ONE = 0.1
+"""Clusters with a smaller separation from the nearest are reported as nearly one with it."""
+
+MAX_SPLITS = 20
+"""Maximum number of clusters of a level whose splits are listed."""
+
+MAX_CHILDREN = 8
+"""Maximum number of parts of a cluster that are listed."""
+
+
+def number_section(fit: CheckedFit, findings: Findings) -> Section:
+    """Return the section on the number of clusters."""
+    model = fit.model
+    if getattr(model, "curve_", None) is None:
+        parts: list[Part] = [Text(f"The number of clusters, {fit.n_fitted_clusters}, was given.")]
+    else:
+        parts = [_chart(model, fit.n_fitted_clusters)]
+        if model.levels_ is not None:
+            parts += [_level_table(model.levels_), *map(_step_part, level_steps(model))]
+    touching = _touching_clusters(fit, findings)
+    if touching:
+        parts.append(Text(touching))
+    return Section("Number of clusters", parts)
+
+
+def _chart(model: Any, chosen: int) -> Chart:
+    curve, chance, levels = model.curve_, model.chance_curve_, model.levels_
+    lines = [Line(curve.index.tolist(), curve.tolist(), "" if chance is None else "agreement")]
+    table = pd.DataFrame({"Clusters": curve.index, "Agreement between families": curve.to_numpy()})
+    text = f"Agreement between the families of settings per number of clusters; {chosen} "
+    if chance is None:
+        text += "was chosen (dashed)."
+        others = []
+    else:
+        lines.append(Line(lines[0].x, chance.tolist(), "by chance", color=OTHER_COLOR))
+        table["By chance"] = chance.to_numpy()
+        others = levels.index[~levels["chosen"]].tolist()
+        dotted = f" Dotted: other levels, {listed(others)}." if others else ""
+        text += (
+            "was chosen (dashed), the number with the most structure: agreement beyond that on "
+            f"data without clusters. {TRIVIAL_NUMBER} clusters are chosen only if they are clearly "
+            f"better than all larger numbers.{dotted}"
+        )
+    chart = LineChart(
+        lines,
+        "Number of clusters",
+        "Agreement between families",
+        marked_x=chosen,
+        also_marked=others,
+    )
+    return Chart(chart, text, table)
+
+
+def _level_table(levels: pd.DataFrame) -> Table:
+    columns = {
+        "Clusters": levels.index,
+        "Structure": levels["structure"].to_numpy(),
+        "Agreement": levels["agreement"].to_numpy(),
+        "By chance": levels["chance"].to_numpy(),
+        "Prominence": levels["prominence"].to_numpy(),
+        "Chosen": levels["chosen"].to_numpy(),
+    }
+    frame = pd.DataFrame(columns)
+    highlight = pd.DataFrame("", index=frame.index, columns=frame.columns)
+    highlight.loc[frame["Chosen"]] = "best"
+    return Table(
+        frame,
+        "Levels: numbers of clusters with more structure than those near them. Structure is the "
+        "agreement beyond chance, from 0 to 1; prominence is how far it rises above the numbers "
+        "between this level and a better one. model.labels_at(n_clusters) has the clusters of each "
+        "level.",
+        highlight,
+    )
+
+
+def _step_part(step: Step) -> Folded:
+    """Return how the clusters of one level split at the next."""
+    verb = "splits" if len(step.splits) == 1 else "split"
+    title = f"From {step.coarse} to {step.fine} clusters: {len(step.splits)} {verb}"
+    if step.n_kept:
+        title += f", {step.n_kept} {'remains' if step.n_kept == 1 else 'remain'}"
+    if step.n_divided:
+        title += f", {step.n_divided} divided among the others"
+    if not step.splits:
+        return Folded(title, [Text("No cluster splits: samples move between clusters.")])
+    shown = step.splits[:MAX_SPLITS]
+    caption = (
+        f"Clusters of the level with {step.coarse} and the clusters they split into, with the "
+        "number of samples, out of those that were compared, and the share of them that come from "
+        "the cluster unless it is all. Agreement is that of the families of settings on the split."
+    )
+    if len(shown) < len(step.splits):
+        caption += (
+            f" Only {len(shown)} of {len(step.splits)} are shown, those with the most structure; "
+            "model.tree_ has all."
+        )
+    frame = pd.DataFrame(
+        {
+            f"Cluster of {step.coarse}": [split.parent for split in shown],
+            "Number": [len(split.children) for split in shown],
+            f"Clusters of {step.fine}": [_children(split) for split in shown],
+            "Agreement": [split.agreement for split in shown],
+            "By chance": [split.chance for split in shown],
+            "Split": [_strength(split.structure) for split in shown],
+        }
+    )
+    return Folded(title, [Table(frame, caption)])
+
+
+def _children(split: Split) -> str:
+    texts = []
+    for child in split.children[:MAX_CHILDREN]:
+        share = "" if child.overlap > 0.995 else f", {child.overlap:.0%}"
+        texts.append(f"{child.name} ({child.size:,}{share})")
+    left_out = len(split.children) - len(texts)
+    return "; ".join([*texts, f"{left_out} more"] if left_out else texts)
+
+
+def _strength(structure: float) -> str:
+    if structure == 0:
+        return "no structure"
+    return "weak structure" if structure < WEAK_STRUCTURE else "clear structure"
+
+
+def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
+    """Sentence on clusters that are nearly one with their nearest."""
+    frame = findings.clusters
+    if "separation" not in frame:
+        return ""
+    close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
+    if close.empty:
+        return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
+    names = fit.cluster_names
+    pairs: list[str] = []
+    seen: set[frozenset[int]] = set()
+    both = zip(close.index.tolist(), close["nearest_cluster"].astype(int).tolist(), strict=True)
+    for cluster, nearest in both:
+        pair = frozenset((cluster, nearest))
+        if pair not in seen:
+            seen.add(pair)
+            pairs.append(" with ".join(names[c] for c in sorted(pair)))
+    return (
+        f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
+        f"{listed(pairs)}. Merge them above if they mean the same to you."
+    )

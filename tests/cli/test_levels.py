@@ -1,0 +1,182 @@
+"""Command line with levels: what fit and info print of them, and predict at one of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, load
+from anchorview.cli import level_summaries, options
+from anchorview.cli.level_summaries import choice_line, level_lines
+from anchorview.estimators.auto.settings import BUDGETS
+from helpers.command_line import error_of, output_of
+from helpers.nested_clusters import nested_views
+from helpers.unjudged import structure_not_judged
+
+NUMBERS = "2,3,4,6,9,10"
+MODELS = Path(__file__).parents[1] / "data" / "models"
+
+
+@pytest.fixture(scope="module")
+def nested():
+    return nested_views()
+
+
+@pytest.fixture(scope="module")
+def model(nested):
+    """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
+    numbers = list(map(int, NUMBERS.split(",")))
+    with structure_not_judged():
+        return AutoDALMC(numbers, budget="fast", random_state=0).fit(nested[0])
+
+
+@pytest.fixture(scope="module")
+def saved(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "m.anchorview"
+    model.save(path)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path, nested):
+    path = tmp_path / "data" / "views.npz"
+    path.parent.mkdir()
+    np.savez(path, **nested[0], y=nested[1])
+    return path
+
+
+def evidence(level):
+    return (
+        f"structure {level['structure']:.2f} (agreement {level['agreement']:.2f}, by chance "
+        f"{level['chance']:.2f})"
+    )
+
+
+def lines_on(model):
+    return [choice_line(model), *level_lines(model)]
+
+
+def splits(lines):
+    return [line for line in lines if "split" in line]
+
+
+def test_the_budgets_are_those_of_the_estimator():
+    assert options.BudgetName.__args__ == BUDGETS
+
+
+def test_fit_and_info_print_the_levels_and_how_clusters_split(data, model, saved):
+    expected = [
+        f"chose 3 clusters among {NUMBERS.replace(',', ', ')}: {evidence(model.levels_.loc[3])}",
+        f"another level: 9 clusters, {evidence(model.levels_.loc[9])}",
+    ]
+    for cluster, own in model.tree_.groupby("parent"):
+        agreement, chance = own[["split_agreement", "split_chance"]].iloc[0]
+        expected.append(
+            f"at 9 clusters: cluster {cluster} of 3 splits into 3 (agreement {agreement:.2f}, by "
+            f"chance {chance:.2f})"
+        )
+    assert model.levels_.index.tolist() == [3, 9]
+    for shown in (
+        output_of("fit", data, "-k", NUMBERS, "--budget", "fast"),
+        output_of("info", saved),
+    ):
+        lines = shown.splitlines()
+        start = lines.index(expected[0])
+        found = lines[start : start + len(expected)]
+        assert found[:2] == expected[:2]
+        assert sorted(found[2:]) == sorted(expected[2:])
+
+
+def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatch, set_constants):
+    tree = model.tree_.copy()
+    tree.loc[tree["parent"] == 1, "split_agreement"] = 0.1
+    monkeypatch.setattr(model, "tree_", tree)
+    shown = splits(lines_on(model))
+    assert len(shown) == 2
+    assert not any("cluster 1 of 3" in line for line in shown)
+    set_constants(level_summaries, MAX_SPLITS=1)
+    assert splits(lines_on(model)) == ["2 more clusters split"]
+
+
+def test_splits_at_the_chosen_level_name_the_coarser_one(model, monkeypatch):
+    monkeypatch.setattr(AutoDALMC, "n_fitted_clusters", 9)
+    shown = lines_on(model)
+    assert f"another level: 3 clusters, {evidence(model.levels_.loc[3])}" in shown
+    assert len(splits(shown)) == 3
+
+
+def test_names_of_clusters_are_printed(saved):
+    named = load(saved).relabel({0: "T\ncells", 1: "B"})
+    shown = "\n".join(splits(lines_on(named)))
+    assert "cluster B of 3 splits into 3" in shown
+    assert "cluster 2 of 3 splits into 3" in shown
+    assert "T\ncells" not in shown
+
+
+def test_many_numbers_are_not_listed_one_by_one(model, monkeypatch):
+    numbers = [2, 3, *range(5, 60, 5)]
+    curve = pd.Series(0.1, index=numbers)
+    monkeypatch.setattr(model, "curve_", curve)
+    monkeypatch.setattr(model, "chance_curve_", curve)
+    assert any("among 13 numbers from 2 to 55: " in line for line in lines_on(model))
+
+
+def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
+    curve = model.curve_.copy()
+    curve[2] = 1.0
+    levels = model.levels_.copy()
+    levels.loc[3, "structure"] = 0.8
+    monkeypatch.setattr(model, "curve_", curve)
+    assert "not clearly better" not in "".join(lines_on(model))
+    monkeypatch.setattr(model, "levels_", levels)
+    assert "; 2: 1.00, not clearly better" in "".join(lines_on(model))
+
+
+def test_models_of_older_files_have_no_levels():
+    older = load(MODELS / "auto_v4.anchorview")
+    assert older.levels_ is None
+    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
+    assert lines_on(older) == [
+        f"chose {older.n_clusters_} clusters among 2, {older.n_clusters_}: agreement 0.70"
+    ]
+
+
+def test_json_has_the_levels(data, model, saved):
+    rows = model.levels_.reset_index().to_dict("records")
+    assert json.loads(output_of("info", saved, "--json"))["levels"] == rows
+    found = json.loads(output_of("fit", data, "-k", NUMBERS, "--budget", "fast", "--json"))
+    assert [level["n_clusters"] for level in found["levels"]] == [3, 9]
+    assert [level["chosen"] for level in found["levels"]] == [True, False]
+    single = json.loads(output_of("fit", data, "-k", 3, "--budget", "fast", "--json"))
+    assert "levels" not in single
+
+
+def test_predict_at_a_level(data, out, saved, model):
+    shown = output_of("predict", saved, data, "--level", 9, "--out", out)
+    written = pd.read_csv(out)
+    assert written.columns.tolist() == ["sample", "cluster"]
+    np.testing.assert_array_equal(written["cluster"], model.labels_at(9))
+    assert "sizes of the clusters: [20, 20, 20, 20, 20, 20, 20, 20, 20]" in shown
+    assert "doubtful" not in shown
+    record = json.loads(output_of("predict", saved, data, "--level", 9, "--json"))
+    assert (record["n_clusters"], record["n_doubtful"]) == (9, None)
+
+
+def test_predict_at_the_chosen_level_is_the_default(data, out, saved):
+    output_of("predict", saved, data, "--out", out)
+    expected = out.read_text()
+    assert expected.startswith("sample,cluster,confidence\n")
+    output_of("predict", saved, data, "--level", 3, "--out", out)
+    assert out.read_text() == expected
+
+
+def test_unknown_levels_name_those_there_are(data, saved, nested, tmp_path):
+    message = error_of("predict", saved, data, "--level", 13)
+    assert "--level 13: " in message
+    assert "has levels with 3 or 9 clusters only" in message
+    assert "fit a model with -k 13" in message
+    plain = tmp_path / "plain.anchorview"
+    DALMC(4, random_state=0).fit(nested[0]).save(plain)
+    assert "has levels with 4 clusters only" in error_of("predict", plain, data, "--level", 3)

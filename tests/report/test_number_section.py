@@ -1,0 +1,173 @@
+"""The section on the number of clusters: chart, levels and how clusters split."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import AutoDALMC, load
+from anchorview.report import model_sections, number_section, write_fit_report
+from anchorview.report.checked_fit import check_fit
+from anchorview.report.findings import find
+from anchorview.report.model_sections import candidate_parts
+from anchorview.report.page import Chart, Folded, Table, Text
+from helpers.nested_clusters import nested_views
+from helpers.pages import EVIL, ParsedPage
+from helpers.unjudged import structure_not_judged
+
+MODELS = Path(__file__).parents[1] / "data" / "models"
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
+    views, _ = nested_views()
+    with structure_not_judged():
+        return AutoDALMC([2, 3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+
+
+def section_parts(model):
+    fit = check_fit(model, None, None, None, None)
+    return number_section.number_section(fit, find(fit)).parts
+
+
+def test_chart_and_table_of_the_levels(model):
+    chart, table, *_ = section_parts(model)
+    agreement, chance = chart.content.lines
+    np.testing.assert_array_equal(agreement.y, model.curve_)
+    np.testing.assert_array_equal(chance.y, model.chance_curve_)
+    assert (chart.content.marked_x, chart.content.also_marked) == (3, [9])
+    assert "3 was chosen (dashed), the number with the most structure" in chart.description
+    assert "Dotted: other levels, 9." in chart.description
+    assert table.frame["Clusters"].tolist() == [3, 9]
+    np.testing.assert_array_equal(table.frame["Structure"], model.levels_["structure"])
+    assert table.highlight.iloc[:, 0].tolist() == ["best", ""]
+
+
+def test_clusters_that_split_are_listed_with_their_parts(model):
+    (folded,) = (part for part in section_parts(model) if isinstance(part, Folded))
+    assert folded.title == "From 3 to 9 clusters: 3 split"
+    frame = folded.parts[0].frame
+    for _, row in frame.iterrows():
+        own = model.tree_[model.tree_["parent"] == int(row["Cluster of 3"])]
+        assert row["Number"] == len(own) == 3
+        expected = {f"{cluster} (20)" for cluster in own["cluster"]}
+        assert set(row["Clusters of 9"].split("; ")) == expected
+        assert row["Agreement"] == own["split_agreement"].iloc[0]
+    assert frame["Split"].tolist() == ["clear structure"] * 3
+
+
+def test_splits_without_structure_are_named_and_overlaps_shown(model):
+    changed = deepcopy(model)
+    tree = changed.tree_
+    tree.loc[tree["parent"] == 0, "split_agreement"] = 0.1
+    tree.loc[tree["parent"] == 1, "split_agreement"] = tree["split_chance"].iloc[0] + 0.05
+    tree.loc[tree["parent"] == 2, "overlap"] = 0.8
+    frame = section_parts(changed)[2].parts[0].frame.set_index("Cluster of 3")
+    assert frame["Split"].to_dict() == {
+        "0": "no structure",
+        "1": "weak structure",
+        "2": "clear structure",
+    }
+    assert frame.index.tolist() == ["2", "1", "0"]
+    assert "(20, 80%)" in frame.loc["2", "Clusters of 9"]
+    assert "%" not in frame.loc["0", "Clusters of 9"]
+
+
+def test_clusters_that_stay_or_dissolve_are_counted(model):
+    changed = deepcopy(model)
+    tree = changed.tree_
+    tree["parent"] = 0
+    tree.loc[0, "parent"] = 2
+    (folded,) = (part for part in section_parts(changed) if isinstance(part, Folded))
+    assert folded.title == ("From 3 to 9 clusters: 1 splits, 1 remains, 1 divided among the others")
+
+
+def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
+    set_constants(number_section, MAX_SPLITS=2, MAX_CHILDREN=1)
+    table = section_parts(model)[2].parts[0]
+    assert len(table.frame) == 2
+    assert "Only 2 of 3 are shown" in table.caption
+    assert table.frame["Clusters of 9"].str.endswith("; 2 more").all()
+
+
+def test_a_hundred_clusters_stay_readable(model):
+    many = deepcopy(model)
+    many.levels_ = pd.DataFrame(
+        {"agreement": 0.8, "chance": 0.1, "structure": 0.7, "prominence": 0.2, "chosen": False},
+        index=pd.Index([3, 100, 400], name="n_clusters"),
+    )
+    many.levels_.loc[3, "chosen"] = True
+    many.tree_ = pd.DataFrame(
+        {
+            "n_clusters": [100] * 100 + [400] * 400,
+            "cluster": [*range(100), *range(400)],
+            "parent_level": [3] * 100 + [100] * 400,
+            "parent": [c % 3 for c in range(100)] + [c % 100 for c in range(400)],
+            "size": 10,
+            "overlap": 0.9,
+            "split_agreement": 0.6,
+            "split_chance": 0.1,
+        }
+    )
+    first, second = (part for part in section_parts(many) if isinstance(part, Folded))
+    assert len(first.parts[0].frame) == 3
+    assert len(second.parts[0].frame) == number_section.MAX_SPLITS
+    longest = max(map(len, first.parts[0].frame["Clusters of 100"]))
+    assert longest < 200
+
+
+def test_names_of_clusters_are_escaped(model, tmp_path):
+    named = deepcopy(model).relabel({0: EVIL})
+    path = tmp_path / "report.html"
+    write_fit_report(path, named, None)
+    page = ParsedPage(path)
+    assert "From 3 to 9 clusters: 3 split" in page.text
+    assert page.text.count(EVIL) > 1
+    assert EVIL not in path.read_text()
+    assert "model.labels_at(n_clusters)" in page.text
+
+
+def test_only_the_chosen_level_has_no_tree(model):
+    alone = deepcopy(model)
+    alone.levels_ = model.levels_.loc[[3]]
+    alone.tree_ = model.tree_.iloc[:0]
+    parts = section_parts(alone)
+    assert [type(part) for part in parts[:2]] == [Chart, Table]
+    assert not any(isinstance(part, Folded) for part in parts)
+    assert "Dotted" not in parts[0].description
+
+
+def test_models_of_older_files_have_only_their_curve():
+    older = load(MODELS / "auto_v4.anchorview")
+    assert isinstance(section_parts(older)[0], Text if older.curve_ is None else Chart)
+    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
+    chart, *rest = section_parts(older)
+    assert len(chart.content.lines) == 1
+    assert "was chosen (dashed)." in chart.description
+    assert not any(isinstance(part, Table | Folded) for part in rest)
+
+
+def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
+    fit = check_fit(model, None, None, None, None)
+    each = candidate_parts(fit)[2].content.values
+    assert len(each) == 6
+    set_constants(model_sections, MAX_DRAWN_CANDIDATES=5)
+    chart = candidate_parts(fit)[2]
+    assert chart.content.rows == [
+        "zscore-unit",
+        "unit-center",
+        "unit",
+        "zscore",
+        "zscore-unit, landmarks",
+        "unit-center, landmarks",
+    ]
+    # Each family has one candidate.
+    np.testing.assert_allclose(chart.content.values, each)
+    doubled = deepcopy(model)
+    doubled.candidates_ = pd.concat([model.candidates_] * 2, ignore_index=True)
+    doubled.agreement_ = np.tile(model.agreement_, (2, 2))
+    fit = check_fit(doubled, None, None, None, None)
+    np.testing.assert_allclose(candidate_parts(fit)[2].content.values, each)
