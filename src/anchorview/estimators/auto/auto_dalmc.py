@@ -617,8 +617,8 @@ class AutoDALMC(EmbeddingClusterer):
     ) -> LevelLabels:
         """Find the consensus, and set the attributes that describe it and the candidates.
 
-        `sample` has the views that are used, and the pool its samples in another order. Returns the clusters of the
-        samples of the pool.
+        `sample` has the views that are used, and the pool its samples in another order. Returns the
+        clusters of the samples of the pool.
         """
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [c.setting.family.key for c in self._candidates for _ in c.runs]
