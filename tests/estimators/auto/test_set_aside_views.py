@@ -251,15 +251,32 @@ def test_saved_models(with_extra, fitted, tmp_path):
     np.testing.assert_array_equal(loaded.predict(with_extra[0]), fitted.labels_)
 
 
-def test_levels(with_extra, tmp_path):
-    model = fit(with_extra[0], n_clusters=[2, 3, 4, 5, 6])
-    assert model.views_used_ == ("view_0", "view_1")
+def test_levels(tmp_path):
+    rng = np.random.default_rng(0)
+    fine = rng.integers(9, size=N)
+    views = {
+        name: (8 * rng.normal(size=(3, 20)))[fine // 3]
+        + (2 * rng.normal(size=(9, 20)))[fine]
+        + rng.normal(size=(N, 20))
+        for name in "ab"
+    }
+    numbers = [2, 3, 4, 6, 9, 12]
+    model, expected = (
+        fit({**views, "c": noise()}, n_clusters=numbers),
+        fit(views, n_clusters=numbers),
+    )
+    assert model.views_used_ == ("a", "b")
+    # The number is chosen by the views that are used.
+    pd.testing.assert_series_equal(model.curve_, expected.curve_)
+    pd.testing.assert_frame_equal(model.levels_, expected.levels_)
     assert len(model.levels_) > 1
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
     loaded = round_trip(model, tmp_path)
-    for k in model.levels_.index:
-        labels = model.labels_at(int(k))
-        np.testing.assert_array_equal(model.predict(with_extra[0], level=int(k)), labels)
-        np.testing.assert_array_equal(loaded.predict(with_extra[0], level=int(k)), labels)
+    for k in model.levels_.index.tolist():
+        labels = model.labels_at(k)
+        np.testing.assert_array_equal(labels, expected.labels_at(k))
+        np.testing.assert_array_equal(model.predict(views, level=k), labels)
+        np.testing.assert_array_equal(loaded.predict(views, level=k), labels)
 
 
 # What is said

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -86,6 +87,7 @@ from anchorview.estimators.auto.view_consistency import (
     choose_views,
     consistency_sentences,
     consistency_table,
+    partitions_of_views,
 )
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
@@ -231,13 +233,14 @@ class AutoDALMC(EmbeddingClusterer):
     alone. A view disagrees if its mean adjusted Rand index with the other views is less than 15 %
     of theirs with each other, which must be at least 0.1. It is set aside unless families agree
     clearly less without it, or some samples have no other view. More than half of the views always
-    remain. The printed model, the command line and reports say which views were set aside.
+    remain; by these, the number of clusters is chosen again if it is not given. The printed model,
+    the command line and reports say which views were set aside.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`; those that
-    only have views that were set aside cannot be predicted. The order
-    of the samples affects results only by rounding: in single precision it can move a few samples
-    between overlapping clusters, and if there are more separated clusters than requested, it
-    decides which of them are merged.
+    only have views that were set aside cannot be predicted. The order of the samples affects
+    results only by rounding: in single precision it can move a few samples between overlapping
+    clusters, and if there are more separated clusters than requested, it decides which of them are
+    merged.
 
     Examples
     --------
@@ -321,14 +324,11 @@ class AutoDALMC(EmbeddingClusterer):
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             pool = CandidatePool(sample, seed, n_samples)
-            curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
-            self._set_number(numbers[0], curve)
+            views, curve = self._choose_views(source, sample, pool, seed)
+            pool = views.pool
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-            settings = candidate_settings(self.n_clusters_, len(sample), self.budget)
-            views = self._choose_views(source, sample, pool, settings)
-            pool = views.pool
-            agreement = self._fit_candidates(pool, settings)
+            agreement = self._fit_candidates(pool)
             chosen = self._fit_consensus(views, sample.with_views(views.used), agreement)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
@@ -494,21 +494,41 @@ class AutoDALMC(EmbeddingClusterer):
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
     def _choose_views(
-        self,
-        source: RowSource,
-        sample: MultiViewData,
-        pool: CandidatePool,
-        settings: Sequence[Setting],
-    ) -> ViewChoice:
-        """Set aside views that disagree with the others; the pool has all views."""
+        self, source: RowSource, sample: MultiViewData, pool: CandidatePool, seed: int
+    ) -> tuple[ViewChoice, NumberCurve | None]:
+        """Choose the number of clusters, if it is not given, and the views that are used.
+
+        The pool has all views. The curve is None if the number is given.
+        """
+        curve = self._choose_number(pool, seed)
+        self._prepare(pool)
+        views = choose_views(source, sample, pool, self.n_clusters_)
+        self._consistency = views.consistency
+        for sentence in self.view_sentences:
+            self._say(sentence)
+        if curve is not None and len(views.used) < len(sample.views):
+            # The numbers were compared by views that are not used.
+            curve = self._choose_number(views.pool, seed)
+            self._prepare(pool)
+            views = replace(views, alone=partitions_of_views(pool, self.n_clusters_))
+        return views, curve
+
+    def _choose_number(self, pool: CandidatePool, seed: int) -> NumberCurve | None:
+        """Set the number of clusters and, if it is not given, the curves by which it is chosen."""
+        numbers = numbers_to_try(self.n_clusters, pool.n_represented)
+        curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
+        self._set_number(numbers[0], curve)
+        return curve
+
+    def _settings(self, pool: CandidatePool) -> list[Setting]:
+        return candidate_settings(self.n_clusters_, len(pool.data), self.budget)
+
+    def _prepare(self, pool: CandidatePool) -> None:
+        """Prepare the families of all candidates; raises if none can be."""
+        settings = self._settings(pool)
         errors = pool.prepare([(setting, self.n_clusters_) for setting in settings])
         if errors.keys() == {setting.family for setting in settings}:
             raise ValueError(f"{NO_CANDIDATE}{errors[settings[0].family]}")
-        chosen = choose_views(source, sample, pool, self.n_clusters_)
-        self._consistency = chosen.consistency
-        for sentence in self.view_sentences:
-            self._say(sentence)
-        return chosen
 
     @property
     def views_used_(self) -> tuple[str, ...]:
@@ -530,8 +550,9 @@ class AutoDALMC(EmbeddingClusterer):
         """Sentences on the views that were set aside, or would have been."""
         return consistency_sentences(self.view_names_in_, self._consistency)
 
-    def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
-        """Fit the settings; returns the agreement between all of their partitions."""
+    def _fit_candidates(self, pool: CandidatePool) -> Array:
+        """Fit the candidates; returns the agreement between all of their partitions."""
+        settings = self._settings(pool)
         k, fitted, failed = self.n_clusters_, [], []
         families: list[FamilyKey] = []
         partitions = np.empty((0, len(pool.data)), dtype=np.int32)
