@@ -110,7 +110,6 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require(not missing, "'second_labels_' is missing")
     if state.second_labels_ is not None:
         require_range("second_labels_", state.second_labels_, -1, n_labels - 1)
-    lengths.require_length("_consistency", "v", len(state._consistency))
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
     require_spread(state, lengths)
     if state.curve_ is not None:
@@ -133,6 +132,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
 
 def _of_used_views(state: AutoDALMCState, lengths: AxisLengths) -> AxisLengths:
     """Lengths of the axes of the candidates, which have the views that were not set aside."""
+    lengths.require_length("_consistency", "v", len(state._consistency))
     used = [p for p, own in enumerate(state._consistency) if own.used]
     aside = [p for p, own in enumerate(state._consistency) if not own.used]
     require(len(used) > len(aside), "too many views were set aside")
