@@ -31,6 +31,17 @@ def listed(items: Sequence[object], most: int = 5) -> str:
     return f"{shown} and {len(items) - most} more" if len(items) > most else shown
 
 
+def capitalized(sentence: str) -> str:
+    """Sentence that begins with a capital letter.
+
+    Examples
+    --------
+    >>> capitalized("view 'A' was set aside")
+    "View 'A' was set aside"
+    """
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
 def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return a name on one line, with an ellipsis in the middle if it is too long.
 

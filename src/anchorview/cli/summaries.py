@@ -207,7 +207,7 @@ def cluster_lines(model: Any) -> Iterator[str]:
 
 
 def view_records(model: Any) -> list[dict[str, Any]]:
-    """Name, width, weight and, for AutoDALMC, agreement of each view of a model."""
+    """Name, width, weight and, for AutoDALMC, agreement of each view, and whether it is used."""
     views = zip(model.view_names_in_, model.n_features_per_view_, model.view_weights_, strict=True)
     records: list[dict[str, Any]] = [
         {"name": name, "n_features": int(width), "weight": float(weight)}
@@ -216,6 +216,7 @@ def view_records(model: Any) -> list[dict[str, Any]]:
     if hasattr(model, "candidates_"):
         for record, agreement in zip(records, model.view_agreement_, strict=True):
             record["agreement"] = float(agreement)
+            record["used"] = record["name"] in model.views_used_
     return records
 
 
@@ -248,6 +249,7 @@ def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
         yield _doubtful(model, confidence)
     if model.structure_ is not None:
         yield structure_sentence(model.structure_)
+    yield from map(printable, model.view_sentences)
     failed = int((model.candidates_["error"] != "").sum())
     if failed:
         yield f"{failed} of {len(model.candidates_)} candidates could not be fitted"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import shorten
+from anchorview._utils.text import capitalized, shorten
 
 LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
@@ -17,13 +17,15 @@ NO_STRUCTURE = "no clear structure"
 
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
-    return [_clusters_line(model), *(_view_line(name, row) for name, row in _views(model))]
+    views = (_view_line(name, row) for name, row in _views(model))
+    return [_clusters_line(model), *views, *_view_sentences(model)]
 
 
 def result_html(model: Any) -> str:
     """HTML of the same."""
     line = f"<p>{escape(_clusters_line(model))}</p>"
-    return line + view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
+    table = view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
+    return line + table + "".join(f"<p>{escape(text)}</p>" for text in _view_sentences(model))
 
 
 def view_table_html(table: pd.DataFrame) -> str:
@@ -45,6 +47,10 @@ def _clusters_line(model: Any) -> str:
     if hasattr(model, "confidence_"):
         parts.append(f"mean confidence {model.confidence_.mean():.2f}")
     return "; ".join(parts)
+
+
+def _view_sentences(model: Any) -> list[str]:
+    return [capitalized(sentence) for sentence in getattr(model, "view_sentences", ())]
 
 
 def _views(model: Any) -> list[tuple[str, dict[str, str]]]:

@@ -55,7 +55,8 @@ def view_contributions(
     Returns
     -------
     contributions : DataFrame (n, n_views) or (n_clusters, n_views)
-        NaN where a sample, or all of a cluster, lacks the view.
+        NaN where a sample, or all of a cluster, lacks the view; otherwise 0 for a view that
+        AutoDALMC has set aside.
 
     See Also
     --------
@@ -176,14 +177,19 @@ class Contributions:
     prepare: Imputation
     geometry: EmbeddingGeometry | ConsensusGeometry
     readouts: tuple[Readout, ...]
+    used: tuple[int, ...]
+    """Positions of the views that are embedded."""
 
     def __call__(self, part: MultiViewData) -> tuple[Array, Array]:
         """Clusters of the samples of a part, and the contributions of their views."""
         data = self.prepare(part)
-        found = np.zeros((len(data), len(data.views)))
         fitted = self.geometry.fitted_labels(data)
+        embedded = data.with_views(self.used)
+        own = np.zeros((len(data), len(self.used)))
         for readout in self.readouts:
-            readout.add_to(found, data, fitted)
+            readout.add_to(own, embedded, fitted)
+        found = np.zeros((len(data), len(data.views)))
+        found[:, self.used] = own
         if data.available is not None:
             found[~data.available] = np.nan
         relabeling = self.geometry.relabeling
@@ -194,13 +200,14 @@ def contributions_of(model: Any, labeled: LabeledSource) -> Contributions:
     """Contributions of views to the margins of a model's clusters."""
     geometry = geometry_of(model, labeled)
     assert isinstance(geometry, EmbeddingGeometry | ConsensusGeometry)
+    used = tuple(range(model.n_views_in_))
     if not isinstance(model, AutoDALMC):
         rule = model._assignment
         directions = _directions(rule.centroids, model)
         readouts = [Readout(None, model._embedder, directions, rule.normalize)]
     else:
-        consensus = model._consensus
-        used = np.isfinite(consensus.offsets)
+        used, consensus = model._used, model._consensus
+        occupied = np.isfinite(consensus.offsets)
         runs = np.split(consensus.patterns, len(model._candidates), axis=1)
         readouts = []
         for candidate, patterns in zip(model._candidates, runs, strict=True):
@@ -209,19 +216,19 @@ def contributions_of(model: Any, labeled: LabeledSource) -> Contributions:
             assert len(centroids) == N_KMEANS_RUNS
             centers = np.einsum("cra,ral->cl", patterns, centroids)
             family = model._families[candidate.setting.family]
-            directions = _directions(centers, model, used)
+            directions = _directions(centers, model, occupied)
             readouts.append(Readout(family, candidate.embedder, directions, normalize=True))
-    return Contributions(geometry.prepare, geometry, tuple(readouts))
+    return Contributions(geometry.prepare, geometry, tuple(readouts), used)
 
 
-def _directions(centers: Array, model: Any, used: Array | None = None) -> Array:
+def _directions(centers: Array, model: Any, occupied: Array | None = None) -> Array:
     """Centers minus the mean of the centers of other clusters; clusters may have been merged."""
     count = len(centers)
     relabeling = model._relabeling
     clusters = np.arange(count) if relabeling is None else relabeling.clusters
     others = (clusters[:, None] != clusters).astype(np.float64)
-    if used is not None:
-        others[:, ~used] = 0
+    if occupied is not None:
+        others[:, ~occupied] = 0
     others /= np.maximum(others.sum(axis=1, keepdims=True), 1)
     return np.asarray(centers - others @ centers)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from anchorview._utils.text import capitalized
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.structure import structure_sentence
 from anchorview.report.checked_fit import CheckedFit
@@ -29,9 +30,15 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
     sentences = ["; ".join(parts) + "."]
     structure = getattr(fit.model, "structure_", None)
     if structure is not None:
-        sentence = structure_sentence(structure)
-        sentences.append(f"{sentence[0].upper()}{sentence[1:]}.")
+        sentences.append(f"{capitalized(structure_sentence(structure))}.")
+    sentences += view_sentences(fit)
     return " ".join(sentences)
+
+
+def view_sentences(fit: CheckedFit) -> list[str]:
+    """Sentences on views that AutoDALMC has set aside, or would have."""
+    found: list[str] = getattr(fit.model, "view_sentences", [])
+    return [f"{capitalized(sentence)}." for sentence in found]
 
 
 def _clusters(fit: CheckedFit, findings: Findings) -> str:

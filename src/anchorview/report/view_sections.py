@@ -11,7 +11,7 @@ from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings
 from anchorview.report.page import Chart, Part, Section, Table, Text
-from anchorview.report.verdict import listed
+from anchorview.report.verdict import listed, view_sentences
 from anchorview.views.container import MultiViewData, container_of_checked_rows
 
 AGREEMENT_SAMPLES = 5_000
@@ -67,6 +67,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         columns |= _without_view_columns(findings.without_view.loc[names])
         explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
         text = _disagreement(findings.without_view)
+    text = " ".join(filter(None, [*view_sentences(fit), text]))
     explanations += findings.left_out
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
     parts += charts
@@ -128,6 +129,8 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     count = min(AGREEMENT_SAMPLES, len(complete))
     rows = complete[np.linspace(0, len(complete) - 1, count).astype(int)]
     sampled = data[rows]
+    used = getattr(fit.model, "views_used_", sampled.names)
+    sampled = sampled.with_views([sampled.names.index(name) for name in used])
     alone = zip(sampled.names, sampled.views, sampled.feature_names, strict=True)
     partitions = [
         fit.model.predict(container_of_checked_rows({name: view}, True, (features,)))

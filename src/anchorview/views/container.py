@@ -215,6 +215,20 @@ class MultiViewData(Parts):
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
                 yield RowBlock(rows, part.stop - start, group.views, position)
 
+    def with_views(self, positions: Sequence[int]) -> "MultiViewData":
+        """Return the same samples with some of the views, of which a sample may have none."""
+        available = None if self.available is None else self.available[:, list(positions)]
+        data = _new(
+            tuple(self.views[p] for p in positions),
+            tuple(self.names[p] for p in positions),
+            self.named,
+            None if available is None else none_if_complete(available),
+            self.sample_ids,
+            tuple(self.feature_names[p] for p in positions),
+        )
+        data.first_row = self.first_row
+        return data
+
     def matched_to(self, fitted: FittedViews) -> "MultiViewData":
         """Views and features in the order in which an estimator was fitted.
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -10,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.memory import memory_budget, require_memory
@@ -45,6 +45,7 @@ from anchorview.estimators.auto.labeling import (
     LevelLabeler,
     PartLabeler,
     SpreadOfRecords,
+    UsedViews,
     partitions_of,
 )
 from anchorview.estimators.auto.level_fits import fit_levels, partitions_of_families
@@ -80,6 +81,14 @@ from anchorview.estimators.auto.structure import (
     structure_of,
     structure_sentence,
 )
+from anchorview.estimators.auto.view_consistency import (
+    ViewChoice,
+    agreement_with_views,
+    choose_views,
+    consistency_sentences,
+    consistency_table,
+    partitions_of_views,
+)
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.relabeling import Relabeling
@@ -88,6 +97,8 @@ from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.schema import ViewsSchema
+
+NO_CANDIDATE = "No candidate can be fitted. The first fails: "
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -164,10 +175,18 @@ class AutoDALMC(EmbeddingClusterer):
     best_candidate_ : int
         Candidate with the highest score, from whose partition the consensus starts.
     view_weights_ : Series (n_views,)
-        Mean weight of each view over the candidates; the weights sum to 1.
+        Mean weight of each view over the candidates; the weights sum to 1. 0 for a view that was
+        set aside.
     view_agreement_ : Series (n_views,)
         Adjusted Rand index of `labels_` with a clustering of each view alone, on the samples that
         have the view.
+    view_consistency_ : DataFrame
+        Indexed by view, from clusterings of each view alone: `with_others`, the mean adjusted Rand
+        index of the view with the other views that are used; `among_others`, that between these
+        other views; and `used`, False if the view was set aside (see Notes). NaN where there are no
+        views to compare.
+    views_used_ : tuple of str
+        Names of the views that were not set aside.
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`.
     imputation_ : tuple of arrays or None
@@ -209,10 +228,19 @@ class AutoDALMC(EmbeddingClusterer):
     covariances, of which up to 12 are drawn. If the agreement is as high on one of them, or hardly
     beyond their spread, `structure_` is 0; otherwise it is the difference to their mean.
 
-    Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`. The order
-    of the samples affects results only by rounding: in single precision it can move a few samples
-    between overlapping clusters, and if there are more separated clusters than requested, it
-    decides which of them are merged.
+    **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
+    the other views, makes the result worse. If there are three or more views, each is clustered
+    alone. A view disagrees if its mean adjusted Rand index with the other views is less than 15 %
+    of theirs with each other, which must be at least 0.1. It is set aside unless families agree
+    clearly less without it, or some samples have no other view. More than half of the views always
+    remain; by these, the number of clusters is chosen again if it is not given. The printed model,
+    the command line and reports say which views were set aside.
+
+    Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`; those that
+    only have views that were set aside cannot be predicted. The order of the samples affects
+    results only by rounding: in single precision it can move a few samples between overlapping
+    clusters, and if there are more separated clusters than requested, it decides which of them are
+    merged.
 
     Examples
     --------
@@ -296,13 +324,12 @@ class AutoDALMC(EmbeddingClusterer):
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             pool = CandidatePool(sample, seed, n_samples)
-            curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
-            self._set_number(numbers[0], curve)
+            views, curve = self._choose_views(source, sample, pool, seed)
+            pool = views.pool
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-            settings = candidate_settings(self.n_clusters_, len(sample), self.budget)
-            agreement = self._fit_candidates(pool, settings)
-            chosen = self._fit_consensus(pool, sample, agreement)
+            agreement = self._fit_candidates(pool)
+            chosen = self._fit_consensus(views, sample.with_views(views.used), agreement)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
             self._judge_structure(pool, seed)
@@ -385,7 +412,7 @@ class AutoDALMC(EmbeddingClusterer):
         labels = (
             self._labeler.labels
             if fitted is None
-            else LevelLabeler(self.fitted_views, self._families, fitted)
+            else LevelLabeler(self._used_views, self._families, fitted)
         )
         return source.map_rows(labels, None, np.int32, "labeling", path)
 
@@ -466,8 +493,66 @@ class AutoDALMC(EmbeddingClusterer):
         advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
-    def _fit_candidates(self, pool: CandidatePool, settings: Sequence[Setting]) -> Array:
-        """Fit the settings; returns the agreement between all of their partitions."""
+    def _choose_views(
+        self, source: RowSource, sample: MultiViewData, pool: CandidatePool, seed: int
+    ) -> tuple[ViewChoice, NumberCurve | None]:
+        """Choose the number of clusters, if it is not given, and the views that are used.
+
+        The pool has all views. The curve is None if the number is given.
+        """
+        curve = self._choose_number(pool, seed)
+        self._prepare(pool)
+        views = choose_views(source, sample, pool, self.n_clusters_)
+        self._consistency = views.consistency
+        for sentence in self.view_sentences:
+            self._say(sentence)
+        if curve is not None and len(views.used) < len(sample.views):
+            # The numbers were compared by views that are not used.
+            curve = self._choose_number(views.pool, seed)
+            self._prepare(pool)
+            views = replace(views, alone=partitions_of_views(pool, self.n_clusters_))
+        return views, curve
+
+    def _choose_number(self, pool: CandidatePool, seed: int) -> NumberCurve | None:
+        """Set the number of clusters and, if it is not given, the curves by which it is chosen."""
+        numbers = numbers_to_try(self.n_clusters, pool.n_represented)
+        curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
+        self._set_number(numbers[0], curve)
+        return curve
+
+    def _settings(self, pool: CandidatePool) -> list[Setting]:
+        return candidate_settings(self.n_clusters_, len(pool.data), self.budget)
+
+    def _prepare(self, pool: CandidatePool) -> None:
+        """Prepare the families of all candidates; raises if none can be."""
+        settings = self._settings(pool)
+        errors = pool.prepare([(setting, self.n_clusters_) for setting in settings])
+        if errors.keys() == {setting.family for setting in settings}:
+            raise ValueError(f"{NO_CANDIDATE}{errors[settings[0].family]}")
+
+    @property
+    def views_used_(self) -> tuple[str, ...]:
+        """Names of the views that were not set aside."""
+        return tuple(self.view_names_in_[p] for p in self._used)
+
+    @property
+    def _used(self) -> tuple[int, ...]:
+        """Positions of the views that were not set aside."""
+        return tuple(p for p, own in enumerate(self._consistency) if own.used)
+
+    @property
+    def view_consistency_(self) -> pd.DataFrame:
+        """How well each view, clustered alone, agrees with the other views that are used."""
+        return consistency_table(self.view_names_in_, self._consistency)
+
+    @property
+    def view_sentences(self) -> list[str]:
+        """Sentences on the views that were set aside, or would have been."""
+        return consistency_sentences(self.view_names_in_, self._consistency)
+
+    def _fit_candidates(self, pool: CandidatePool) -> Array:
+        """Fit the candidates; returns the agreement between all of their partitions."""
+        settings = self._settings(pool)
         k, fitted, failed = self.n_clusters_, [], []
         families: list[FamilyKey] = []
         partitions = np.empty((0, len(pool.data)), dtype=np.int32)
@@ -491,7 +576,7 @@ class AutoDALMC(EmbeddingClusterer):
                 self._say(f"candidate {done}/{len(settings)}: {setting}{best}")
             report_progress(f"candidates{best}", done, len(settings))
         if not fitted:
-            raise ValueError(f"No candidate can be fitted. The first fails: {failed[0][1]}")
+            raise ValueError(f"{NO_CANDIDATE}{failed[0][1]}")
         self._candidates, self._failed = fitted, failed
         self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
         return agreement
@@ -549,12 +634,12 @@ class AutoDALMC(EmbeddingClusterer):
         )
 
     def _fit_consensus(
-        self, pool: CandidatePool, sample: MultiViewData, agreement: Array
+        self, views: ViewChoice, sample: MultiViewData, agreement: Array
     ) -> LevelLabels:
         """Find the consensus, and set the attributes that describe it and the candidates.
 
-        The samples of the pool are those of `sample` in another order. Returns the clusters of the
-        samples of the pool.
+        `sample` has the views that are used, and the pool its samples in another order. Returns the
+        clusters of the samples of the pool.
         """
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [c.setting.family.key for c in self._candidates for _ in c.runs]
@@ -575,16 +660,14 @@ class AutoDALMC(EmbeddingClusterer):
         self.n_iter_ = len(best.objective) - 1
         by_candidate = weights.reshape(n_candidates, N_KMEANS_RUNS).sum(axis=1)
         weights_by_candidate = np.array([c.view_weights for c in self._candidates])
-        self.view_weights_ = self._by_view(by_candidate @ weights_by_candidate, "weight")
-        self.view_agreement_ = self._by_view(
-            [
-                adjusted_rand_score(labels[pool.order][rows], own)
-                for rows, own in pool.view_partitions(k)
-            ],
-            "agreement",
-        )
-        by_family = partitions_of_families(self._candidates, partitions[:, pool.order])
-        return LevelLabels(k, labels[pool.order], by_family)
+        view_weights = np.zeros(self.n_views_in_)
+        view_weights[list(views.used)] = by_candidate @ weights_by_candidate
+        self.view_weights_ = self._by_view(view_weights, "weight")
+        alone = agreement_with_views(labels, views.alone)
+        self.view_agreement_ = self._by_view(alone, "agreement")
+        order = views.pool.order
+        by_family = partitions_of_families(self._candidates, partitions[:, order])
+        return LevelLabels(k, labels[order], by_family)
 
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
@@ -614,12 +697,16 @@ class AutoDALMC(EmbeddingClusterer):
         return table.astype({"n_landmarks": "Int64", "n_iter": "Int64"})
 
     @property
+    def _used_views(self) -> UsedViews:
+        return UsedViews(self.fitted_views, self._used)
+
+    @property
     def _labeler(self) -> PartLabeler:
         return self._labeler_with(())
 
     def _labeler_with(self, other_levels: tuple[FittedLevel, ...]) -> PartLabeler:
         return PartLabeler(
-            self.fitted_views,
+            self._used_views,
             self._families,
             self._candidates,
             self._consensus,

@@ -144,27 +144,35 @@ class CandidatePool:
             np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE
         )
         """Fewer representative rows, for more expensive work."""
-        self._norm_factor = float(np.sqrt((n_represented or len(data)) / len(data)))
+        self.n_represented = n_represented or len(data)
+        self._norm_factor = float(np.sqrt(self.n_represented / len(data)))
         self._problems: dict[Family, FamilyProblem] = {}
 
     def problem(self, family: Family) -> FamilyProblem:
         """Data that the candidates of a family share, which has been prepared."""
         return self._problems[family]
 
+    def prepare(self, jobs: Sequence[Job]) -> dict[Family, Exception]:
+        """Prepare the families of all jobs; returns why some of them cannot be."""
+        errors: dict[Family, Exception] = {}
+        families = _directions_by_family(jobs)
+        outcomes = parallel_map(
+            lambda item: _result_or_error(self._prepare, *item), list(families.items())
+        )
+        for done, ((family, _), outcome) in enumerate(outcomes, 1):
+            if isinstance(outcome, Exception):
+                errors[family] = outcome
+            report_progress("preparing", done, len(families))
+        return errors
+
     def fit_all(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Yield every job with its outcome, in order."""
-        prepared: dict[Family, FamilyProblem | Exception] = {}
-        families = _directions_by_family(jobs)
-        for (family, _), outcome in parallel_map(
-            lambda item: _result_or_error(self._prepare, *item), list(families.items())
-        ):
-            prepared[family] = outcome
-            report_progress("preparing", len(prepared), len(families))
+        errors = self.prepare(jobs)
 
         def work(job: Job) -> Outcome:
-            problem = prepared[job[0].family]
-            if isinstance(problem, Exception):
-                return problem
+            error = errors.get(job[0].family)
+            if error is not None:
+                return error
             # The stages of a candidate are too short to be reported.
             with listen_to_progress(lambda *_: None):
                 return _result_or_error(self._fit, *job)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.core.assign import labels_of_runs
 from anchorview.core.cluster_spread import ClusterSpread
@@ -35,6 +36,35 @@ def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0)
 
 
 @dataclass(frozen=True, eq=False)
+class UsedViews:
+    """Matches the views of samples to those of a fit, and selects those that it uses."""
+
+    fitted: FittedViews
+    positions: tuple[int, ...]
+    """Positions of the views that are used."""
+
+    def __call__(self, part: MultiViewData) -> MultiViewData:
+        """Samples with these views; raises if a sample has none of them."""
+        data = part.matched_to(self.fitted)
+        if len(self.positions) == len(self.fitted.names):
+            return data
+        used = data.with_views(self.positions)
+        if used.available is not None and not (has := used.available.any(axis=1)).all():
+            row = int(np.flatnonzero(~has)[0])
+            sample = "" if data.sample_ids is None else f" ({quoted(data.sample_ids[row])})"
+            assert data.available is not None
+            own = [data.names[p] for p in np.flatnonzero(data.available[row])]
+            only = f"the view{'s' * (len(own) > 1)} {listed(own)}"
+            raise ValueError(
+                f"Sample {part.first_row + row}{sample} has only {only}, set aside by "
+                f"{self.fitted.estimator} in fit because of disagreement with the other views. "
+                f"Give one of {listed(used.names)} for it, drop it, or use DALMC, which uses all "
+                "views."
+            )
+        return used
+
+
+@dataclass(frozen=True, eq=False)
 class PartLabeler:
     """Labels samples as a fitted model does; it has what workers need, and can be pickled.
 
@@ -42,7 +72,7 @@ class PartLabeler:
     confidence, squared distance to the own pattern, and embedding by the best candidate.
     """
 
-    fitted: FittedViews
+    views: UsedViews
     families: Families
     candidates: Sequence[Candidate]
     consensus: Consensus
@@ -60,8 +90,8 @@ class PartLabeler:
 
     def __call__(self, part: MultiViewData) -> Array:
         """Records of the samples of a part."""
-        data = part.matched_to(self.fitted)
-        records = np.empty(len(data), self.record_type(data.dtype))
+        data = self.views(part)
+        records = np.empty(len(data), self.record_type(part.dtype))
         consensus, clusters = self.consensus, self.clusters
         voting = consensus if clusters is None else consensus.with_votes_for(clusters)
 
@@ -97,8 +127,8 @@ class PartLabeler:
 
     def embedding(self, part: MultiViewData) -> Array:
         """Embedding of the samples of a part by the best candidate."""
-        data = part.matched_to(self.fitted)
-        embedding = np.empty((len(data), self.n_anchors), data.dtype)
+        data = self.views(part)
+        embedding = np.empty((len(data), self.n_anchors), part.dtype)
 
         def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
             embedding[rows] = embeddings[0]
@@ -108,7 +138,7 @@ class PartLabeler:
 
     def partitions(self, part: MultiViewData) -> Array:
         """Labels by all K-means runs, (n_partitions, n); those of a candidate follow each other."""
-        return partitions_of(self.families, self.candidates, part.matched_to(self.fitted))
+        return partitions_of(self.families, self.candidates, self.views(part))
 
     def candidate_labels(self, part: MultiViewData) -> Array:
         """Labels by the first K-means run of each candidate, (n, n_candidates)."""
@@ -139,13 +169,13 @@ def _block_labels(candidates: Sequence[Candidate], embeddings: Sequence[Array]) 
 class LevelLabeler:
     """Labels samples at a level that is not the chosen one; it can be pickled."""
 
-    fitted: FittedViews
+    views: UsedViews
     families: Families
     level: FittedLevel
 
     def __call__(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
-        data = part.matched_to(self.fitted)
+        data = self.views(part)
         labels = np.empty(len(data), np.int32)
 
         def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:

@@ -13,6 +13,7 @@ from anchorview.estimators.auto.landmarks import ViewLift
 from anchorview.estimators.auto.levels import Branch, FittedLevel, Level
 from anchorview.estimators.auto.number_curve import largest_number, numbers_to_try
 from anchorview.estimators.auto.settings import LINEAR_SCALINGS, Family, Setting
+from anchorview.estimators.auto.view_consistency import ViewConsistency
 from anchorview.estimators.persistence.codec import FloatSeries, require, validate
 from anchorview.estimators.persistence.fitted_state import (
     TOLERANCE,
@@ -44,6 +45,7 @@ class AutoDALMCState(FittedState):
     """None in files of older versions."""
     agreement_: Array
     view_agreement_: Array
+    _consistency: list[ViewConsistency]
     _scores: Array
     _with_result: Array
     _consensus: Consensus
@@ -115,6 +117,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
         require(numbers == sorted(set(numbers)) and k in numbers, "'curve_' has another index")
         require_range("curve_", [*state.curve_.dropna(), 0], -1, 1 + TOLERANCE)
         _require_chance_curve(state)
+    lengths = _of_used_views(state, lengths)
     _require_levels(state, lengths)
     candidates = [*state._candidates, *(c for own in state._levels for c in own.candidates)]
     used = {candidate.setting.family for candidate in candidates}
@@ -125,6 +128,18 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     best = state._candidates[state.best_candidate_]
     lengths.require_length("embedding_", "l", best.embedder.n_anchors)
     return state
+
+
+def _of_used_views(state: AutoDALMCState, lengths: AxisLengths) -> AxisLengths:
+    """Lengths of the axes of the candidates, which have the views that were not set aside."""
+    lengths.require_length("_consistency", "v", len(state._consistency))
+    used = [p for p, own in enumerate(state._consistency) if own.used]
+    aside = [p for p, own in enumerate(state._consistency) if not own.used]
+    require(len(used) > len(aside), "too many views were set aside")
+    require(not state.view_weights_[aside].any(), "a view that was set aside has a weight")
+    own = AxisLengths({axis: n for axis, n in lengths.items() if axis[0] != "d"})
+    own.update(v=len(used), **{f"d{i}": lengths[f"d{p}"] for i, p in enumerate(used)})
+    return own
 
 
 def _require_chance_curve(state: AutoDALMCState) -> None:
@@ -198,6 +213,14 @@ def _(candidate: Candidate) -> Candidate:
 def _(family: Family) -> Family:
     require(family.scaling in LINEAR_SCALINGS, "'scaling' is unknown")
     return family
+
+
+@validate.register
+def _(view: ViewConsistency) -> ViewConsistency:
+    agreement = (view.with_others or 0.0, view.among_others or 0.0)
+    require_range("agreement of a view", agreement, -1, 1 + TOLERANCE)
+    require_range("n_only", view.n_only, 0)
+    return view
 
 
 @validate.register

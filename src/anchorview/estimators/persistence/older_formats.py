@@ -52,6 +52,9 @@ def _translate_version_4(tree: Tree) -> None:
         params["budget"] = "default" if limit is None else "fast"
         state["chance_curve_"] = state["level_labels_"] = None
         state["_levels"], state["_branches"] = [], []
+        # All views were used.
+        consistency = {"with_others": None, "among_others": None, "used": True, "n_only": 0}
+        state["_consistency"] = [dict(consistency) for _ in state["view_names_in_"]]
 
 
 def _translate_version_3(tree: Tree) -> None:

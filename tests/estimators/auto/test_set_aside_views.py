@@ -1,0 +1,345 @@
+"""Views that disagree with the others are set aside, and it is said."""
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import AutoDALMC, make_multiview
+from anchorview.estimators.auto import view_consistency
+from anchorview.estimators.auto.view_consistency import (
+    ViewConsistency,
+    agreement_of_views,
+    consistency_sentences,
+    consistency_table,
+    most_inconsistent,
+)
+from anchorview.inspection import cluster_summary, memberships, view_contributions
+from anchorview.metrics import clustering_accuracy
+from anchorview.sources import disk_source
+from helpers.command_line import output_of
+from helpers.dask_problems import in_dask, stored
+from helpers.model_files import round_trip
+from helpers.unjudged import structure_not_judged
+
+N, K = 240, 4
+SAID = "iew 'extra' was set aside: alone it agrees with the other views by "
+
+
+def planted(n_views=2, separation=2.5):
+    views, y = make_multiview(N, n_clusters=K, separation=separation, random_state=0)
+    return dict(list(views.items())[:n_views]), y
+
+
+def noise():
+    return np.random.default_rng(0).standard_normal((N, 30))
+
+
+def other_clusters():
+    """A view with clearer clusters than the others, which have nothing to do with theirs."""
+    views, _ = make_multiview(N, n_clusters=K, separation=30, random_state=5)
+    return views["view_0"][np.random.default_rng(0).permutation(N)]
+
+
+def fit(views, **options):
+    with structure_not_judged():
+        return AutoDALMC(**{"n_clusters": K, "budget": "fast", "random_state": 0} | options).fit(
+            views
+        )
+
+
+@pytest.fixture(scope="module")
+def with_extra():
+    views, y = planted()
+    return {**views, "extra": other_clusters()}, y
+
+
+@pytest.fixture(scope="module")
+def fitted(with_extra):
+    return fit(with_extra[0])
+
+
+@pytest.mark.parametrize("extra", [noise, other_clusters])
+@pytest.mark.parametrize("n_views", [2, 3])
+def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
+    views, _ = planted(n_views)
+    names = list(views)
+    # Not the last one, so that positions of used views are not those of all.
+    with_extra = {names[0]: views[names[0]], "extra": extra(), **views}
+    model = fit(with_extra)
+    expected = fit(views)
+    assert model.views_used_ == tuple(names)
+    assert model.view_names_in_ == ("view_0", "extra", *names[1:])
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.confidence_, expected.confidence_)
+    np.testing.assert_allclose(model.view_weights_[names], expected.view_weights_)
+    np.testing.assert_allclose(model.view_agreement_[names], expected.view_agreement_, atol=0.05)
+    assert model.view_weights_["extra"] == 0
+    assert abs(model.view_agreement_["extra"]) < 0.1
+    table = model.view_consistency_
+    assert table["used"].to_dict() == {name: name != "extra" for name in with_extra}
+    assert table.loc["extra", "with_others"] < 0.05 < 0.3 < table.loc["extra", "among_others"]
+
+
+def test_without_it_the_clusters_are_better(with_extra, fitted, set_constants):
+    views, y = with_extra
+    set_constants(view_consistency, DISAGREEING_SHARE=-1.0)
+    with_all = fit(views)
+    assert with_all.views_used_ == tuple(views)
+    assert clustering_accuracy(y, with_all.labels_) < 0.5
+    assert clustering_accuracy(y, fitted.labels_) > 0.8
+
+
+def test_a_view_is_used_if_families_agree_less_without_it(with_extra, set_constants):
+    set_constants(view_consistency, TOLERANCE=-1.0)
+    model = fit(with_extra[0])
+    assert model.views_used_ == model.view_names_in_
+    assert model.view_sentences == []
+
+
+@pytest.mark.parametrize("separation", [1.2, 3, 8])
+def test_no_view_of_generated_data_is_set_aside(separation):
+    views, _ = planted(3, separation)
+    model = fit(views)
+    assert model.views_used_ == tuple(views)
+    assert "set aside" not in repr(model)
+
+
+def test_no_view_of_the_digits_is_set_aside(digits):
+    views = {name: view[::4] for name, view in digits[0].items()}
+    assert fit(views, n_clusters=10).views_used_ == tuple(views)
+
+
+def test_none_of_two_views_is_set_aside():
+    views, _ = planted(1)
+    model = fit({**views, "extra": other_clusters()})
+    assert model.views_used_ == ("view_0", "extra")
+    assert model.view_consistency_["among_others"].isna().all()
+
+
+def test_a_single_view_is_used():
+    model = fit(planted(1)[0])
+    assert model.views_used_ == ("view_0",)
+    assert model.view_consistency_[["with_others", "among_others"]].isna().all(axis=None)
+
+
+def test_more_than_half_of_the_views_remain():
+    same = np.ones((2, 2)) * 0.8
+    agreement = np.zeros((5, 5))
+    agreement[:2, :2] = same
+    np.fill_diagonal(agreement, np.nan)
+    assert most_inconsistent(agreement, [0, 1, 4], {}) == 4
+    assert most_inconsistent(agreement, [0, 1, 4], {4: 3}) is None
+    assert most_inconsistent(agreement, [0, 1], {}) is None
+    views, _ = planted(3)
+    rng = np.random.default_rng(1)
+    model = fit({**views, "a": noise(), "b": rng.standard_normal((N, 20))})
+    assert model.views_used_ == tuple(views)
+    model = fit({**dict(list(views.items())[:2]), "a": noise(), "b": rng.normal(size=(N, 20))})
+    assert len(model.views_used_) == 3
+
+
+def test_views_are_compared_on_common_samples():
+    alone = np.tile(np.arange(40) % 4, (3, 1))
+    alone[1, :25] = alone[2, 25:] = -1
+    alone[1, 25:] += 1
+    agreement = agreement_of_views(alone)
+    assert agreement[0, 1] == agreement[0, 2] == 1
+    assert np.isnan(agreement[1, 2])
+
+
+# Samples that lack views
+
+
+def test_missing_values_of_other_views_do_not_matter(with_extra):
+    views, y = with_extra
+    views = {name: view.copy() for name, view in views.items()}
+    views["view_0"][:40] = views["extra"][20:60] = np.nan
+    model = fit(views)
+    assert model.views_used_ == ("view_0", "view_1")
+    assert clustering_accuracy(y, model.labels_) > 0.8
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
+    views = {name: view.copy() for name, view in with_extra[0].items()}
+    for row in (3, 50):
+        views["view_0"][row] = views["view_1"][row] = np.nan
+    model = fit(views)
+    assert model.views_used_ == tuple(views)
+    (sentence,) = model.view_sentences
+    assert "'extra' disagrees, but is used because 2 samples have no other: alone it" in sentence
+    assert sentence[1:] in repr(model)
+
+
+def test_new_samples_that_have_only_that_view_raise(with_extra, fitted, tmp_path):
+    views = {name: view.copy() for name, view in with_extra[0].items()}
+    for name in ("view_0", "view_1"):
+        views[name][[200, 230]] = np.nan
+    message = "Sample 200 has only the view 'extra', set aside by AutoDALMC.*one of 'view_0', 'vie"
+    for function in (fitted.predict, fitted.transform, fitted.predict_with_confidence):
+        with pytest.raises(ValueError, match=message):
+            function(views)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(stored(tmp_path, views), out=tmp_path / "labels.npy")
+    frames = {
+        name: pd.DataFrame(view, index=[f"s{row}" for row in range(N)])
+        for name, view in views.items()
+    }
+    with pytest.raises(ValueError, match=r"Sample 200 \('s200'\) has only"):
+        fitted.predict(frames)
+    with pytest.raises(ValueError, match="Sample 0 has only"):
+        fitted.predict({"extra": views["extra"]})
+
+
+def test_new_samples_do_not_need_the_view(with_extra, fitted):
+    views, _ = with_extra
+    without = {name: views[name] for name in fitted.views_used_}
+    np.testing.assert_array_equal(fitted.predict(without), fitted.labels_)
+    changed = {**views, "extra": noise()[:, : views["extra"].shape[1]]}
+    np.testing.assert_array_equal(fitted.predict(changed), fitted.labels_)
+    np.testing.assert_array_equal(fitted.candidate_labels(without), fitted.candidate_labels(views))
+
+
+# Files, Dask and saved models
+
+
+def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
+    views, _ = with_extra
+    set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
+    files = stored(tmp_path, views)
+    with structure_not_judged():
+        model = AutoDALMC(K, budget="fast", random_state=0).fit(files, out=tmp_path / "results")
+        with dask.config.set(scheduler="threads"):
+            in_chunks = AutoDALMC(K, budget="fast", random_state=0).fit(in_dask(views, 60))
+            labels = in_chunks.labels_.compute()
+    for found in (model, in_chunks):
+        assert found.views_used_ == fitted.views_used_
+    np.testing.assert_array_equal(model.labels_, fitted.labels_)
+    np.testing.assert_array_equal(labels, fitted.labels_)
+    np.testing.assert_array_equal(model.predict(files), fitted.labels_)
+    np.testing.assert_allclose(model.transform(files), fitted.transform(views), atol=1e-8)
+
+
+def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_constants, with_extra):
+    views = {name: view.copy() for name, view in with_extra[0].items()}
+    views["view_0"][-1] = views["view_1"][-1] = np.nan
+    set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
+    with structure_not_judged():
+        model = AutoDALMC(K, budget="fast", random_state=0)
+        model.fit(stored(tmp_path, views), out=tmp_path / "results")
+    assert model.views_used_ == tuple(views)
+    assert "because 1 sample has no other" in model.view_sentences[0]
+
+
+def test_single_and_double_precision(with_extra):
+    views = {
+        name: view.astype(np.float64 if name == "extra" else np.float32)
+        for name, view in with_extra[0].items()
+    }
+    model = fit(views)
+    assert model.views_used_ == ("view_0", "view_1")
+    assert model.transform(views).dtype == model.embedding_.dtype
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_saved_models(with_extra, fitted, tmp_path):
+    loaded = round_trip(fitted, tmp_path)
+    assert loaded.views_used_ == fitted.views_used_
+    pd.testing.assert_frame_equal(loaded.view_consistency_, fitted.view_consistency_)
+    assert loaded.view_sentences == fitted.view_sentences
+    np.testing.assert_array_equal(loaded.predict(with_extra[0]), fitted.labels_)
+
+
+def test_levels(tmp_path):
+    rng = np.random.default_rng(0)
+    fine = rng.integers(9, size=N)
+    views = {
+        name: (3 * rng.normal(size=(3, 20)))[fine // 3]
+        + (0.8 * rng.normal(size=(9, 20)))[fine]
+        + rng.normal(size=(N, 20))
+        for name in "ab"
+    }
+    numbers = list(range(2, 11))
+    model, expected = (
+        fit({**views, "c": noise()}, n_clusters=numbers),
+        fit(views, n_clusters=numbers),
+    )
+    assert model.views_used_ == ("a", "b")
+    # The number is chosen by the views that are used.
+    pd.testing.assert_series_equal(model.curve_, expected.curve_)
+    pd.testing.assert_frame_equal(model.levels_, expected.levels_)
+    assert len(model.levels_) > 1
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    loaded = round_trip(model, tmp_path)
+    for k in model.levels_.index.tolist():
+        labels = model.labels_at(k)
+        np.testing.assert_array_equal(labels, expected.labels_at(k))
+        np.testing.assert_array_equal(model.predict(views, level=k), labels)
+        np.testing.assert_array_equal(loaded.predict(views, level=k), labels)
+
+
+# What is said
+
+
+def test_it_is_said(with_extra, fitted, capsys):
+    assert f"V{SAID}" in repr(fitted)
+    assert "was set aside" in fitted._repr_mimebundle_()["text/html"]
+    fit(with_extra[0], verbose=1)
+    assert f"v{SAID}" in capsys.readouterr().out
+
+
+def test_command_line(with_extra, tmp_path):
+    np.savez(tmp_path / "views.npz", **with_extra[0])
+    options = ("-k", K, "--budget", "fast", "--seed", 0)
+    with structure_not_judged():
+        said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
+    assert f"v{SAID}" in said
+
+
+def test_report(with_extra, fitted, tmp_path):
+    from anchorview.report import write_fit_report
+
+    write_fit_report(tmp_path / "report.html", fitted, with_extra[0])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("was set aside: alone it agrees") == 2
+
+
+def test_sentences():
+    views = [
+        ViewConsistency(0.5, 0.6, used=True, n_only=0),
+        ViewConsistency(-0.001, 0.836, used=False, n_only=0),
+    ]
+    assert consistency_sentences(["a", "noise"], views) == [
+        "view 'noise' was set aside: alone it agrees with the other views by 0.00, which agree "
+        "with each other by 0.84"
+    ]
+    assert consistency_table(["a", "noise"], views).columns.tolist() == [
+        "with_others",
+        "among_others",
+        "used",
+    ]
+
+
+# Inspection
+
+
+def test_contributions(with_extra, fitted):
+    views, _ = with_extra
+    contributions = view_contributions(fitted, views)
+    assert contributions.columns.tolist() == list(views)
+    assert (contributions["extra"] == 0).all()
+    without = view_contributions(fitted, {name: views[name] for name in fitted.views_used_})
+    assert without["extra"].isna().all()
+    used = list(fitted.views_used_)
+    np.testing.assert_allclose(contributions[used], without[used])
+    alone = {name: views[name] for name in used}
+    np.testing.assert_allclose(contributions[used], view_contributions(fit(alone), alone))
+
+
+def test_summary_and_memberships(with_extra, fitted):
+    views, _ = with_extra
+    summary = cluster_summary(fitted, views)
+    assert (summary["view:extra"] == 0).all()
+    best = memberships(fitted, views).to_numpy().argmax(axis=1)
+    np.testing.assert_array_equal(best, fitted.labels_)
