@@ -209,8 +209,8 @@ def _doubtful_of_fit(model: Any, n: int) -> pd.DataFrame:
             )
         positions = np.arange(len(model.labels_))
         nothing = np.empty(len(positions))
-        found = (model.labels_, model.second_labels_, model.confidence_)
-        everything = Samples(positions, *map(np.asarray, found), nothing)
+        labels, second = np.asarray(model.labels_), np.asarray(model.second_labels_)
+        everything = Samples(positions, labels, second, np.asarray(model.confidence_), nothing)
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."

@@ -48,7 +48,7 @@ class ViewLift:
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
     def nearest(self, block: Array) -> tuple[Array, Array]:
-        """Nearest landmarks of each row of a scaled block, nearest first, and its weights on them."""
+        """Nearest landmarks of the rows of a scaled block, nearest first, and weights on them."""
         batches = gen_batches(len(block), max(1, MAX_DISTANCES // len(self.landmarks)))
         near, weights = zip(*(self._nearest(block[batch]) for batch in batches), strict=True)
         return np.vstack(near), np.vstack(weights)
