@@ -9,6 +9,7 @@ read before each measurement, so that all measurements find them in the system's
   size, and the assignment of an embedding in memory;
 - fit: the complete fit on the files in its own process, for an eighth of the samples and more, with
   the maximum resident memory of the process;
+- auto: the same of AutoDALMC on all samples, in alternation with fits of DALMC;
 - workers: seconds of each pass on a Dask cluster with 1 and with 2 worker processes.
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from _measurements import option_parser, stage_seconds, write_lines
-from anchorview import DALMC, open_views
+from anchorview import DALMC, AutoDALMC, open_views
 from anchorview.core.assign import assigned
 from anchorview.metrics import clustering_accuracy
 
@@ -89,9 +90,9 @@ def least(folder: Path, n: int) -> dict[str, float]:
     return {**parts, "total": sum(parts.values())}
 
 
-def fit_files(folder: Path, n: int, queue) -> None:
+def fit_files(folder: Path, n: int, estimator: type, queue) -> None:
     views = {p: np.load(folder / f"view_{p}.npy", mmap_mode="r")[:n] for p in range(len(WIDTHS))}
-    model = DALMC(CLUSTERS, random_state=0, memory_limit=MEMORY_LIMIT)
+    model = estimator(CLUSTERS, random_state=0, memory_limit=MEMORY_LIMIT)
     found, seconds = stage_seconds(lambda: model.fit(views, out=folder / "results"))
     y = np.load(folder / "labels.npy")[:n]
     # Not ru_maxrss, which includes the memory of the parent process.
@@ -137,15 +138,16 @@ def main() -> None:
         make_files(folder, n)
     sizes = [n // 8, n // 4, n // 2, n]
     runs: dict[int, list[dict]] = {size: [] for size in sizes}
-    floors = []
+    floors, autos = [], []
     for _ in range(ROUNDS):
         for size in sizes:
             read_once(folder)
-            runs[size].append(in_own_process(fit_files, folder, size))
+            runs[size].append(in_own_process(fit_files, folder, size, DALMC))
         read_once(folder)
         floors.append(least(folder, n))
+        autos.append(in_own_process(fit_files, folder, n, AutoDALMC))
     fits = {size: median(found) for size, found in runs.items()}
-    floor = median(floors)
+    floor, auto = median(floors), median(autos)
     result = {
         "samples": n,
         "least": floor,
@@ -155,6 +157,8 @@ def main() -> None:
         "memory_of_twice": [
             fits[b]["peak_bytes"] / fits[a]["peak_bytes"] for a, b in pairwise(sizes)
         ],
+        "auto": auto,
+        "auto_to_fit": auto["seconds"] / fits[n]["seconds"],
         "workers": {
             count: median([fit_on_workers(folder, count) for _ in range(ROUNDS)])
             for count in (1, 2)

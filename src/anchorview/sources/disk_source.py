@@ -271,7 +271,7 @@ class DiskSource(RowSource):
                 _write_header(stream, shapes[name], dtype[name].base)
             for records in blocks():
                 for name, stream in streams.items():
-                    stream.write(np.ascontiguousarray(records[name]).data)
+                    stream.write(np.ascontiguousarray(records[name], dtype[name].base).data)
             for stream in streams.values():
                 stream.flush()
         maps = {name: np.load(result_path(out, name), mmap_mode="r") for name in fields}

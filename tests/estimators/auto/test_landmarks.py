@@ -33,7 +33,7 @@ def test_weights_equal_loops(max_distances, set_constants):
     near, weights = ViewLift(points, np.ones(12)).nearest(block)
     for row, at, found in zip(block, near, weights, strict=True):
         distances = np.array([np.sum((row - point) ** 2) for point in points])
-        nearest = sorted(np.argsort(distances)[:N_NEIGHBORS])
+        nearest = np.argsort(distances)[:N_NEIGHBORS].tolist()
         assert list(at) == nearest
         expected = np.exp(-distances[nearest] / distances[nearest].mean())
         np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-9)

@@ -188,7 +188,8 @@ class AutoDALMC(EmbeddingClusterer):
     views_used_ : tuple of str
         Names of the views that were not set aside.
     embedding_ : array (n, l)
-        Anchor graph of the best candidate, as are `objective_` and `n_iter_`.
+        Anchor graph of the best candidate, as are `objective_` and `n_iter_`. Its columns are
+        orthonormal; with more samples than the candidates are fitted to, approximately.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
     n_samples_fit_ : int
@@ -206,15 +207,22 @@ class AutoDALMC(EmbeddingClusterer):
 
     See Also
     --------
-    anchorview.DALMC : A single setting.
+    anchorview.DALMC : A single setting, several times faster.
     anchorview.metrics.stability : Agreement of a model's clusterings over seeds.
 
     Notes
     -----
     A lifted view has the weights of a sample on its 5 nearest landmarks, out of (mostly) 500 that
     K-means places; curved clusters become linearly separable. Scalings, compression and lifts are
-    computed once per family. If there are more than 10,000 samples, a representative sample of this
-    size determines the consensus; all samples are then labeled in one pass per family.
+    computed once per family.
+
+    **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
+    content, so that neither their order nor their place matters; of each view that samples may
+    lack, there are at least 200. All samples are then labeled in one pass, by all candidates
+    together. Views on disk or in Dask are read three times: to select the sample, to fetch it, and
+    to label. There is no `partial_fit`: landmarks, K-means runs and the consensus depend on the
+    sample as a whole and not on sums over batches. Label new samples by `predict`, and fit again
+    when the data have changed; or use :meth:`anchorview.DALMC.partial_fit`.
 
     **The number of clusters.** One setting of each family is fitted for each number, on at most
     4,000 samples. The largest number is chosen whose mean agreement between families is within 0.01

@@ -48,7 +48,7 @@ class ViewLift:
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
     def nearest(self, block: Array) -> tuple[Array, Array]:
-        """Nearest landmarks of each row of a scaled block, and the weights of the row on them."""
+        """Nearest landmarks of the rows of a scaled block, nearest first, and weights on them."""
         batches = gen_batches(len(block), max(1, MAX_DISTANCES // len(self.landmarks)))
         near, weights = zip(*(self._nearest(block[batch]) for batch in batches), strict=True)
         return np.vstack(near), np.vstack(weights)
@@ -69,8 +69,6 @@ class ViewLift:
             at = starts + near[:, j]
             largest[:, j] = flat[at]
             flat[at] = -np.inf
-        by_landmark = near.argsort(axis=1)
-        near, largest = (np.take_along_axis(part, by_landmark, axis=1) for part in (near, largest))
         d = np.maximum(np.einsum("ij,ij->i", block, block)[:, None] - 2 * largest, 0)
         scale = d.mean(axis=1, keepdims=True)
         weights = np.exp(-np.divide(d, scale, out=np.zeros_like(d), where=scale > 0))
@@ -168,5 +166,7 @@ def _lifted(
         weights *= lift.column_factors.astype(weights.dtype)[near]
         starts = np.arange(0, n * count + 1, count)
         shape = (n, len(lift.landmarks))
-        matrices.append(sparse.csr_array((weights.ravel(), near.ravel(), starts), shape=shape))
+        matrix = sparse.csr_array((weights.ravel(), near.ravel(), starts), shape=shape)
+        matrix.sort_indices()
+        matrices.append(matrix)
     return MultiViewData(dict(zip(data.names, matrices, strict=True)), available=data.available)
