@@ -104,21 +104,23 @@ NO_CANDIDATE = "No candidate can be fitted. The first fails: "
 class AutoDALMC(EmbeddingClusterer):
     r"""Consensus of several DALMC settings, without settings to tune.
 
-    Four families of settings are fitted: two scalings, each with the views as they are and lifted
+    Six families of settings are fitted: four scalings of the views, and two with the views lifted
     to weights on landmarks (see Notes). Every setting is a candidate, and each of its K-means runs
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
     of the *other* families, which make other errors. From the partition with the highest score on,
-    each sample moves to the cluster whose mean pattern of labels, over all partitions with equal
-    weight per family, is nearest to its own, until none moves. Known classes are never used.
+    each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
+    to its own, until none moves. Families with and without a lift have the same weight. Known
+    classes are never used.
 
     Parameters
     ----------
     n_clusters : int, sequence of int or None, default=None
         Number of clusters, at least 2; or numbers to choose from, for example ``range(2, 21)``.
-        If None, from 2 to 30, as long as there are 10 samples per cluster.
-    max_candidates : int, default=None
-        Maximum number of settings to fit, which limits the time; the first four are one of each
-        family. If None, all 12.
+        If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
+        there are 5 samples per cluster.
+    budget : {"fast", "default", "thorough"}, default="default"
+        How many settings to fit: one of each of the six families, all 96, or by default all for up
+        to 2,500 samples, and 28 for more.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
@@ -137,8 +139,8 @@ class AutoDALMC(EmbeddingClusterer):
     labels_ : array (n,) of int32
         Cluster of each sample.
     confidence_ : array (n,)
-        Share of the partitions, with equal weight for each family, that assign the sample to its
-        cluster; a partition assigns it to the cluster that has most samples with the same label
+        Share of the partitions, weighted as their families, that assign the sample to its cluster;
+        a partition assigns it to the cluster that has most samples with the same label
         there. Low for doubtful samples. After `relabel` has merged clusters, it is still that of
         the clusters before; `predict_with_confidence` counts votes for the merged ones.
     confidence_threshold_ : float
@@ -162,6 +164,21 @@ class AutoDALMC(EmbeddingClusterer):
     curve_ : pandas.Series or None
         Mean agreement between families for each number of clusters that was tried; NaN if it could
         not be computed. None if a single number was given.
+    chance_curve_ : pandas.Series or None
+        The same on data without clusters, interpolated between some of the numbers.
+    levels_ : pandas.DataFrame or None
+        The chosen number of clusters and up to four others for which families agree well, by number
+        of clusters: `agreement`; `chance`, that on data without clusters; `structure`, the first
+        beyond the second, as a share of the largest possible difference; `prominence`, how much the
+        structure rises to the level; and `chosen`. None if a single number was given.
+    tree_ : pandas.DataFrame or None
+        How clusters split from each level to the next: one row per cluster (`n_clusters` and
+        `cluster`) with its parent at the next coarser level (`parent_level` and `parent`); `size`,
+        out of the samples that were compared; `overlap`, the share of the cluster in its parent;
+        and how well families agree on the split of the parent, `split_agreement`, beside
+        `split_chance` on data without clusters. NaN if the parent does not split.
+    level_labels_ : array (n, n_levels - 1) of int32 or None
+        Clusters at the levels other than the chosen one; see `labels_at`.
     candidates_ : pandas.DataFrame
         One row per candidate: its settings; `agreement`, the highest score of its partitions;
         `agreement_with_result`, the adjusted Rand index of its partition with the lowest inertia
@@ -212,7 +229,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A lifted view has the weights of a sample on its 5 nearest landmarks, out of (mostly) 500 that
+    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 200 to 1,000 that
     K-means places; curved clusters become linearly separable. Scalings, compression and lifts are
     computed once per family.
 
@@ -224,11 +241,12 @@ class AutoDALMC(EmbeddingClusterer):
     sample as a whole and not on sums over batches. Label new samples by `predict`, and fit again
     when the data have changed; or use :meth:`anchorview.DALMC.partial_fit`.
 
-    **The number of clusters.** One setting of each family is fitted for each number, on at most
-    4,000 samples. The largest number is chosen whose mean agreement between families is within 0.01
-    of the best. Separated clusters are counted correctly (54 of 58 generated data sets), but the
-    number of annotated classes is rarely found (1 of 15 real data sets). Treat the result as a
-    proposal: look at `curve_`, and pass the number if you know it.
+    **The number of clusters.** One setting of each of four families is fitted for each number, on
+    at most 2,000 samples and on data without clusters (see below). The number with the most
+    structure is chosen: agreement beyond chance. Two clusters are chosen only if all other numbers
+    have less than 70 % of their structure, since a first division is stable on most data and says
+    little. Data often have clusters at several levels. Treat the number as a proposal: look at
+    `levels_`, and pass the number if you know it.
 
     **Structure.** Families also agree to some degree on data without clusters, since all divide it
     along its longest directions. So one setting of each family is fitted to 1,000 of the samples
