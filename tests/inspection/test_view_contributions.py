@@ -46,7 +46,7 @@ def margins(model, views, clusters=range(K)):
         ]
         return np.einsum("ij,ij->i", points, np.array(D)[fitted])
     data = model._validate(views, reset=False)
-    runs = model._partitions(views)
+    runs = model._labeler.partitions(data).reshape(len(model._candidates), -1, N)
     fitted = model._consensus.labels(runs.reshape(-1, N))
     total = np.zeros(N)
     weights = model._consensus.weights.reshape(runs.shape[:2])
