@@ -485,7 +485,7 @@ def make_fail(monkeypatch, cls, name, condition, error):
 def require_result_of_the_others(model, views, y, n_failed):
     """The candidates that could be fitted give the result; the table has the others, too."""
     left = 6 - n_failed
-    assert len(model.candidates_) == 12
+    assert len(model.candidates_) == 6
     for column in ("agreement", "n_iter"):
         assert model.candidates_[column].notna().tolist() == [True] * left + [False] * n_failed
     assert (model.candidates_["error"] == "").tolist() == [True] * left + [False] * n_failed

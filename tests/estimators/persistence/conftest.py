@@ -15,10 +15,12 @@ def dalmc():
 
 @pytest.fixture(scope="session")
 def auto():
-    views, _ = clustered_views(40, 3, (3, 4))
+    views, _ = clustered_views(48, 4, (3, 4))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MAX_ITER", 2)
-        return AutoDALMC([2, 3], budget="fast", random_state=0).fit(views)
+        model = AutoDALMC([2, 4, 6], budget="fast", random_state=0).fit(views)
+    assert len(model.levels_) > 1
+    return model
 
 
 @pytest.fixture

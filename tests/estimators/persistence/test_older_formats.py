@@ -86,7 +86,7 @@ def test_the_layout_belongs_to_the_version(saved, saved_auto):
 
 def test_version_1_does_not_name_the_estimator_and_version_2_does(copied):
     version = document_of(members_of(copied))["format_version"]
-    if version == 3:
+    if version >= 3:
         return
     forge_document(copied, {"format_version": 3 - version})
     assert ("'estimator' is unknown" if version == 2 else "its estimator is unknown") in error_of(
