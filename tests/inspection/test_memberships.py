@@ -63,7 +63,7 @@ def test_memberships_follow_their_definition(overlapping):
         points = unit_rows(model.embedding_)
         squares = np.square(points[:, None] - model._assignment.centroids).sum(axis=2)
     else:
-        runs = model._partitions(views).reshape(-1, 150)
+        runs = model._labeler.partitions(MultiViewData(views))
         k, weights = model.n_clusters_, model._consensus.weights
         encoded = np.eye(k)[runs]
         centers = [encoded[:, model.labels_ == c].mean(axis=1) for c in range(k)]

@@ -44,8 +44,9 @@ def margins(model, views, clusters=range(K)):
         ]
         return np.einsum("ij,ij->i", points, np.array(D)[fitted])
     data = model._validate(views, reset=False)
-    runs = model._partitions(views)
-    fitted = model._consensus.labels(runs.reshape(-1, N))
+    partitions = model._labeler.partitions(data)
+    fitted = model._consensus.labels(partitions)
+    runs = partitions.reshape(len(model._candidates), -1, N)
     total = np.zeros(N)
     weights = model._consensus.weights.reshape(runs.shape[:2])
     for candidate, own, weight in zip(model._candidates, runs, weights, strict=True):
