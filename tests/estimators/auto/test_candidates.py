@@ -143,7 +143,7 @@ class TestSettings:
         [
             (2000, "default", 96),
             (2500, "default", 96),
-            (2501, "default", 28),
+            (2501, "default", 24),
             (10_000, "thorough", 96),
             (100, "fast", 6),
             (10_000, "fast", 6),

@@ -14,10 +14,11 @@ from dask._task_spec import DataNode
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC
+from anchorview import DALMC
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview._utils.progress import listen_to_progress
+from anchorview.compared import OPMC
 from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.datasets.formats.parquet import parquet_view
@@ -516,16 +517,16 @@ def test_feature_names_are_checked(views):
         model.predict(X.rename(columns={"f0": "other"}))
 
 
-def test_other_estimators_read_views_into_memory(views, monkeypatch):
+def test_baselines_read_views_into_memory(views, monkeypatch):
     few = {name: view[:200] for name, view in views.items()}
-    settings = {"budget": "fast", "random_state": 0}
-    expected = AutoDALMC(K, **settings).fit(few).labels_
+    settings = {"n_init": 1, "random_state": 0}
+    expected = OPMC(K, **settings).fit(few).labels_
     arrays = in_dask(few, 50)
     for X in (arrays, in_dask_frames(frames(few), 2)):
-        assert (AutoDALMC(K, **settings).fit(X).labels_ == expected).all()
+        assert (OPMC(K, **settings).fit(X).labels_ == expected).all()
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
-        AutoDALMC(K, **settings).fit(arrays)
+        OPMC(K, **settings).fit(arrays)
 
 
 def test_a_model_of_one_dask_array_predicts_numpy_arrays(views):

@@ -120,7 +120,7 @@ class AutoDALMC(EmbeddingClusterer):
         there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
         How many settings to fit: one of each of the six families, all 96, or by default all for up
-        to 2,500 samples, and 28 for more.
+        to 2,500 samples, and 24 for more.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a

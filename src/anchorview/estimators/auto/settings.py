@@ -98,7 +98,7 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
         lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, LIFTED_BETAS)
     else:
         linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS[:1])
-        lifted = _settings(LIFTED_SCALINGS, counts[:2], LIFTED_SIZES[:2], LIFTED_BETAS[:1])
+        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:2], LIFTED_BETAS[:1])
     return linear + lifted
 
 
