@@ -139,12 +139,6 @@ def pool(job: Job) -> Scores:
     return scores
 
 
-def _landmarks(setting: Setting) -> int:
-    """Which of the three numbers of landmarks a lifted setting has, of those that differ."""
-    count = setting.family.n_landmarks
-    return 200 if count == 200 else 1000 if count == 1000 else 500
-
-
 LINEAR_POOLS: Mapping[str, Callable[[Setting], bool]] = {
     "three betas": lambda s: True,
     "beta 0.1, 1": lambda s: s.beta in (0.1, 1.0),
@@ -153,11 +147,8 @@ LINEAR_POOLS: Mapping[str, Callable[[Setting], bool]] = {
 }
 LIFTED_POOLS: Mapping[str, Callable[[Setting], bool]] = {
     "all lifts": lambda s: True,
-    "k anchors": lambda s: (s.anchors, s.components) == (1, 1) and s.beta == 0.01,
-    "equal sizes": lambda s: s.anchors == s.components and s.beta == 0.01,
-    "equal sizes, 500 or 1000": lambda s: (
-        s.anchors == s.components and s.beta == 0.01 and _landmarks(s) != 200
-    ),
+    "k anchors": lambda s: s.anchors == 1,
+    "500 landmarks": lambda s: s.family.n_landmarks == 500,
 }
 
 

@@ -80,7 +80,7 @@ def test_auto_clusters_data_above_the_limit_from_disk(folder, tmp_path, monkeypa
     outputs = ("--out", out, "--save", saved, "--results", results)
     # Opened data are never read as a whole.
     monkeypatch.setattr(disk_source.DiskSource, "read", None)
-    limit = ("--max-candidates", 4, "--memory-limit", "20MB")
+    limit = ("--budget", "fast", "--memory-limit", "20MB")
     shown = output_of("fit", folder, "-k", 4, *limit, *outputs)
     assert f"{2 * N} samples in 4 clusters by AutoDALMC" in shown
     assert "doubtful samples" in shown
@@ -122,17 +122,6 @@ WORKERS = ("-k", 4, "--method", "dalmc", "--scheduler", "tcp://127.0.0.1:1")
 )
 def test_options_that_do_not_fit_together(folder, arguments, message):
     assert message in error_of("fit", folder, *arguments)
-
-
-def test_limits_that_have_no_effect_are_refused(tmp_path, views_and_y):
-    path = tmp_path / "views.npz"
-    np.savez(path, **{name: view[:60] for name, view in views_and_y[0].items()})
-    message = error_of("fit", path, "-k", 4, "--memory-limit", "1GB")
-    assert "--memory-limit has no effect on views.npz" in message
-    assert "anchorview convert" in message
-    # DALMC keeps to a limit for what it needs beside the data.
-    output_of("fit", path, "-k", 4, "--memory-limit", "1GB", "--method", "dalmc", "-q")
-    assert "no such file" in error_of("fit", tmp_path / "no.npz", "-k", 4, "--memory-limit", "1GB")
 
 
 def test_a_limit_that_is_too_low_is_reported_with_both_sizes(folder):

@@ -36,8 +36,8 @@ def test_every_method_has_a_report(data, tmp_path, settings):
 def test_views_on_disk_have_a_report(data, tmp_path):
     folder, results, report = (tmp_path / name for name in ("folder", "results", "report.html"))
     output_of("convert", data, folder)
-    limit = ("--memory-limit", "40kB")
-    output_of("fit", folder, "-k", 3, *limit, "--results", results, "--report", report)
+    settings = ("-k", 3, "--method", "dalmc", "--memory-limit", "40kB")
+    output_of("fit", folder, *settings, "--results", results, "--report", report)
     assert "DALMC" in report.read_text()
 
 

@@ -25,7 +25,7 @@ def model():
     """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
     views, _ = nested_views()
     with structure_not_judged():
-        return AutoDALMC([2, 3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+        return AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
 
 
 def section_parts(model):

@@ -30,7 +30,7 @@ def small_parts_and_samples(set_constants):
 
 
 def fit(X, out=None, **options):
-    return AutoDALMC(K, max_candidates=4, random_state=0, **options).fit(X, out=out)
+    return AutoDALMC(K, budget="fast", random_state=0, **options).fit(X, out=out)
 
 
 def require_same(model, reference):

@@ -141,10 +141,10 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("n", "budget", "count"),
         [
-            (2000, "default", 96),
-            (2500, "default", 96),
+            (2000, "default", 68),
+            (2500, "default", 68),
             (2501, "default", 24),
-            (10_000, "thorough", 96),
+            (10_000, "thorough", 68),
             (100, "fast", 6),
             (10_000, "fast", 6),
         ],
@@ -171,9 +171,9 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("k", "n", "landmarks"),
         [
-            (10, 2000, {200, 500, 1000}),
-            (10, 999, {200, 499}),
-            (200, 1999, {400, 999}),
+            (10, 2000, {500, 1000}),
+            (10, 999, {499}),
+            (150, 1999, {750, 999}),
             (2, 2, {10}),
         ],
     )

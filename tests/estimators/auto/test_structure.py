@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC, MultiViewData, load
+from anchorview.estimators.auto import auto_dalmc
+from anchorview.estimators.auto.settings import representative_settings
 from anchorview.estimators.auto.structure import gaussian_like, structure_sentence
 from helpers.command_line import output_of
 from helpers.data import clustered_views
@@ -74,8 +76,10 @@ def test_structure_does_not_depend_on_the_order_of_the_samples():
     assert first.structure_ == pytest.approx(second.structure_, abs=0.02)
 
 
-def test_structure_needs_two_families():
+def test_structure_needs_two_families(monkeypatch):
     views, _ = clustered_views(60, 3, (6, 8))
+    one = representative_settings(3, 60)[:1]
+    monkeypatch.setattr(auto_dalmc, "representative_settings", lambda *_: one)
     model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
     assert model.structure_ is None
     assert model.chance_agreement_ is None
@@ -92,7 +96,7 @@ def test_structure_is_saved(tmp_path):
 
 def test_the_command_line_says_that_there_is_no_clear_structure(tmp_path):
     np.savez(tmp_path / "noise.npz", **noise(0))
-    arguments = ("fit", tmp_path / "noise.npz", "-k", 2, "--max-candidates", 4, "--seed", 0)
+    arguments = ("fit", tmp_path / "noise.npz", "-k", 2, "--budget", "fast", "--seed", 0)
     assert "no clear structure: " in output_of(*arguments)
     assert json.loads(output_of(*arguments, "--json"))["structure"] == 0
 

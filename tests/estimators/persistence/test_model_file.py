@@ -115,9 +115,9 @@ def test_pickles_are_not_run(saved):
 
 
 def test_newer_versions(saved):
-    forge_document(saved, {"format_version": 5, "anchorview_version": "9.1\n"})
+    forge_document(saved, {"format_version": 6, "anchorview_version": "9.1\n"})
     message = error_of(saved)
-    assert "written by anchorview '9.1\\n' in a newer format (5;" in message
+    assert "written by anchorview '9.1\\n' in a newer format (6;" in message
     assert __version__ in message
     assert "Upgrade anchorview" in message
     forge_document(saved, {"new": 1})

@@ -56,7 +56,11 @@ def test_dalmc(tmp_path, missing, dtype, solver):
     model = DALMC(3, solver=solver, random_state=0).fit(views)
     loaded = round_trip(model, tmp_path)
     assert same(loaded.predict(views), model.labels_)
-    assert same(loaded.transform(views, scale=False), model.embedding_)
+    # Saved maps are in the precision of the data.
+    tolerance = 1e-6 if model.embedding_.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(
+        loaded.transform(views, scale=False), model.embedding_, rtol=0, atol=tolerance
+    )
     for found, expected in zip(loaded.projections_, model.projections_, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-6)
     assert str(loaded.plan_) == str(model.plan_)
@@ -145,7 +149,11 @@ def test_auto(case, tmp_path):
     model = AutoDALMC(n_clusters, budget=budget, random_state=0).fit(views)
     loaded = round_trip(model, tmp_path)
     assert same(loaded.predict_with_confidence(views), (model.labels_, model.confidence_))
-    assert same(loaded.transform(views, scale=False), model.embedding_)
+    # Saved maps are in the precision of the data.
+    tolerance = 1e-6 if model.embedding_.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(
+        loaded.transform(views, scale=False), model.embedding_, rtol=0, atol=tolerance
+    )
     pd.testing.assert_frame_equal(loaded.candidates_, model.candidates_)
     if case == "numbers of clusters":
         assert loaded.curve_.isna().tolist() == [False, False, False, True]
@@ -158,16 +166,16 @@ def test_failed_candidates(tmp_path, monkeypatch):
     solve = candidates.FamilyProblem.solve
 
     def fail(form, setting, n_clusters):
-        if setting.family == candidates.Family("unit-center") or setting.components == 4:
+        if setting.family == candidates.Family("unit-center"):
             raise ValueError(f"no luck with „{setting.family}“\n")
         return solve(form, setting, n_clusters)
 
     monkeypatch.setattr(candidates.FamilyProblem, "solve", fail)
-    with pytest.warns(UserWarning, match="of 8 candidates could not be fitted"):
+    with pytest.warns(UserWarning, match="1 of 6 candidates could not be fitted"):
         model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
     loaded = round_trip(model, tmp_path)
     failed = loaded.candidates_["error"] != ""
-    assert failed.sum() == 3
+    assert failed.sum() == 1
     assert loaded.candidates_.loc[failed, "agreement"].isna().all()
     assert len(loaded.candidate_labels(listed_views())) == (~failed).sum()
 
@@ -249,10 +257,10 @@ def test_only_fitted_models_are_saved(tmp_path, model):
         ("auto", {"n_clusters": []}),
         ("auto", {"n_clusters": ["2", "3"]}),
         ("auto", {"n_clusters": [2, float("inf")]}),
-        ("auto", {"budget": "fast"}),
+        ("auto", {"budget": "free"}),
         ("auto", {"verbose": "loud"}),
         ("auto", {"n_clusters_": 99}),
-        ("auto", {"best_candidate_": 4}),
+        ("auto", {"best_candidate_": 6}),
         ("auto", {"_families": {}}),
         ("auto", {"_candidates": []}),
     ],
@@ -284,8 +292,9 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
 
 SETTING = "state/_candidates/0/setting"
 LANDMARKS = (
-    "state/_families/3/0/n_landmarks",
-    "state/_candidates/3/setting/family/n_landmarks",
+    "state/_families/5/0/n_landmarks",
+    "state/_candidates/5/setting/family/n_landmarks",
+    "state/_levels/1/candidates/3/setting/family/n_landmarks",
 )
 
 
@@ -311,18 +320,18 @@ LANDMARKS = (
         ("saved", {"state/plan_/work": {"left": 1.0}}, "not of the same routes"),
         ("saved", {"state/plan_/work/direct": -1.0}, "'work and memory' is not between"),
         ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
-        ("saved_auto", {"params/n_clusters": [1]}, "numbers from 2 to n_samples // 2 = 20"),
+        ("saved_auto", {"params/n_clusters": [1]}, "numbers from 2 to n_samples // 2 = 24"),
         ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
         ("saved_auto", {"state/n_clusters_": 1}, "'n_clusters_' is 1"),
         ("saved_auto", {"state/n_clusters_": 4}, "'n_clusters_' is 4"),
-        ("saved_auto", {"state/curve_/index/data": [3, 2]}, "'curve_' has another index"),
-        ("saved_auto", {"state/curve_/data": [0.5, 1.5]}, "'curve_' is not between -1 and 1"),
-        ("saved_auto", {"state/best_candidate_": 4}, "'best_candidate_' is not between 0 and 3"),
-        ("saved_auto", {"state/_families/0/0/scaling": "zscore"}, "'scaling' is unknown"),
-        ("saved_auto", {"state/_families/0/0/n_landmarks": 9}, "do not match"),
-        ("saved_auto", {"state/_families/3/0/n_landmarks": None}, "has an entry twice"),
-        ("saved_auto", {"state/_families/3/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
+        ("saved_auto", {"state/curve_/index/data": [2, 6, 4]}, "'curve_' has another index"),
+        ("saved_auto", {"state/curve_/data": [0.5, 1.5, 0.1]}, "'curve_' is not between -1 and 1"),
+        ("saved_auto", {"state/best_candidate_": 6}, "'best_candidate_' is not between 0 and 5"),
+        ("saved_auto", {"state/_families/0/0/scaling": "none"}, "'scaling' is unknown"),
+        ("saved_auto", {"state/_families/2/0/n_landmarks": 9}, "do not match"),
+        ("saved_auto", {"state/_families/5/0/n_landmarks": None}, "has an entry twice"),
+        ("saved_auto", {"state/_families/5/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
         ("saved_auto", dict.fromkeys(LANDMARKS, 9), "'number of landmarks' is not between 1 and 9"),
         ("saved_auto", {f"{SETTING}/anchors": 0}, "'anchors and components' is not between"),
         ("saved_auto", {f"{SETTING}/beta": -0.1}, "'beta' is not between 0 and inf"),
@@ -375,10 +384,10 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
         ("saved_auto", "_consensus/offsets", lambda a: a - np.inf, "'largest of the offsets'"),
         ("saved_auto", "_consensus/votes", lambda a: a + 3, "'votes' is not between"),
         ("saved_auto", "_consensus/weights", lambda a: a / 2, "'weights' does not sum to 1"),
-        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
-        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),
-        ("saved_auto", "_families/3/1/lift/views/1/column_factors", lambda a: -a - 1, "factors'"),
-        ("saved_auto", "_families/3/1/lift/scalings/0/center", lambda a: a[1:], "'center' has"),
+        ("saved_auto", "_families/5/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
+        ("saved_auto", "_families/5/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),
+        ("saved_auto", "_families/5/1/lift/views/1/column_factors", lambda a: -a - 1, "factors'"),
+        ("saved_auto", "_families/5/1/lift/scalings/0/center", lambda a: a[1:], "'center' has"),
         ("saved_auto", "_families/0/1/scalings/0/center", lambda a: a[1:], "'center' has shape"),
         ("saved_auto", "_candidates/1/runs/2/centroids", lambda a: a[1:], "'centroids' has shape"),
         ("saved_auto", "_candidates/1/view_weights", lambda a: a / 2, "does not sum to 1"),

@@ -20,7 +20,7 @@ N, CHUNK = 3000, 400
 
 
 def fit_auto(X):
-    return AutoDALMC(K, max_candidates=4, random_state=0).fit(X)
+    return AutoDALMC(K, budget="fast", random_state=0).fit(X)
 
 
 @pytest.fixture(autouse=True)

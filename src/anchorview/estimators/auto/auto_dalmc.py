@@ -119,7 +119,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
         there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many settings to fit: one of each of the six families, all 96, or by default all for up
+        How many settings to fit: one of each of the six families, all 68, or by default all for up
         to 2,500 samples, and 24 for more.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
@@ -229,7 +229,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 200 to 1,000 that
+    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 or 1,000 that
     K-means places; curved clusters become linearly separable. Scalings, compression and lifts are
     computed once per family.
 

@@ -24,11 +24,11 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # family.
 LINEAR_SIZES = ((1, 1), (1, 2), (2, 2), (1, 3), (2, 4))
 LINEAR_BETAS = (0.1, 0.001, 1.0)
-LIFTED_SIZES = ((1, 1), (2, 2), (1, 2))
-LIFTED_BETAS = (0.01, 1.0)
-N_LANDMARKS = (500, 1000, 200)
-LANDMARKS_PER_CLUSTER = (5, 5, 2)
-"""Minimum number of landmarks per cluster for each of the numbers above."""
+LIFTED_SIZES = ((1, 1), (2, 2))
+LIFTED_BETA = 0.01
+N_LANDMARKS = (500, 1000)
+LANDMARKS_PER_CLUSTER = 5
+"""Minimum number of landmarks per cluster."""
 
 FEW_SAMPLES = 2_500
 """Number of samples up to which all settings are fitted by default: they cost little then, and the
@@ -92,13 +92,13 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
     counts = _landmark_counts(n_clusters, n_samples)
     if budget == "fast":
         linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1])
-        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:1], LIFTED_BETAS[:1])
+        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:1], [LIFTED_BETA])
     elif budget == "thorough" or n_samples <= FEW_SAMPLES:
         linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS)
-        lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, LIFTED_BETAS)
+        lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, [LIFTED_BETA])
     else:
         linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS[:1])
-        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:2], LIFTED_BETAS[:1])
+        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES, [LIFTED_BETA])
     return linear + lifted
 
 
@@ -107,16 +107,15 @@ def representative_settings(n_clusters: int, n_samples: int) -> list[Setting]:
     counts = _landmark_counts(n_clusters, n_samples)[:1]
     return [
         *_settings(LIFTED_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1]),
-        *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES[:1], LIFTED_BETAS[:1]),
+        *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES[:1], [LIFTED_BETA]),
     ]
 
 
 def _landmark_counts(n_clusters: int, n_samples: int) -> list[int]:
     """Different numbers of landmarks, at most half as many as samples."""
+    minimum = LANDMARKS_PER_CLUSTER * n_clusters
     maximum = max(MIN_LANDMARKS, n_samples // 2)
-    pairs = zip(N_LANDMARKS, LANDMARKS_PER_CLUSTER, strict=True)
-    counts = (min(max(count, per_cluster * n_clusters), maximum) for count, per_cluster in pairs)
-    return list(dict.fromkeys(counts))
+    return list(dict.fromkeys(min(max(count, minimum), maximum) for count in N_LANDMARKS))
 
 
 def _settings(
