@@ -18,6 +18,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
@@ -189,6 +190,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return now
 
 
+def embeds_new_samples(model: "EmbeddingClusterer") -> bool:
+    """Condition of methods that embed or label samples other than those of `fit`."""
+    model._require_embeds_new_samples()
+    return True
+
+
 class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
@@ -230,15 +237,6 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         """Whether a fit processes samples that are not in memory part by part."""
         return True
 
-    @staticmethod
-    def _require_unscaled(scale: bool, out: PathLike | None) -> None:
-        """Raise if `fit_transform` is to return other values than it writes."""
-        if scale and out is not None:
-            raise ValueError(
-                "out= holds the embedding as it is: use scale=False, or fit, and transform with "
-                "another out=."
-            )
-
     def _open_new(self, X: ViewsLike, out: PathLike | None = None) -> RowSource:
         """Source of samples to embed or label; raises if they do not have the views of the fit."""
         check_is_fitted(self, "labels_")
@@ -254,6 +252,35 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         if self.imputation_ is not None:
             source.prepare_parts(Imputation(self.imputation_, fitted))
         return source
+
+    def _require_embeds_new_samples(self) -> None:
+        """Raise an AttributeError if only the samples of `fit` can be embedded."""
+
+    @available_if(embeds_new_samples)
+    def fit_transform(
+        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
+    ) -> Any:
+        """Fit, and embed the samples.
+
+        Parameters
+        ----------
+        X, y, out
+            As for `fit`.
+        scale : bool, default=True
+            As for `transform`. Must be False with `out`, whose files hold `embedding_`.
+
+        Returns
+        -------
+        embedding : array (n, n_anchors)
+            A dask array if the views are, a memory map if `out` is given.
+        """
+        if scale and out is not None:
+            raise ValueError(
+                "out= holds the embedding as it is: use scale=False, or fit, and transform with "
+                "another out=."
+            )
+        rows = self.fit(X, out=out).embedding_
+        return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:
         """Name clusters, and merge those that get the same name.

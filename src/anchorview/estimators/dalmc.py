@@ -34,20 +34,11 @@ from anchorview.core.imputation import STATISTICS, Impute
 from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
-from anchorview.estimators.base import EmbeddingClusterer, PathLike
+from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.schema import ViewsSchema
-
-
-def _embeds_new_samples(model: "DALMC") -> bool:
-    if model.variant != "dalmc" or getattr(model, "_embedder", model) is None:
-        raise AttributeError(
-            "An ablation cannot embed new samples; use labels_ and embedding_ of the samples it "
-            "was fitted on."
-        )
-    return True
 
 
 def _can_add_batches(model: "DALMC") -> bool:
@@ -381,7 +372,7 @@ class DALMC(EmbeddingClusterer):
         self._batch_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
-    @available_if(_embeds_new_samples)
+    @available_if(embeds_new_samples)
     def transform(self, X: ViewsLike, *, scale: bool = True, out: PathLike | None = None) -> Any:
         """Embed samples: the rows of the anchor graph that the fitted model gives them.
 
@@ -408,7 +399,7 @@ class DALMC(EmbeddingClusterer):
         source = self._open_new(X, out)
         return self._map(source, out, factor=self._scale_factor if scale else 1.0)
 
-    @available_if(_embeds_new_samples)
+    @available_if(embeds_new_samples)
     def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
@@ -426,33 +417,11 @@ class DALMC(EmbeddingClusterer):
         """
         return self._map(self._open_new(X, out), out, factor=None)
 
-    @available_if(_embeds_new_samples)
-    def fit_transform(
-        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
-    ) -> Any:
-        """Fit, and embed the samples.
-
-        Parameters
-        ----------
-        X, y, out
-            As for `fit`.
-        scale : bool, default=True
-            As for `transform`. Must be False with `out`, whose files hold `embedding_`.
-
-        Returns
-        -------
-        embedding : array (n, n_anchors)
-            A dask array if the views are, a memory map if `out` is given.
-        """
-        self._require_unscaled(scale, out)
-        rows = self.fit(X, out=out).embedding_
-        return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
-
     @property
     def projections_(self) -> list[Array]:
         """Linear maps from the scaled views to the embedding of a sample that has all views."""
         check_is_fitted(self)
-        _embeds_new_samples(self)
+        self._require_embeds_new_samples()
         W = self._embedder.map_from(tuple(range(self.n_views_in_)))
         return np.split(W, np.cumsum(self.n_features_per_view_)[:-1])
 
@@ -481,6 +450,13 @@ class DALMC(EmbeddingClusterer):
                 keeps_embedding=folder is None,
             )
         )
+
+    def _require_embeds_new_samples(self) -> None:
+        if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
+            raise AttributeError(
+                "An ablation cannot embed new samples; use labels_ and embedding_ of the samples "
+                "it was fitted on."
+            )
 
     def _solve(self, problem: Problem, schema: ViewsSchema, seed: int) -> Solution:
         """Solve, and set the attributes that the solution determines."""

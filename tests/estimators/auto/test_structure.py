@@ -59,7 +59,7 @@ def test_overlapping_clusters_have_less_structure():
 @pytest.mark.xdist_group("digits")
 def test_digits_have_clear_structure_and_few_doubtful_samples(digits_model):
     assert digits_model.structure_ > 0.5
-    assert 0.02 < share_of_doubtful(digits_model) < 0.06
+    assert 0.02 < share_of_doubtful(digits_model) < 0.05
 
 
 def test_nearly_as_many_clusters_as_samples_are_doubtful():

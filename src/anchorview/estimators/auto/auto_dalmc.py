@@ -20,7 +20,6 @@ from anchorview._utils.param_constraints import (
     RANDOM_STATE,
     VERBOSE,
 )
-from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.cluster_spread import ClusterSpread
@@ -32,13 +31,17 @@ from anchorview.estimators.auto.candidates import (
     CandidatePool,
 )
 from anchorview.estimators.auto.consensus import (
-    FamilyKey,
-    agreement_matrix,
     agreement_with,
     cross_agreement,
     family_weights,
     find_consensus,
     mean_agreement,
+)
+from anchorview.estimators.auto.fitted_candidates import (
+    NO_CANDIDATE,
+    FittedCandidates,
+    candidate_table,
+    fit_candidates,
 )
 from anchorview.estimators.auto.labeling import (
     RESULTS,
@@ -97,8 +100,6 @@ from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.schema import ViewsSchema
-
-NO_CANDIDATE = "No candidate can be fitted. The first fails: "
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -327,9 +328,9 @@ class AutoDALMC(EmbeddingClusterer):
             Not used, present for API consistency by convention.
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
-            ``second_labels.npy`` and ``embedding.npy`` are written part by part; the attributes are
-            memory maps of them. Beside them, ``sample_ids.npy`` has the sample ids, or positions if
-            there are none.
+            ``second_labels.npy``, ``embedding.npy`` and, if there are other levels,
+            ``level_labels.npy`` are written part by part; the attributes are memory maps of them.
+            Beside them, ``sample_ids.npy`` has the sample ids, or positions if there are none.
 
         Returns
         -------
@@ -354,8 +355,10 @@ class AutoDALMC(EmbeddingClusterer):
             pool = views.pool
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-            agreement = self._fit_candidates(pool)
-            chosen = self._fit_consensus(views, sample.with_views(views.used), agreement)
+                if self.n_clusters_ > numbers[-1]:
+                    self._require_memory(source, self.n_clusters_, out)
+            fitted = fit_candidates(pool, self._settings(pool), self.n_clusters_, self._say)
+            chosen = self._fit_consensus(views, sample.with_views(views.used), fitted)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
             self._judge_structure(pool, seed)
@@ -391,27 +394,6 @@ class AutoDALMC(EmbeddingClusterer):
         width = self._labeler.n_anchors
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
         return self._with_ids(rows, source.sample_ids)
-
-    def fit_transform(
-        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
-    ) -> Any:
-        """Fit, and embed the samples.
-
-        Parameters
-        ----------
-        X, y, out
-            As for `fit`.
-        scale : bool, default=True
-            As for `transform`. Must be False with `out`, whose files hold `embedding_`.
-
-        Returns
-        -------
-        embedding : array (n, l)
-            A dask array if the views are, a memory map if `out` is given.
-        """
-        self._require_unscaled(scale, out)
-        rows = self.fit(X, out=out).embedding_
-        return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     def predict(
         self, X: ViewsLike, *, level: int | None = None, out: PathLike | None = None
@@ -576,37 +558,6 @@ class AutoDALMC(EmbeddingClusterer):
         """Sentences on the views that were set aside, or would have been."""
         return consistency_sentences(self.view_names_in_, self._consistency)
 
-    def _fit_candidates(self, pool: CandidatePool) -> Array:
-        """Fit the candidates; returns the agreement between all of their partitions."""
-        settings = self._settings(pool)
-        k, fitted, failed = self.n_clusters_, [], []
-        families: list[FamilyKey] = []
-        partitions = np.empty((0, len(pool.data)), dtype=np.int32)
-        agreement = np.empty((0, 0))
-        best = ""
-        report_progress("candidates", 0, len(settings))
-        jobs = [(setting, k) for setting in settings]
-        for done, ((setting, _), outcome) in enumerate(pool.fit_all(jobs), 1):
-            if isinstance(outcome, Exception):
-                failed.append((setting, str(outcome)))
-                self._say(f"left out {setting}: {outcome}")
-            else:
-                candidate, runs = outcome
-                fitted.append(candidate)
-                families += [setting.family.key] * len(runs)
-                partitions = np.vstack([partitions, runs])
-                agreement = agreement_matrix(partitions, k, known=agreement)
-                scores = cross_agreement(agreement, families)
-                leader = fitted[scores.argmax() // N_KMEANS_RUNS].setting
-                best = f" (agreement {scores.max():.2f}, best so far: {leader})"
-                self._say(f"candidate {done}/{len(settings)}: {setting}{best}")
-            report_progress(f"candidates{best}", done, len(settings))
-        if not fitted:
-            raise ValueError(f"{NO_CANDIDATE}{failed[0][1]}")
-        self._candidates, self._failed = fitted, failed
-        self._families = {c.setting.family: pool.problem(c.setting.family).fitted for c in fitted}
-        return agreement
-
     def _compare_numbers(self, pool: CandidatePool, seed: int) -> NumberCurve:
         """Compare numbers of clusters on some of the samples."""
         data = informative_views(pool.data[drawn_rows(len(pool.data), ROWS)])
@@ -636,7 +587,14 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _set_tables(self) -> None:
         """Set the tables of candidates, levels and branches."""
-        self.candidates_ = self._table()
+        results = {
+            "agreement": self._scores,
+            "agreement_with_result": self._with_result,
+            "stability": self.agreement_.diagonal(),
+        }
+        self.candidates_ = candidate_table(
+            self._candidates, self._failed, self.n_fitted_clusters, results
+        )
         levels = [fitted.level for fitted in self._levels]
         self.levels_ = level_table(levels, self.n_fitted_clusters) if levels else None
         self.tree_ = branch_table(self._branches) if levels else None
@@ -660,17 +618,21 @@ class AutoDALMC(EmbeddingClusterer):
         )
 
     def _fit_consensus(
-        self, views: ViewChoice, sample: MultiViewData, agreement: Array
+        self, views: ViewChoice, sample: MultiViewData, fitted: FittedCandidates
     ) -> LevelLabels:
         """Find the consensus, and set the attributes that describe it and the candidates.
 
         `sample` has the views that are used, and the pool its samples in another order. Returns the
         clusters of the samples of the pool.
         """
+        self._candidates, self._failed = fitted.candidates, fitted.failed
+        self._families = {
+            c.setting.family: views.pool.problem(c.setting.family).fitted for c in self._candidates
+        }
         k, n_candidates = self.n_clusters_, len(self._candidates)
         families = [c.setting.family.key for c in self._candidates for _ in c.runs]
         weights = family_weights(families)
-        scores = cross_agreement(agreement, families)
+        scores = cross_agreement(fitted.agreement, families)
         # Labeled as all samples will be: rounding may decide between equally near centroids.
         partitions = partitions_of(self._families, self._candidates, sample)
         start = partitions[scores.argmax()]
@@ -679,7 +641,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
-        self.agreement_ = mean_agreement(agreement, N_KMEANS_RUNS)
+        self.agreement_ = mean_agreement(fitted.agreement, N_KMEANS_RUNS)
         self.best_candidate_ = int(self._scores.argmax())
         best = self._candidates[self.best_candidate_]
         self.objective_ = best.objective
@@ -704,23 +666,6 @@ class AutoDALMC(EmbeddingClusterer):
         self.structure_ = structure.value
         self.chance_agreement_ = structure.chance_agreement
         self.confidence_threshold_ = structure.confidence_threshold
-
-    def _table(self) -> pd.DataFrame:
-        # Not `n_clusters_`, which `relabel` changes.
-        fitted, k = self._candidates, len(self._consensus.offsets)
-        settings = [*(c.setting for c in fitted), *(setting for setting, _ in self._failed)]
-        results = {
-            "agreement": self._scores,
-            "agreement_with_result": self._with_result,
-            "stability": self.agreement_.diagonal(),
-            "inertia": [c.inertia for c in fitted],
-            "n_iter": [len(c.objective) - 1 for c in fitted],
-            "seconds": [c.seconds for c in fitted],
-        }
-        table = pd.DataFrame([setting.row(k) for setting in settings])
-        table = table.join(pd.DataFrame(results))
-        table["error"] = [""] * len(fitted) + [error for _, error in self._failed]
-        return table.astype({"n_landmarks": "Int64", "n_iter": "Int64"})
 
     @property
     def _used_views(self) -> UsedViews:

@@ -116,6 +116,7 @@ class _Search:
     def __init__(self, data: MultiViewData, seed: int) -> None:
         self._pool = CandidatePool(data, seed, n_runs=N_RUNS)
         self._agreement: dict[int, float] = {}
+        self._partitions: dict[int, Partitions] = {}
 
     def curve(self) -> "pd.Series[float]":
         """Agreement by number of clusters, ascending."""
@@ -124,9 +125,10 @@ class _Search:
 
     def partitions(self, n_clusters: int) -> Partitions:
         """Partitions into a number of clusters, of the samples in their order."""
-        found = partitions_by_family(self._pool, self._settings(n_clusters), n_clusters)
+        if n_clusters not in self._partitions:
+            self.try_all([n_clusters], "agreement by chance")
         positions = np.argsort(self._pool.order)
-        return {key: runs[:, positions] for key, runs in found.items()}
+        return {key: runs[:, positions] for key, runs in self._partitions[n_clusters].items()}
 
     def try_all(self, numbers: Sequence[int], stage: str) -> None:
         """Try some numbers, which share their work."""
@@ -137,6 +139,7 @@ class _Search:
             if not isinstance(outcome, Exception):
                 found[k][setting.family.key] = outcome[1]
         report_progress(stage, len(jobs), len(jobs))
+        self._partitions |= found
         for k, partitions in found.items():
             has_all = all(len(np.unique(runs[0])) == k for runs in partitions.values())
             self._agreement[k] = agreement_between(partitions, k) if has_all else np.nan
