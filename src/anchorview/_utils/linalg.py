@@ -9,8 +9,8 @@ from anchorview._utils.typing import Array, Matrix
 WELL_CONDITIONED = 1e-6
 """Minimum ratio of Gram eigenvalues for which a polar factor from them has ten digits."""
 
-DENSE_SPECTRUM = 600
-"""Maximum of the shorter side for which leading singular vectors come from a full decomposition."""
+DENSE_SPECTRUM = 4_000
+"""Maximum of the shorter side for which leading singular vectors come from the Gram matrix."""
 
 DENSE_PART = 2**24
 """Maximum number of entries of a dense part of a matrix that must not become dense as a whole."""
@@ -72,6 +72,11 @@ def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
         omega = np.random.default_rng(0).standard_normal((X.shape[1], limit + 20))
         X = times(X, omega)
     squares = eigh(_shorter_gram(X), eigvals_only=True)
+    return _rank(squares, limit, tolerance)
+
+
+def _rank(squares: Array, limit: int, tolerance: float) -> int:
+    """Number of squared singular values, in ascending order, that do not count as zero."""
     return min(limit, int(np.sum(squares > tolerance**2 * squares[-1])))
 
 
@@ -79,6 +84,8 @@ def gram(X: Matrix) -> Array:
     """``X'X`` in float64; sparse matrices and operators are never made dense as a whole."""
     if isinstance(X, np.ndarray):
         return times(X.T, X)
+    if hasattr(X, "gram"):
+        return np.asarray(X.gram())
     n, d = X.shape
     G = np.empty((d, d))
     step = max(1, DENSE_PART // n)
@@ -94,17 +101,36 @@ def _shorter_gram(X: Matrix) -> Array:
 
 def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
     """Leading right singular vectors of `X` (columns) and their singular values, largest first."""
-    n, d = X.shape
-    shorter = min(n, d)
+    shorter = min(X.shape)
     if shorter > DENSE_SPECTRUM and count < shorter // 4:
         start = np.random.default_rng(0).standard_normal(shorter)
         _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
         order = np.argsort(-s)
         return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
-    squares, vectors = eigh(_shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
+    found = eigh(_shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
+    return _directions(X, *found)
+
+
+def rank_and_directions(
+    X: Matrix, limit: int, count: int, tolerance: float
+) -> tuple[int, Array, Array]:
+    """:func:`rank_up_to` and, up to the rank, :func:`leading_directions`; shares their work."""
+    shorter = min(X.shape)
+    if shorter > DENSE_SPECTRUM:
+        rank = rank_up_to(X, limit, tolerance)
+        return rank, *leading_directions(X, min(count, rank))
+    first = max(0, shorter - max(limit, count))
+    squares, vectors = eigh(_shorter_gram(X), subset_by_index=(first, shorter - 1))
+    rank = _rank(squares, limit, tolerance)
+    kept = min(count, rank)
+    return rank, *_directions(X, squares[-kept:], vectors[:, -kept:])
+
+
+def _directions(X: Matrix, squares: Array, vectors: Array) -> tuple[Array, Array]:
+    """Right singular vectors and singular values from ascending eigenpairs of the shorter Gram."""
     s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
     leading = vectors[:, ::-1]
-    return (leading if d <= n else times(X.T, leading) / s), s
+    return (leading if X.shape[1] <= X.shape[0] else times(X.T, leading) / s), s
 
 
 def unit_rows(embedding: Array) -> Array:

@@ -328,6 +328,16 @@ class ScaledSparse(LinearOperator):
         """Squared Frobenius norm."""
         return float(self.squares.sum())
 
+    def gram(self) -> Array:
+        """Products of all pairs of columns."""
+        scaled = self.X.copy()
+        scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
+        G = (scaled.T @ scaled).toarray()
+        cross = np.outer(scaled.T @ self.shift_rows, self.shift)
+        G -= cross + cross.T
+        G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
+        return G
+
     def restricted(self, rows: Array) -> "ScaledSparse":
         """Some rows, by their positions, scaled as they are here."""
         part = copy(self)

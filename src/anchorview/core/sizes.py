@@ -87,7 +87,7 @@ class Sizes:
         `matrices` are the scaled (compressed) views, of which products were computed in `dtype`;
         `ranks` their ranks up to twice the components, if known already.
         """
-        wanted = self.wanted(schema) if ranks is None else [self.shared] * len(ranks)
+        wanted = self.wanted(schema)
         if ranks is None:
             tolerance = rank_tolerance(dtype)
             ranks = [rank_up_to(X, 2 * m, tolerance) for X, m in zip(matrices, wanted, strict=True)]

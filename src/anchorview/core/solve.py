@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from anchorview._utils.linalg import leading_directions, rank_up_to
+import numpy as np
+
+from anchorview._utils.linalg import rank_and_directions
 from anchorview._utils.typing import Array
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import AlternatingSolver, Init, Solution, plain_directions
@@ -39,15 +41,15 @@ class Spectra(NamedTuple):
     """Leading right singular vectors (columns) and singular values of each view."""
 
 
-def leading_spectra(problem: Problem, n_directions: int) -> Spectra:
+def leading_spectra(problem: Problem, n_directions: int | Sequence[int]) -> Spectra:
     """Spectra for solutions with at most `n_directions` components per view."""
     tolerance = rank_tolerance(problem.dtype)
-    ranks = [rank_up_to(X, 2 * n_directions, tolerance) for X in problem.views]
-    directions = [
-        leading_directions(X, min(n_directions, rank))
-        for X, rank in zip(problem.views, ranks, strict=True)
+    counts = np.broadcast_to(n_directions, len(problem.views)).tolist()
+    found = [
+        rank_and_directions(X, 2 * count, count, tolerance)
+        for X, count in zip(problem.views, counts, strict=True)
     ]
-    return Spectra(ranks, directions)
+    return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])
 
 
 def solve(
@@ -63,6 +65,8 @@ def solve(
     directions as components.
     """
     sizes = settings.sizes
+    if spectra is None and settings.init == "gcca" and problem.available is None:
+        spectra = leading_spectra(problem, sizes.wanted(schema))
     ranks = None if spectra is None else spectra.ranks
     n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
     solution = VARIANTS[settings.variant](

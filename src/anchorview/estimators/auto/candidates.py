@@ -198,9 +198,8 @@ class CandidatePool:
         else:
             lift, data = fit_lift(data, scalings, family.n_landmarks, self.small_sample, self.seed)
             scalings = fit_scalings(data, "none")
-            route = "compressed"
-            advice = "Reduce the number of patterns in which views are missing."
-            require_memory(gram_memory(data), f"Clustering lifted {data!r}", advice)
+            # Lifted samples have so few weights that compressing them would cost more.
+            route = "direct"
         problem = compress(data, scalings, route, unit_norm=True)
         normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
         problem = problem._replace(scalings=tuple(normed))
