@@ -72,6 +72,7 @@ from anchorview.estimators.auto.number_curve import (
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.settings import (
     BUDGETS,
+    STANDARDIZED,
     Budget,
     Setting,
     candidate_settings,
@@ -120,8 +121,8 @@ class AutoDALMC(EmbeddingClusterer):
         If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
         there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many settings to fit: one of each of the six families, all 68, or by default all for up
-        to 2,500 samples, and 24 for more.
+        How many settings to fit: one of each of four families, all 68, or by default all for up
+        to 2,500 samples, and 16 for more.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
@@ -345,7 +346,7 @@ class AutoDALMC(EmbeddingClusterer):
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = perf_counter()
-            sample = representative_sample(source)
+            sample = representative_sample(source, self._n_sampled(n_samples))
             self._learn_views(source)
             self.sample_ids_, self.n_samples_fit_ = source.sample_ids, n_samples
             if len(sample) < n_samples:
@@ -481,8 +482,15 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         # All of few samples are needed in memory in any case.
-        few = n_sampled(len(source)) == len(source) and out is None
+        few = self._n_sampled(len(source)) == len(source) and out is None
         return not (few and isinstance(source, DiskSource))
+
+    def _n_sampled(self, n_samples: int) -> int:
+        """About how many rows everything is fitted to."""
+        largest = None
+        if self.n_clusters is not None:
+            largest = numbers_to_try(self.n_clusters, n_samples)[-1]
+        return n_sampled(n_samples, largest, self.budget)
 
     def _require_possible(self, data: ViewsSchema) -> None:
         numbers = numbers_to_try(self.n_clusters, len(data))
@@ -493,9 +501,10 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _require_memory(self, source: RowSource, n_clusters: int, out: PathLike | None) -> None:
         """Raise if a fit with up to `n_clusters` clusters needs more memory than it may use."""
-        settings = candidate_settings(n_clusters, n_sampled(len(source)), self.budget)
+        sampled = self._n_sampled(len(source))
+        settings = candidate_settings(n_clusters, sampled, self.budget)
         in_memory = isinstance(source, MemorySource | DiskSource) and out is None
-        needed = memory_needed(source, settings, n_clusters, keeps_results=in_memory)
+        needed = memory_needed(source, sampled, settings, n_clusters, keeps_results=in_memory)
         limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
         write = "write results to files with out=, " if in_memory else ""
         advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
@@ -662,6 +671,8 @@ class AutoDALMC(EmbeddingClusterer):
         # Not representative rows, which always have the outliers: these decide on covariances.
         sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
         settings = representative_settings(self.n_clusters_, len(sample))
+        if self.budget == "fast":
+            settings = [own for own in settings if own.family.scaling == STANDARDIZED]
         structure = structure_of(sample, settings, self.n_clusters_, seed)
         self.structure_ = structure.value
         self.chance_agreement_ = structure.chance_agreement

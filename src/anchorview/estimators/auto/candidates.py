@@ -14,13 +14,12 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.cluster import KMeans
 
 from anchorview._utils.linalg import unit_rows
-from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.compress import Problem, compress
-from anchorview.core.cost_model import gram_memory, plan
+from anchorview.core.cost_model import plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes

@@ -10,7 +10,6 @@ from anchorview.core.cost_model import TYPICAL_ITERATIONS
 from anchorview.estimators.auto.candidates import LABEL_DTYPE, N_KMEANS_RUNS
 from anchorview.estimators.auto.labeling import record_type
 from anchorview.estimators.auto.landmarks import N_NEIGHBORS
-from anchorview.estimators.auto.representative_rows import n_sampled
 from anchorview.estimators.auto.settings import Setting
 from anchorview.sources.row_source import RowSource
 
@@ -19,14 +18,19 @@ INDEX_BYTES = 8
 
 
 def memory_needed(
-    source: RowSource, settings: Sequence[Setting], n_clusters: int, *, keeps_results: bool
+    source: RowSource,
+    n_sampled: int,
+    settings: Sequence[Setting],
+    n_clusters: int,
+    *,
+    keeps_results: bool,
 ) -> float:
-    """Bytes for the sample and everything that is fitted to it, and for results of all samples.
+    """Bytes for the sampled rows and what is fitted to them, and for results of all samples.
 
     With `keeps_results`, the results stay in memory.
     """
-    sampled = n_sampled(len(source))
-    needed = sampled * _bytes_per_sampled_row(source, settings, n_clusters)
+    copies = 1 if n_sampled == len(source) else 2
+    needed = n_sampled * _bytes_per_sampled_row(source, copies, settings, n_clusters)
     lifted = {setting.family for setting in settings if setting.family.n_landmarks is not None}
     for setting in settings:
         landmarks, widths = setting.family.n_landmarks, source.n_features_per_view
@@ -35,7 +39,7 @@ def memory_needed(
         needed += 8 * TYPICAL_ITERATIONS * components
     needed += 8 * source.shape[1] * sum(family.n_landmarks or 0 for family in lifted)
     needed += 4 * 8 * len(settings) * N_KMEANS_RUNS * n_clusters**2
-    if len(source) > sampled:
+    if len(source) > n_sampled:
         # The numbers by which rows are selected, and their order.
         needed += 8.0 * len(source) * (len(source.names) + 4)
     if keeps_results:
@@ -46,7 +50,7 @@ def memory_needed(
 
 
 def _bytes_per_sampled_row(
-    source: RowSource, settings: Sequence[Setting], n_clusters: int
+    source: RowSource, copies: int, settings: Sequence[Setting], n_clusters: int
 ) -> float:
     """Bytes of a row of the sample, of its copies, lifted views, labels and an embedding."""
     itemsize = source.dtype.itemsize
@@ -58,7 +62,6 @@ def _bytes_per_sampled_row(
         # As it is read, and in the order of its content.
         values = 2.0 * source.shape[1] * itemsize
     else:
-        copies = 1 if n_sampled(len(source)) == len(source) else 2
         values = copies * sum(map(_bytes, source.data.views)) / len(source)
     return values + weights + labels + width * itemsize
 

@@ -18,8 +18,10 @@ from anchorview.views.container import (
 )
 from anchorview.views.matrix_checks import none_if_complete
 
-SAMPLE_SIZE = 10_000
-"""About how many rows everything is fitted to; if there are not more, all rows."""
+SAMPLE_SIZE, MIN_SAMPLE_SIZE, SAMPLES_PER_CLUSTER = 10_000, 5_000, 100
+"""About how many rows everything is fitted to: the first number or, if a smaller number of clusters
+is given, as many per cluster as the last says, but not fewer than the second; half as many with the
+fast budget. On 10,000 images of ten digits, 5,000 rows cost .001 in accuracy."""
 
 MIN_ROWS_PER_VIEW = 200
 """Number of rows that are selected of each view, or all that have it."""
@@ -28,21 +30,24 @@ DIGITS = 9
 """Digits of norms by which rows are ordered; the others may depend on the order of summation."""
 
 
-def n_sampled(n_samples: int) -> int:
-    """About how many rows are selected of all."""
-    return min(n_samples, SAMPLE_SIZE)
+def n_sampled(n_samples: int, n_clusters: int | None, budget: str) -> int:
+    """About how many rows are selected of all, for at most `n_clusters` clusters if known."""
+    count = SAMPLE_SIZE
+    if n_clusters is not None:
+        count = min(count, max(MIN_SAMPLE_SIZE, SAMPLES_PER_CLUSTER * n_clusters))
+    return min(n_samples, count // 2 if budget == "fast" else count)
 
 
-def representative_sample(source: RowSource) -> MultiViewData:
-    """The rows to which everything is fitted, in memory; all of them if they are few.
+def representative_sample(source: RowSource, count: int) -> MultiViewData:
+    """About `count` rows in memory that represent all; all of them if there are not more.
 
     Which rows these are does not depend on their order. One pass over the source computes a few
     numbers per row, by which rows are selected, and another one fetches the rows.
     """
-    if len(source) > SAMPLE_SIZE:
+    if len(source) > count:
         keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))
         available = none_if_complete(~np.isnan(keys[:, 1:]))
-        rows = np.sort(representative_rows(_order_by_keys(keys), available, SAMPLE_SIZE))
+        rows = np.sort(representative_rows(_order_by_keys(keys), available, count))
     elif source.data is not None:
         return source.data
     else:

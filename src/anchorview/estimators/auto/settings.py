@@ -22,7 +22,9 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # Sizes are the numbers of anchors and of components per view, as multiples of the number of
 # clusters. The first size, beta and number of landmarks are those of the settings that represent a
 # family.
-LINEAR_SIZES = ((1, 1), (1, 2), (2, 2), (1, 3), (2, 4))
+LINEAR_SIZES = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
+N_SIZES = 3
+"""Number of sizes without lift that are fitted to many samples by default."""
 LINEAR_BETAS = (0.1, 0.001, 1.0)
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
@@ -91,13 +93,13 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
     """Settings that are fitted to a number of samples."""
     counts = _landmark_counts(n_clusters, n_samples)
     if budget == "fast":
-        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1])
-        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES[:1], [LIFTED_BETA])
-    elif budget == "thorough" or n_samples <= FEW_SAMPLES:
+        return representative_settings(n_clusters, n_samples)
+    if budget == "thorough" or n_samples <= FEW_SAMPLES:
         linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS)
         lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, [LIFTED_BETA])
     else:
-        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS[:1])
+        sizes = LINEAR_SIZES[:N_SIZES]
+        linear = _settings(LINEAR_SCALINGS, [None], sizes, LINEAR_BETAS[:1])
         lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES, [LIFTED_BETA])
     return linear + lifted
 

@@ -23,6 +23,7 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
 )
 from anchorview.estimators.auto.number_curve import (
+    N_RUNS,
     Partitions,
     informative_views,
     partitions_by_family,
@@ -37,7 +38,7 @@ rows, the weakest of the real data sets (cora) needs 12 draws instead of 5."""
 
 # When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
 MAX_DRAWS = 12
-CLEAR_EXCESS, CLEAR_DRAWS = 0.3, 3
+CLEAR_EXCESS, CLEAR_DRAWS = 0.25, 2
 """Agreement beyond all draws that needs no more draws, and the minimum number of draws for it."""
 CLEAR_DEVIATIONS, DEVIATION_DRAWS, MIN_DEVIATION = 6.0, 5, 0.01
 """The same in standard deviations of the draws, which are taken to be at least the last number."""
@@ -137,7 +138,7 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
 def _partitions(
     data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
 ) -> Partitions:
-    return partitions_by_family(CandidatePool(data, seed), settings, n_clusters)
+    return partitions_by_family(CandidatePool(data, seed, n_runs=N_RUNS), settings, n_clusters)
 
 
 def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:

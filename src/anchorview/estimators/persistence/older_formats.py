@@ -52,6 +52,10 @@ def _translate_version_4(tree: Tree) -> None:
         params["budget"] = "default" if limit is None else "fast"
         state["chance_curve_"] = state["level_labels_"] = None
         state["_levels"], state["_branches"] = [], []
+        # Distances to landmarks were measured in all features.
+        for _, fitted in state["_families"]:
+            for view in () if fitted["lift"] is None else fitted["lift"]["views"]:
+                view["directions"] = None
         # All views were used.
         consistency = {"with_others": None, "among_others": None, "used": True, "n_only": 0}
         state["_consistency"] = [dict(consistency) for _ in state["view_names_in_"]]
