@@ -62,6 +62,16 @@ def squared_norm(X: Matrix) -> float:
     return float(np.einsum("ij,ij->i", entries, entries).sum(dtype=np.float64))
 
 
+def reciprocal(lengths: Array, like: Array) -> Array:
+    """Reciprocals in the type of `like`; 0 where it cannot represent them.
+
+    Rows with such lengths are zero for all purposes.
+    """
+    smallest = 1 / float(np.finfo(like.dtype).max)
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > smallest)
+    return inverse.astype(like.dtype, copy=False)
+
+
 def rank_up_to(X: Matrix, limit: int, tolerance: float) -> int:
     """Numerical rank of `X`, or `limit` if the rank is at least that.
 

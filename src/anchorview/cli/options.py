@@ -10,7 +10,7 @@ import typer
 from anchorview.estimators.methods import METHODS
 
 # Repeated here because the estimator's constraints import scikit-learn; a test compares them.
-SolverName = Literal["auto", "compressed", "left", "direct"]
+SolverName = Literal["auto", "compressed", "left", "direct", "truncated"]
 AssignmentName = Literal["kmeans", "cluster_qr"]
 MethodName = Literal[METHODS]  # type: ignore[valid-type]
 

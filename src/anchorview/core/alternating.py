@@ -105,6 +105,8 @@ class AlternatingSolver:
     spectra : sequence of pairs of arrays, optional
         At least `n_components` leading right singular vectors (columns) and singular values of
         each view, if they are known already; not used if rows of views are missing.
+    left_out : sequence of float, optional
+        Squared norm of what a truncation left out of each view: it is never explained.
 
     Examples
     --------
@@ -131,6 +133,7 @@ class AlternatingSolver:
         available: Array | None = None,
         complete: Sequence[bool] | None = None,
         spectra: Sequence[tuple[Array, Array]] | None = None,
+        left_out: Sequence[float] | None = None,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -141,7 +144,8 @@ class AlternatingSolver:
                 X if has.all() else CompletedView(X, np.flatnonzero(~has))
                 for X, has in zip(views, available.T, strict=True)
             ]
-        self.squared_norms = np.array([squared_norm(X) for X in views])
+        self.left_out = np.zeros(len(views)) if left_out is None else np.asarray(left_out)
+        self.squared_norms = np.array([squared_norm(X) for X in views]) + self.left_out
         self.floors = RESIDUAL_FLOOR * self.squared_norms
         if complete is not None:
             self.floors[list(complete)] *= COMPLETE_FLOOR / RESIDUAL_FLOOR
@@ -234,8 +238,10 @@ class AlternatingSolver:
         Where no row is missing, the first part is ``||X_p||^2 - ||Z_p||^2``.
         """
         unexplained = [
-            X.residual(H, Z) if isinstance(X, CompletedView) else norm - np.sum(Z**2)
-            for X, H, Z, norm in zip(self.views, self.H, self.Z, self.squared_norms, strict=True)
+            X.residual(H, Z) + rest if isinstance(X, CompletedView) else norm - np.sum(Z**2)
+            for X, H, Z, norm, rest in zip(
+                self.views, self.H, self.Z, self.squared_norms, self.left_out, strict=True
+            )
         ]
         self.residuals = np.maximum(unexplained, 0) + self.floors
         inverse = 1 / self.residuals

@@ -28,6 +28,7 @@ from anchorview.core.group_summaries import (
     summarize_groups,
 )
 from anchorview.core.scale import ViewScaling, scaled_views, with_unit_norms
+from anchorview.core.truncate import Truncation, truncate
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.parts import Parts
@@ -42,10 +43,12 @@ class Problem(NamedTuple):
     """Which rows of which view are available; None if all are."""
     scalings: tuple[ViewScaling, ...]
     """How the views were scaled, including their norms."""
-    back: "tuple[CompressedFeatures | None, ...]"
+    back: "tuple[CompressedFeatures | Directions | None, ...]"
     """Views whose features were compressed; None for the others."""
     dtype: "np.dtype[Any]"
     """Precision in which products of samples were computed."""
+    left_out: tuple[float, ...] | None = None
+    """Squared norm of what a truncation left out of each view."""
 
     def in_features(self, coefficients: Sequence[Array]) -> list[Array]:
         """Turn coefficients of each view's coordinates into coefficients of its features."""
@@ -114,6 +117,44 @@ class CompressedFeatures:
         return times(self.view.T, M)
 
 
+@dataclass(frozen=True)
+class Directions:
+    """Orthonormal directions (columns) to which a view was truncated."""
+
+    V: Array
+
+    def contract(self, D: Array) -> Array:
+        """Coefficients of the directions for coefficients of the features."""
+        return self.V.T @ D
+
+    def expand(self, C: Array) -> Array:
+        """Coefficients of the features for coefficients of the directions."""
+        return self.V @ C
+
+
+def compress_truncated(
+    parts: Parts,
+    scalings: tuple[ViewScaling, ...],
+    n_components: Sequence[int],
+    alignment: float,
+    *,
+    unit_norm: bool,
+) -> tuple[Problem, Truncation]:
+    """Problem with few pseudo-samples and, of wide views, few directions."""
+    found = truncate(parts, scalings, n_components, alignment, unit_norm=unit_norm)
+    widths = found.truncation.n_directions
+    normed = with_unit_norms(parts, scalings, found.squared_norms)
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+    groups = list(found.summaries.values())
+    views, available = _pseudo_samples(groups, widths, norms, parts.dtype)
+    squares = np.array(found.squared_norms) / np.square(norms)
+    left_out = tuple((squares * found.truncation.left_out).tolist())
+    back = tuple(None if V is None else Directions(V) for V in found.directions)
+    final = normed if unit_norm else scalings
+    problem = Problem(views, available, final, back, parts.dtype, left_out)
+    return problem, found.truncation
+
+
 def problem_from_summaries(
     schema: ViewsSchema,
     summaries: Iterable[GroupSummary],
@@ -134,7 +175,18 @@ def problem_from_summaries(
         squares[list(group.views)] += [part.sum() for part in parts]
     normed = with_unit_norms(schema, scalings, squares.tolist())
     norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+    views, available = _pseudo_samples(groups, widths, norms, dtype)
+    final = normed if unit_norm else scalings
+    return Problem(views, available, final, (None,) * len(views), dtype)
 
+
+def _pseudo_samples(
+    groups: Sequence[GroupSummary],
+    widths: tuple[int, ...],
+    norms: Sequence[float],
+    dtype: "np.dtype[Any]",
+) -> tuple[tuple[Array, ...], Array | None]:
+    """Views divided by norms, and which rows of which view are available; None if all are."""
     tolerance = RANK_TOLERANCE[dtype.name]
     rows = [group.rows(tolerance) for group in groups]
     total = sum(map(len, rows))
@@ -147,8 +199,7 @@ def problem_from_summaries(
             views[p][start:stop] = columns / norms[p]
         available[start:stop, list(group.views)] = True
         start = stop
-    final = normed if unit_norm else scalings
-    return Problem(views, none_if_complete(available), final, (None,) * len(views), dtype)
+    return views, none_if_complete(available)
 
 
 def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:

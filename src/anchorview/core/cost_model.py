@@ -10,10 +10,12 @@ from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
+from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
 from anchorview.views.schema import LARGEST_BLOCK
 
-Route = Literal["compressed", "left", "direct"]
+Route = Literal["compressed", "left", "direct", "truncated"]
+EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
 
 TYPICAL_ITERATIONS = 20
 """Number of iterations that most data need; the paper reports fewer than 20."""
@@ -22,8 +24,12 @@ SKINNY_PRODUCT = 4
 """Cost of an operation in a product with few columns, relative to a square product. A rough figure
 from products on two cores, only used to choose between routes."""
 
-SPARSE_PRODUCT = 10
+SPARSE_PRODUCT = 40
 """The same for a sparse matrix times few columns."""
+
+LONG_WORK, TRUNCATION_GAIN = 1e12, 3.0
+"""Wide views are truncated if the cheapest exact route takes at least the first number of
+operations, some seconds on two cores, and at least this many times those of the truncated one."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,16 @@ class Plan:
     """Floating-point operations, weighted by the speed of their kind."""
     memory: dict[Route, float]
     """Bytes beyond the data."""
+    truncation: Truncation | None = None
+    """What the route "truncated" left out of the views."""
 
     def __str__(self) -> str:
         costs = ", ".join(
             f"{route}: {self.work[route]:.1e} operations and {format_bytes(self.memory[route])}"
             for route in self.work
         )
-        return f"solver '{self.route}' of {costs}"
+        left_out = "" if self.truncation is None else f"; {self.truncation}"
+        return f"solver '{self.route}' of {costs}{left_out}"
 
 
 @dataclass(frozen=True)
@@ -51,17 +60,18 @@ class PlanRequest:
     n_components: Sequence[int]
     n_anchors: int
     max_iter: int
-    routes: Sequence[Route] = ("compressed", "left", "direct")
+    routes: Sequence[Route] = EXACT_ROUTES
     """Routes to choose from."""
     memory_limit: float | str | None = None
     keeps_embedding: bool = True
     """Whether the embedding stays in memory; otherwise it is written to files."""
 
 
-def plan_in_passes(shape: tuple[int, int], memory: float) -> Plan:
+def plan_in_passes(shape: tuple[int, int], memory: float, request: PlanRequest) -> Plan:
     """Plan of a fit whose rows are read in parts, and which needs this many bytes."""
     n, D = shape
-    return Plan("compressed", {"compressed": n * D**2 + D**3 / 3}, {"compressed": float(memory)})
+    route: Route = "truncated" if request.routes == ("truncated",) else "compressed"
+    return Plan(route, {route: n * D**2 + D**3 / 3}, {route: float(memory)})
 
 
 def plan(
@@ -69,7 +79,7 @@ def plan(
     n_components: Sequence[int],
     n_anchors: int,
     max_iter: int,
-    routes: Sequence[Route] = ("compressed", "left", "direct"),
+    routes: Sequence[Route] = EXACT_ROUTES,
     memory_limit: float | str | None = None,
 ) -> Plan:
     """Choose the cheapest of `routes` that fits into memory; raise if none does."""
@@ -79,12 +89,7 @@ def plan(
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
         routes = [route for route in routes if route != "left"]
     common = data, n_components, n_anchors, max_iter
-    costs = {
-        route: _compressed_cost(*common)
-        if route == "compressed"
-        else _whole_cost(*common, left=route == "left")
-        for route in routes
-    }
+    costs = {route: _cost(route, *common) for route in routes}
     work = {route: float(cost[0]) for route, cost in costs.items()}
     memory = {route: float(cost[1]) for route, cost in costs.items()}
     smallest = min(routes, key=memory.__getitem__)
@@ -95,7 +100,55 @@ def plan(
         None if memory_limit is None else allowed,
     )
     feasible = [route for route in routes if memory[route] <= allowed]
-    return Plan(min(feasible, key=lambda route: (work[route], memory[route])), work, memory)
+    return Plan(_chosen(feasible, work, memory), work, memory)
+
+
+def _chosen(
+    feasible: Sequence[Route], work: dict[Route, float], memory: dict[Route, float]
+) -> Route:
+    """Cheapest exact route, unless it takes long and the truncated one much less."""
+    exact = [route for route in feasible if route != "truncated"]
+    if not exact:
+        return "truncated"
+    best = min(exact, key=lambda route: (work[route], memory[route]))
+    if "truncated" not in feasible or work[best] < LONG_WORK:
+        return best
+    return "truncated" if TRUNCATION_GAIN * work["truncated"] < work[best] else best
+
+
+def _cost(
+    route: Route, data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
+) -> tuple[float, float]:
+    """Operations and bytes of a route."""
+    if route == "compressed":
+        return _compressed_cost(data, n_components, n_anchors, max_iter)
+    if route == "truncated":
+        return _truncated_cost(data, n_components, n_anchors)
+    return _whole_cost(data, n_components, n_anchors, max_iter, left=route == "left")
+
+
+def _truncated_cost(
+    data: MultiViewData, n_components: Sequence[int], n_anchors: int
+) -> tuple[float, float]:
+    n = len(data)
+    counts = directions_per_view(data, n_components)
+    widths = [d if count is None else count for count, d in _with_features(counts, data)]
+    total = sum(widths)
+    work = n * total**2 + total**3 / 3
+    memory = 8.0 * 4 * total**2 + data.dtype.itemsize * n * total + 8.0 * n * n_anchors
+    for view, count in zip(data.views, counts, strict=True):
+        if count is not None:
+            is_sparse = sparse.issparse(view)
+            entries, cost = (view.nnz, SPARSE_PRODUCT) if is_sparse else (n * view.shape[1], 2)
+            work += (2 * POWER_STEPS + 1) * entries * count * cost
+            memory += 8.0 * 4 * view.shape[1] * count
+    return work, memory + block_memory(data)
+
+
+def _with_features(
+    counts: Sequence[int | None], data: MultiViewData
+) -> list[tuple[int | None, int]]:
+    return list(zip(counts, data.n_features_per_view, strict=True))
 
 
 def _compressed_cost(

@@ -48,6 +48,12 @@ class GroupSummary(NamedTuple):
             return np.diag(self.matrix)
         return np.einsum("ij,ij->j", self.matrix, self.matrix)
 
+    def block(self, features: slice) -> Array:
+        """Products of some features."""
+        if self.is_gram:
+            return self.matrix[features, features]
+        return self.matrix[:, features].T @ self.matrix[:, features]
+
     def merged(self, other: "GroupSummary") -> "GroupSummary":
         """Summary of both sets of samples. Few rows stay rows: their product would lose digits."""
         both_rows = not (self.is_gram or other.is_gram)

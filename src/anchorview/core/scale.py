@@ -14,19 +14,19 @@ the function that makes that pass.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from anchorview._utils.linalg import squared_norm
+from anchorview._utils.linalg import reciprocal, squared_norm
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
+from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
@@ -72,7 +72,7 @@ class ViewScaling:
         """
         if self.unit_first:
             lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
-            np.multiply(block, _reciprocal(lengths, out)[:, None], out=out)
+            np.multiply(block, reciprocal(lengths, out)[:, None], out=out)
             if self.center is not None:
                 out -= self.center.astype(out.dtype)
         elif self.center is not None:
@@ -85,14 +85,7 @@ class ViewScaling:
         if not self.unit_last:
             return factor
         lengths = np.sqrt(np.einsum("ij,ij->i", out, out))
-        return (_reciprocal(lengths, out) * factor)[:, None]
-
-
-def _reciprocal(lengths: Array, like: Array) -> Array:
-    # Rows whose reciprocal length cannot be represented are zero for all purposes.
-    smallest = 1 / float(np.finfo(like.dtype).max)
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > smallest)
-    return inverse.astype(like.dtype, copy=False)
+        return (reciprocal(lengths, out) * factor)[:, None]
 
 
 class Moments(NamedTuple):
@@ -121,7 +114,9 @@ SAFE_SQUARES = 1e-30
 """Minimum sum of squares in single precision that has lost nothing to underflow."""
 
 
-def _moments(block: Array, unit_rows: bool) -> Moments:
+def _moments(block: Matrix, unit_rows: bool) -> Moments:
+    if sparse.issparse(block):
+        return _sparse_moments(block.astype(np.float64), unit_rows)
     if block.dtype == np.float32 and not unit_rows:
         found = _single_moments(block)
         if (found.squares > SAFE_SQUARES).all() and np.isfinite(found.squares).all():
@@ -131,6 +126,16 @@ def _moments(block: Array, unit_rows: bool) -> Moments:
     mean = values.mean(axis=0)
     values -= mean
     return Moments(len(values), mean, np.einsum("ij,ij->j", values, values))
+
+
+def _sparse_moments(block: sparse.csr_array, unit_rows: bool) -> Moments:
+    """Moments from the entries that are not zero."""
+    size = block.shape[0]
+    if unit_rows:
+        lengths = np.sqrt(np.asarray(block.power(2).sum(axis=1)).ravel())
+        block.data *= np.repeat(reciprocal(lengths, lengths), np.diff(block.indptr))
+    mean, variance = mean_variance_axis(sparse.csr_matrix(block), axis=0)
+    return Moments(size, mean, variance * size)
 
 
 def _single_moments(block: Array) -> Moments:
@@ -153,7 +158,7 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     unit_first = method == "unit-center"
 
     def work(block: RowBlock) -> ViewMoments:
-        return {p: _moments(dense_rows(data.views[p], block.rows), unit_first) for p in block.views}
+        return {p: _moments(data.views[p][block.rows], unit_first) for p in block.views}
 
     found: ViewMoments = {}
     for _, parts in map_blocks(work, data.blocks(), "scaling"):
@@ -210,16 +215,25 @@ def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: 
     return scaled
 
 
+def scaled_view_block(data: MultiViewData, p: int, scaling: ViewScaling, block: RowBlock) -> Array:
+    """Scaled rows of one dense view; valid until the next block is scaled."""
+    rows = data.views[p][block.rows]
+    return scaling.apply(rows, scratch("scaled rows", rows.shape, data.dtype))
+
+
 def embedded_block(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock, maps: Sequence[Array]
 ) -> Array:
     """Sum over the block's views of scaled rows times a map, without storing the scaled rows."""
     total: Array | None = None
     for p, W in zip(block.views, maps, strict=True):
-        values = scratch("scaling", (block.size, len(W)), W.dtype)
-        factor = scalings[p].apply_but_factor(dense_rows(data.views[p], block.rows), values)
-        part = values @ W
-        part *= factor
+        if sparse.issparse(data.views[p]):
+            part = (ScaledSparse(data.views[p][block.rows], scalings[p]) @ W).astype(W.dtype)
+        else:
+            values = scratch("scaling", (block.size, len(W)), W.dtype)
+            factor = scalings[p].apply_but_factor(data.views[p][block.rows], values)
+            part = values @ W
+            part *= factor
         total = part if total is None else np.add(total, part, out=total)
     assert total is not None
     return total
@@ -247,7 +261,7 @@ def scaled_views(
     Dense views are copied (in the precision `dtype`, if given), sparse ones wrapped in an operator.
     """
     matrices: list[Matrix] = [
-        ScaledSparse(data, p, scaling)
+        ScaledSparse.of(data, p, scaling)
         if sparse.issparse(data.views[p])
         else scaled_dense(data, p, scaling, dtype or data.dtype)
         for p, scaling in enumerate(scalings)
@@ -291,81 +305,3 @@ def scaled_dense(
 
     for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
     return out
-
-
-class ScaledSparse(LinearOperator):
-    """A scaled sparse view that is never made dense: ``diag(r) X diag(c) - u m'``."""
-
-    def __init__(self, data: MultiViewData, p: int, scaling: ViewScaling) -> None:
-        X = data.views[p].astype(np.float64)
-        super().__init__(dtype=np.dtype(np.float64), shape=X.shape)
-        n, d = X.shape
-        self.X = X
-        self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
-        self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
-        has = np.ones(n) if data.available is None else data.available[:, p].astype(float)
-        # Values in rows that are marked as missing do not matter, even if they are not finite.
-        X.data[np.repeat(has == 0, np.diff(X.indptr))] = 0
-        self.rows = has
-        self.shift_rows = has.copy()
-        if scaling.unit_first:
-            self.rows = has * _reciprocal(sparse.linalg.norm(X, axis=1), has)
-        squares = np.empty(n)
-
-        def measure(block: RowBlock) -> None:
-            scaled = self.dense_rows(block.rows)
-            squares[block.rows] = np.einsum("ij,ij->i", scaled, scaled)
-
-        for_blocks(measure, data.blocks(), "scaling")
-        if scaling.unit_last:
-            inverse = _reciprocal(np.sqrt(squares), squares)
-            self.rows, self.shift_rows = inverse, inverse.copy()
-            squares = squares * inverse**2
-        self.squares = squares
-
-    @property
-    def squared_norm(self) -> float:
-        """Squared Frobenius norm."""
-        return float(self.squares.sum())
-
-    def gram(self) -> Array:
-        """Products of all pairs of columns."""
-        scaled = self.X.copy()
-        scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
-        G = (scaled.T @ scaled).toarray()
-        cross = np.outer(scaled.T @ self.shift_rows, self.shift)
-        G -= cross + cross.T
-        G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
-        return G
-
-    def restricted(self, rows: Array) -> "ScaledSparse":
-        """Some rows, by their positions, scaled as they are here."""
-        part = copy(self)
-        part.shape = (len(rows), self.shape[1])
-        part.X, part.squares = self.X[rows], self.squares[rows]
-        part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
-        return part
-
-    def dense_rows(self, rows: slice | Array) -> Array:
-        """Some scaled rows, dense."""
-        block = self.X[rows].toarray()
-        block *= self.rows[rows, None]
-        block *= self.columns
-        block -= np.outer(self.shift_rows[rows], self.shift)
-        return block
-
-    def __imul__(self, factor: float) -> "ScaledSparse":
-        self.rows *= factor
-        self.shift_rows *= factor
-        self.squares *= factor**2
-        return self
-
-    def _matmat(self, M: Array) -> Array:
-        product = self.rows[:, None] * (self.X @ (self.columns[:, None] * M))
-        product -= self.shift_rows[:, None] * (self.shift @ M)
-        return product
-
-    def _rmatmat(self, M: Array) -> Array:
-        product = self.columns[:, None] * (self.X.T @ (self.rows[:, None] * M))
-        product -= self.shift[:, None] * (self.shift_rows @ M)
-        return product

@@ -80,6 +80,7 @@ def solve(
         available=problem.available,
         complete=complete,
         spectra=None if spectra is None else spectra.directions,
+        left_out=problem.left_out,
     ).run(settings.max_iter, settings.tol)
     found = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > found:

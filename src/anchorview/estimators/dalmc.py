@@ -1,6 +1,7 @@
 """DALMC: one flow of five stages, scale, compress, solve, embed, assign, over any source."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -26,12 +27,12 @@ from anchorview._utils.typing import Array
 from anchorview.core.alternating import Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
-from anchorview.core.compress import Problem, compress
-from anchorview.core.cost_model import Plan, PlanRequest, Route
+from anchorview.core.compress import Problem, compress, compress_truncated
+from anchorview.core.cost_model import EXACT_ROUTES, Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.imputation import STATISTICS, Impute
-from anchorview.core.scale import SCALINGS, fit_scalings
+from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
@@ -96,10 +97,13 @@ class DALMC(EmbeddingClusterer):
     init : {"gcca", "random", "identity"}, default="gcca"
         Initialization: generalized canonical correlation of the views' leading singular vectors
         (deterministic), random directions, or identity blocks.
-    solver : {"auto", "compressed", "left", "direct"}, default="auto"
+    solver : {"auto", "compressed", "left", "direct", "truncated"}, default="auto"
         Solve on compressed samples, on compressed features (views with more features than
-        samples), or on the data as they are; ``"auto"`` chooses the cheapest by counting operations
-        and memory. All give the same result.
+        samples), or on the data as they are, which all give the same result; or on wide views that
+        are truncated to their leading directions. ``"auto"`` chooses the cheapest of the exact ways
+        by counting operations and memory, and truncates only where these take long and truncation
+        takes a fraction. `plan_` says what was left out, and how much that can change the
+        objective.
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -214,7 +218,7 @@ class DALMC(EmbeddingClusterer):
         "scaling": [StrOptions(set(SCALINGS))],
         "unit_norm": ["boolean"],
         "init": [StrOptions({"gcca", "random", "identity"})],
-        "solver": [StrOptions({"auto", "compressed", "left", "direct"})],
+        "solver": [StrOptions({"auto", "compressed", "left", "direct", "truncated"})],
         "max_iter": MAX_ITER,
         "tol": TOL,
         "assignment": [StrOptions({"kmeans", "cluster_qr"})],
@@ -302,7 +306,7 @@ class DALMC(EmbeddingClusterer):
 
         clock = perf_counter()
         scalings = fit_scalings(source, self.scaling)
-        problem = compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
+        problem = self._compress(source, scalings)
         self._learn_views(source)
         self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
         self._batch_sums: BatchSums | None = None
@@ -428,7 +432,7 @@ class DALMC(EmbeddingClusterer):
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         if self.solver == "auto" and self.variant == "dalmc":
             return source.shape[0] > source.shape[1]
-        return self.solver == "compressed"
+        return self.solver in ("compressed", "truncated")
 
     def _plan(self, source: RowSource, folder: Path | None) -> Plan:
         n_anchors = self.n_anchors or self.n_clusters
@@ -436,7 +440,7 @@ class DALMC(EmbeddingClusterer):
         if self.variant != "dalmc":
             routes = ("direct",)
         elif self.solver == "auto":
-            routes = ("compressed", "left", "direct")
+            routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
         wanted = self._sizes.wanted(source)
@@ -457,6 +461,19 @@ class DALMC(EmbeddingClusterer):
                 "An ablation cannot embed new samples; use labels_ and embedding_ of the samples "
                 "it was fitted on."
             )
+
+    def _compress(self, source: RowSource, scalings: tuple[ViewScaling, ...]) -> Problem:
+        """Compress the samples and, if planned so, truncate wide views."""
+        if self.plan_.route != "truncated":
+            return compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
+        wanted, n_anchors = self._sizes.wanted(source), self.n_anchors or self.n_clusters
+        alignment = self.beta * sum(min(m, n_anchors) for m in wanted)
+        problem, truncation = compress_truncated(
+            source, scalings, wanted, alignment, unit_norm=self.unit_norm
+        )
+        self.plan_ = replace(self.plan_, truncation=truncation)
+        self._say(str(truncation))
+        return problem
 
     def _solve(self, problem: Problem, schema: ViewsSchema, seed: int) -> Solution:
         """Solve, and set the attributes that the solution determines."""

@@ -180,7 +180,7 @@ class DiskSource(RowSource):
             self._reserve((self.n, request.n_anchors), self.dtype)
         rows = min(self.part_rows, self.n)
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
-        return plan_in_passes(self.shape, self._reserved + passing)
+        return plan_in_passes(self.shape, self._reserved + passing, request)
 
     def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Reserve memory for a result and its labels, in place of what was reserved before."""

@@ -41,10 +41,14 @@ MAX_DIRECTIONS = 64
 them, lifts cost a fraction, and their partitions are better by .01 on average (benchmarks/auto.md).
 """
 
-POWER_ITERATIONS = 1
+SAMPLES_PER_DIRECTION = 4
+"""Minimum number of samples per direction. Of fewer samples, distances are measured in all features.
+"""
+
+POWER_ITERATIONS = 3
 """Iterations that find the directions, which need not be exact either."""
 
-KMEANS_ITERATIONS = 3
+KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
 
 
@@ -127,10 +131,10 @@ def fit_lift(
         points = dense_rows(data.views[p], rows)
         points = scalings[p].apply(points, np.empty(points.shape, dtype=data.dtype))
         directions = None
-        if points.shape[1] > MAX_DIRECTIONS:
-            count = min(MAX_DIRECTIONS, len(points))
+        enough = len(points) >= SAMPLES_PER_DIRECTION * MAX_DIRECTIONS
+        if points.shape[1] > MAX_DIRECTIONS and enough:
             _, _, leading = randomized_svd(
-                points, count, n_iter=POWER_ITERATIONS, random_state=seed
+                points, MAX_DIRECTIONS, n_iter=POWER_ITERATIONS, random_state=seed
             )
             directions = leading.T.astype(np.float32)
             points = points @ directions.astype(points.dtype)

@@ -104,7 +104,7 @@ class DaskSource(RowSource):
         # Without workers, parts are processed in this process.
         needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
-        return plan_in_passes(self.shape, needed)
+        return plan_in_passes(self.shape, needed, request)
 
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         name = new_name(stage)

@@ -1,0 +1,185 @@
+"""Sparse views as if they were scaled, without making them dense.
+
+Rows are scaled to ``diag(r) X diag(c) - u m'``: centering is a correction of rank one.
+"""
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from anchorview._utils.linalg import reciprocal
+from anchorview._utils.threads import parallel_map
+from anchorview._utils.typing import Array
+
+if TYPE_CHECKING:
+    from anchorview.core.scale import ViewScaling
+    from anchorview.views.container import MultiViewData
+
+ENTRIES_PER_BLOCK = 2**21
+"""About how many entries a thread multiplies at a time."""
+
+SAFE_SHIFT = 100.0
+"""Maximum of the shifts, in standard deviations, for which products in single precision keep most
+of their digits."""
+
+CANCELED = 64 * float(np.finfo(np.float64).eps)
+"""Share of the terms of a squared length below which their difference is rounding."""
+
+
+class EntryBlock(NamedTuple):
+    """Some rows of a sparse matrix, which share its memory."""
+
+    rows: slice
+    matrix: sparse.csr_array
+
+    @property
+    def entry_rows(self) -> Array:
+        """Row of each entry."""
+        return np.repeat(np.arange(*self.rows.indices(self.rows.stop)), np.diff(self.matrix.indptr))
+
+
+def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
+    """Blocks of rows with about equal numbers of entries."""
+    n, d = X.shape
+    ends = np.searchsorted(X.indptr, np.arange(ENTRIES_PER_BLOCK, X.nnz, ENTRIES_PER_BLOCK))
+    borders = np.unique(np.concatenate([[0], ends, [n]]))
+    blocks = []
+    for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        first, last = X.indptr[start], X.indptr[stop]
+        entries = X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first
+        matrix = sparse.csr_array(entries, shape=(stop - start, d), copy=False)
+        blocks.append(EntryBlock(slice(start, stop), matrix))
+    return blocks
+
+
+class ScaledSparse(LinearOperator):
+    """A scaled sparse view; products with few columns run in threads.
+
+    `has` says which rows are available; the others are zero, whatever their values.
+    """
+
+    def __init__(
+        self, X: sparse.csr_array, scaling: "ViewScaling", has: Array | None = None
+    ) -> None:
+        n, d = X.shape
+        self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
+        self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
+        single = X.dtype == np.float32 and np.abs(self.shift).max(initial=0) <= SAFE_SHIFT
+        super().__init__(dtype=np.dtype(np.float32 if single else np.float64), shape=(n, d))
+        self.X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(self.dtype)
+        self.rows = np.ones(n) if has is None else has.astype(np.float64)
+        if has is not None and not has.all():
+            self.X = self.X.copy()
+            self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
+        self.shift_rows = self.rows.copy()
+        if scaling.unit_first:
+            self.rows *= reciprocal(np.sqrt(self._sums(lambda own, _: own**2)), self.rows)
+        self.squares = self._squared_lengths()
+        if scaling.unit_last:
+            inverse = reciprocal(np.sqrt(self.squares), self.squares)
+            self.rows, self.shift_rows = self.rows * inverse, self.shift_rows * inverse
+            self.squares = self.squares * inverse**2
+        self *= 1 / scaling.norm
+
+    @classmethod
+    def of(cls, data: "MultiViewData", p: int, scaling: "ViewScaling") -> "ScaledSparse":
+        """View `p` of some samples."""
+        has = None if data.available is None else data.available[:, p]
+        return cls(data.views[p], scaling, has)
+
+    def _sums(self, terms: Any) -> Array:
+        """Sums over rows of terms, a function of the entries and their columns."""
+        found = np.zeros(self.shape[0])
+
+        def work(block: EntryBlock) -> None:
+            own = terms(block.matrix.data.astype(np.float64), block.matrix.indices)
+            rows = block.entry_rows
+            found[block.rows] = np.bincount(
+                rows - block.rows.start, own, minlength=block.matrix.shape[0]
+            )
+
+        for _ in parallel_map(work, entry_blocks(self.X)):
+            pass
+        return found
+
+    def _squared_lengths(self) -> Array:
+        """Squared lengths of the rows."""
+        columns, shift = self.columns, self.shift
+        own = self.rows**2 * self._sums(lambda x, j: (x * columns[j]) ** 2)
+        if not shift.any():
+            return own
+        cross = self.rows * self.shift_rows * self._sums(lambda x, j: x * columns[j] * shift[j])
+        shifts = self.shift_rows**2 * (shift @ shift)
+        squares = own - 2 * cross + shifts
+        squares[squares < CANCELED * (own + shifts)] = 0
+        return squares
+
+    @property
+    def squared_norm(self) -> float:
+        """Squared Frobenius norm."""
+        return float(self.squares.sum())
+
+    def gram(self) -> Array:
+        """Products of all pairs of columns."""
+        scaled = self.X.astype(np.float64)
+        scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
+        G = (scaled.T @ scaled).toarray()
+        cross = np.outer(scaled.T @ self.shift_rows, self.shift)
+        G -= cross + cross.T
+        G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
+        return G
+
+    def restricted(self, rows: Array) -> "ScaledSparse":
+        """Some rows, by their positions, scaled as they are here."""
+        part = copy(self)
+        part.shape = (len(rows), self.shape[1])
+        part.X, part.squares = self.X[rows], self.squares[rows]
+        part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
+        return part
+
+    def dense_rows(self, rows: slice | Array) -> Array:
+        """Some scaled rows, dense, in double precision."""
+        block = self.X[rows].toarray().astype(np.float64)
+        block *= self.rows[rows, None]
+        block *= self.columns
+        block -= np.outer(self.shift_rows[rows], self.shift)
+        return block
+
+    def __imul__(self, factor: float) -> "ScaledSparse":
+        self.rows = self.rows * factor
+        self.shift_rows = self.shift_rows * factor
+        self.squares = self.squares * factor**2
+        return self
+
+    def _matmat(self, M: Array) -> Array:
+        product = np.empty((self.shape[0], M.shape[1]), dtype=self.dtype)
+        weighted = np.ascontiguousarray(self.columns[:, None] * M, dtype=self.dtype)
+        shifted = (self.shift @ M).astype(self.dtype)
+        rows, shift_rows = self.rows.astype(self.dtype), self.shift_rows.astype(self.dtype)
+
+        def work(block: EntryBlock) -> None:
+            part = block.matrix @ weighted
+            part *= rows[block.rows, None]
+            part -= np.outer(shift_rows[block.rows], shifted)
+            product[block.rows] = part
+
+        for _ in parallel_map(work, entry_blocks(self.X)):
+            pass
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        rows = self.rows.astype(self.dtype)
+
+        def work(block: EntryBlock) -> Array:
+            weighted = rows[block.rows, None] * M[block.rows]
+            return block.matrix.T @ np.ascontiguousarray(weighted, dtype=self.dtype)
+
+        total = np.zeros((self.shape[1], M.shape[1]))
+        for _, part in parallel_map(work, entry_blocks(self.X)):
+            total += part
+        total *= self.columns[:, None]
+        total -= self.shift[:, None] * (self.shift_rows @ M)
+        return total.astype(self.dtype, copy=False)

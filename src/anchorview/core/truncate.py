@@ -1,0 +1,279 @@
+"""Truncation of wide views to their leading directions, with a bound of what that can change.
+
+A view ``X`` (n x d) is replaced by ``X V V'`` with orthonormal columns of ``V`` (d x r) that nearly
+span its r leading right singular vectors. They come from random directions by a few steps
+``V = orth(X'X V)``, each one pass over the parts; sparse views are never made dense.
+
+For the rest ``E = X - X V V'`` and any representation ``H`` with m orthonormal columns, the
+residual of the view changes by
+
+    ||E'H||^2 <= min(||E||^2, m sigma^2),    sigma the largest singular value of E.
+
+The weights add up to 1, so the objective changes by at most half of the largest of these bounds,
+for every state of the optimization and therefore for its minimum.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh, qr
+
+from anchorview._utils.progress import report_progress
+from anchorview._utils.threads import map_blocks
+from anchorview._utils.typing import Array
+from anchorview.core.group_summaries import Summaries, merge_summaries, summarize_groups
+from anchorview.core.scale import ViewScaling, scaled_view_block
+from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.views.container import MultiViewData, RowBlock
+from anchorview.views.parts import Parts
+
+MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
+"""Number of directions of a view: the second number times its components, at least the first."""
+
+OVERSAMPLING = 16
+"""Number of further directions. They also tell how large what is left out can be."""
+
+POWER_STEPS = 3
+"""Number of steps by which the directions are found."""
+
+MAX_DOUBLINGS = 2
+"""How often the number of directions is doubled if the bound is above the tolerance."""
+
+SAFETY = 2.0
+"""Factor of the estimated largest squared singular value that is left out."""
+
+TOLERANCE = 0.01
+"""Bound of the change of the objective, as a share of its alignment term, that is tolerated."""
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What was left out of the views."""
+
+    n_directions: tuple[int, ...]
+    """Number of directions of each view; that of its features if it was not truncated."""
+    left_out: tuple[float, ...]
+    """Share of the squared norm of each view that was left out."""
+    bound: float
+    """Maximum change of the objective."""
+    tolerance: float
+    """The bound up to which directions were added."""
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{share:.1%}" for share in self.left_out)
+        reached = "below" if self.bound <= self.tolerance else "not below"
+        return (
+            f"{list(self.n_directions)} directions, {shares} of the squared norms left out, which "
+            f"changes the objective by at most {self.bound:.2g} ({reached} the tolerance of "
+            f"{self.tolerance:.2g})"
+        )
+
+
+class TruncatedViews(NamedTuple):
+    """Sums over the truncated samples, and what belongs to them."""
+
+    summaries: Summaries
+    """In coordinates of the directions, of views that are scaled but not divided by norms."""
+    directions: tuple[Array | None, ...]
+    """Orthonormal columns; None for views that were not truncated."""
+    squared_norms: tuple[float, ...]
+    """Of the views before truncation."""
+    truncation: Truncation
+
+
+def truncate(
+    parts: Parts,
+    scalings: tuple[ViewScaling, ...],
+    n_components: Sequence[int],
+    alignment: float,
+    *,
+    unit_norm: bool,
+) -> TruncatedViews:
+    """Truncate wide views to enough directions, or to as many as are tried.
+
+    `alignment` is the largest possible value of the alignment term of the objective.
+    """
+    counts = directions_per_view(parts, n_components)
+    tolerance = TOLERANCE * alignment
+    directions: tuple[Array | None, ...] = (None,) * len(counts)
+    doublings = 0
+    while True:
+        directions = _leading_subspaces(parts, scalings, counts, directions)
+        found = _summarized(parts, scalings, directions)
+        truncation = _judged(found, counts, n_components, tolerance, unit_norm=unit_norm)
+        wide = [p for p, own in enumerate(directions) if own is not None]
+        if truncation.bound <= tolerance or doublings == MAX_DOUBLINGS or not wide:
+            return TruncatedViews(found.summaries, directions, found.squared_norms, truncation)
+        doublings += 1
+        limits = zip(counts, parts.n_features_per_view, strict=True)
+        counts = [None if own is None else min(2 * own, d // 2) for own, d in limits]
+
+
+def directions_per_view(parts: Parts, n_components: Sequence[int]) -> list[int | None]:
+    """Number of directions of each view at first; None for views that are not wider than twice."""
+    counts: list[int | None] = []
+    for d, m in zip(parts.n_features_per_view, n_components, strict=True):
+        count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
+        counts.append(count if 2 * count < min(d, len(parts)) else None)
+    return counts
+
+
+def _leading_subspaces(
+    parts: Parts,
+    scalings: tuple[ViewScaling, ...],
+    counts: Sequence[int | None],
+    known: tuple[Array | None, ...],
+) -> tuple[Array | None, ...]:
+    """Orthonormal directions of the views that have a count; starts from those that are known."""
+    random = np.random.default_rng(0)
+    bases: list[Array | None] = []
+    for count, d, own in zip(counts, parts.n_features_per_view, known, strict=True):
+        if count is None:
+            bases.append(None)
+            continue
+        start = random.standard_normal((d, count))
+        if own is not None:
+            start[:, : own.shape[1]] = own
+        bases.append(_orthonormal(start))
+    for step in range(POWER_STEPS):
+        report_progress("truncating", step, POWER_STEPS)
+        products = parts.reduce(
+            partial(_power_step, scalings=scalings, bases=bases), _added, "truncating"
+        )
+        bases = [None if own is None else _orthonormal(own) for own in products]
+    return tuple(bases)
+
+
+def _orthonormal(columns: Array) -> Array:
+    return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
+
+
+def _power_step(
+    part: MultiViewData, scalings: tuple[ViewScaling, ...], bases: Sequence[Array | None]
+) -> list[Array | None]:
+    """``X'X V`` of the rows of a part, for each view with directions."""
+    return [
+        None if V is None else _squared_times(part, p, scalings[p], V) for p, V in enumerate(bases)
+    ]
+
+
+def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
+    if sparse.issparse(part.views[p]):
+        X = ScaledSparse.of(part, p, scaling)
+        return np.asarray(X.T @ (X @ V.astype(X.dtype)), dtype=np.float64)
+    columns = V.astype(part.dtype)
+
+    def work(block: RowBlock) -> Array:
+        rows = scaled_view_block(part, p, scaling, block)
+        return np.asarray(rows.T @ (rows @ columns))
+
+    total = np.zeros(V.shape)
+    for _, product in map_blocks(work, _blocks_with(part, p), "truncating"):
+        total += product
+    return total
+
+
+def _blocks_with(part: MultiViewData, p: int) -> list[RowBlock]:
+    return [block for block in part.blocks() if p in block.views]
+
+
+def _added(a: list[Array | None], b: list[Array | None]) -> list[Array | None]:
+    return [
+        None if one is None or other is None else one + other
+        for one, other in zip(a, b, strict=True)
+    ]
+
+
+class _Sums(NamedTuple):
+    summaries: Summaries
+    grams: list[Array]
+    """Products of the directions of each view."""
+    squared_norms: tuple[float, ...]
+
+
+def _summarized(
+    parts: Parts, scalings: tuple[ViewScaling, ...], directions: tuple[Array | None, ...]
+) -> _Sums:
+    """Sums over the samples in the directions, and the squared norms of the views."""
+    summaries, squares = parts.reduce(
+        partial(_part_sums, scalings=scalings, directions=directions), _merged, "compressing"
+    )
+    pairs = zip(directions, parts.n_features_per_view, strict=True)
+    widths = [d if V is None else V.shape[1] for V, d in pairs]
+    grams = [np.zeros((width, width)) for width in widths]
+    for group in summaries.values():
+        ends = np.cumsum([widths[p] for p in group.views])
+        for p, end in zip(group.views, ends, strict=True):
+            grams[p] += group.block(slice(end - widths[p], end))
+    return _Sums(summaries, grams, tuple(squares.tolist()))
+
+
+def _part_sums(
+    part: MultiViewData,
+    scalings: tuple[ViewScaling, ...],
+    directions: tuple[Array | None, ...],
+) -> tuple[Summaries, Array]:
+    projected, squares = [], []
+    for p, V in enumerate(directions):
+        rows, square = _projected(part, p, scalings[p], V)
+        projected.append(rows)
+        squares.append(square)
+    views = dict(zip(part.names, projected, strict=True))
+    truncated = MultiViewData(views, available=part.available)
+    plain = tuple(ViewScaling() for _ in projected)
+    return summarize_groups(truncated, plain), np.array(squares)
+
+
+def _merged(a: tuple[Summaries, Array], b: tuple[Summaries, Array]) -> tuple[Summaries, Array]:
+    return merge_summaries(a[0], b[0]), add(a[1], b[1])
+
+
+def _projected(
+    part: MultiViewData, p: int, scaling: ViewScaling, V: Array | None
+) -> tuple[Array, float]:
+    """Scaled rows of a view in the directions, and the squared norm of the view."""
+    width = part.n_features_per_view[p] if V is None else V.shape[1]
+    rows = np.zeros((len(part), width), dtype=part.dtype)
+    if sparse.issparse(part.views[p]):
+        X = ScaledSparse.of(part, p, scaling)
+        rows[:] = X.dense_rows(slice(None)) if V is None else X @ V.astype(X.dtype)
+        return rows, X.squared_norm
+    columns = None if V is None else V.astype(part.dtype)
+
+    def work(block: RowBlock) -> float:
+        scaled = scaled_view_block(part, p, scaling, block)
+        rows[block.rows] = scaled if columns is None else scaled @ columns
+        return float(np.einsum("ij,ij->i", scaled, scaled).sum(dtype=np.float64))
+
+    squares = [own for _, own in map_blocks(work, _blocks_with(part, p), "compressing")]
+    return rows, float(np.sum(squares))
+
+
+def _judged(
+    found: _Sums,
+    counts: Sequence[int | None],
+    n_components: Sequence[int],
+    tolerance: float,
+    *,
+    unit_norm: bool,
+) -> Truncation:
+    """Bound of the change of the objective by what the directions leave out."""
+    spectra = [eigh(G, eigvals_only=True) for G in found.grams]
+    left_out, bounds = [], [0.0]
+    for p, (count, m) in enumerate(zip(counts, n_components, strict=True)):
+        total = found.squared_norms[p]
+        kept = float(spectra[p].sum())
+        rest = 0.0 if count is None else max(0.0, 1 - kept / total)
+        left_out.append(rest)
+        if count is not None:
+            # Directions beyond the wanted ones are not larger than what they leave out by much.
+            largest = SAFETY * float(np.sort(spectra[p])[OVERSAMPLING - 1]) / total
+            bound = min(rest, m * largest)
+            bounds.append(bound if unit_norm else bound * total)
+    widths = tuple(len(own) for own in spectra)
+    return Truncation(widths, tuple(left_out), max(bounds) / 2, tolerance)
