@@ -4,7 +4,7 @@ Rows are scaled to ``diag(r) X diag(c) - u m'``: centering is a correction of ra
 """
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,10 +35,23 @@ class EntryBlock(NamedTuple):
     rows: slice
     matrix: sparse.csr_array
 
-    @property
-    def entry_rows(self) -> Array:
-        """Row of each entry."""
-        return np.repeat(np.arange(*self.rows.indices(self.rows.stop)), np.diff(self.matrix.indptr))
+    def squared(self) -> sparse.csr_array:
+        """Rows with squared entries, in double precision."""
+        return _csr(self.matrix.data.astype(np.float64) ** 2, self.matrix)
+
+
+def _csr(entries: Array, like: sparse.csr_array) -> sparse.csr_array:
+    """Matrix with other entries in the places of a matrix."""
+    return _sharing(entries, like.indices, like.indptr, like.shape)
+
+
+def _sharing(
+    data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
+) -> sparse.csr_array:
+    # The constructor would copy parts of larger arrays.
+    matrix = sparse.csr_array(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    return matrix
 
 
 def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
@@ -49,8 +62,9 @@ def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
     blocks = []
     for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
         first, last = X.indptr[start], X.indptr[stop]
-        entries = X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first
-        matrix = sparse.csr_array(entries, shape=(stop - start, d), copy=False)
+        starts = X.indptr[start : stop + 1] - first
+        parts = X.data[first:last], X.indices[first:last], starts.astype(X.indices.dtype)
+        matrix = _sharing(*parts, (stop - start, d))
         blocks.append(EntryBlock(slice(start, stop), matrix))
     return blocks
 
@@ -76,7 +90,8 @@ class ScaledSparse(LinearOperator):
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
         self.shift_rows = self.rows.copy()
         if scaling.unit_first:
-            self.rows *= reciprocal(np.sqrt(self._sums(lambda own, _: own**2)), self.rows)
+            squares, _ = self._sums(np.ones(d), None)
+            self.rows *= reciprocal(np.sqrt(squares), self.rows)
         self.squares = self._squared_lengths()
         if scaling.unit_last:
             inverse = reciprocal(np.sqrt(self.squares), self.squares)
@@ -90,32 +105,31 @@ class ScaledSparse(LinearOperator):
         has = None if data.available is None else data.available[:, p]
         return cls(data.views[p], scaling, has)
 
-    def _sums(self, terms: Any) -> Array:
-        """Sums over rows of terms, a function of the entries and their columns."""
-        found = np.zeros(self.shape[0])
+    def _sums(self, of_squares: Array, of_entries: Array | None) -> tuple[Array, Array]:
+        """Sums over each row of its squared entries and of its entries, with weights of columns."""
+        squares, entries = np.zeros(self.shape[0]), np.zeros(self.shape[0])
 
         def work(block: EntryBlock) -> None:
-            own = terms(block.matrix.data.astype(np.float64), block.matrix.indices)
-            rows = block.entry_rows
-            found[block.rows] = np.bincount(
-                rows - block.rows.start, own, minlength=block.matrix.shape[0]
-            )
+            squares[block.rows] = block.squared() @ of_squares
+            if of_entries is not None:
+                entries[block.rows] = block.matrix @ of_entries
 
         for _ in parallel_map(work, entry_blocks(self.X)):
             pass
-        return found
+        return squares, entries
 
     def _squared_lengths(self) -> Array:
         """Squared lengths of the rows."""
-        columns, shift = self.columns, self.shift
-        own = self.rows**2 * self._sums(lambda x, j: (x * columns[j]) ** 2)
-        if not shift.any():
-            return own
-        cross = self.rows * self.shift_rows * self._sums(lambda x, j: x * columns[j] * shift[j])
-        shifts = self.shift_rows**2 * (shift @ shift)
-        squares = own - 2 * cross + shifts
-        squares[squares < CANCELED * (own + shifts)] = 0
-        return squares
+        centers = self.shift.any()
+        weights = self.columns * self.shift if centers else None
+        squares, entries = self._sums(self.columns**2, weights)
+        squares *= self.rows**2
+        if not centers:
+            return squares
+        shifts = self.shift_rows**2 * (self.shift @ self.shift)
+        lengths = squares - 2 * self.rows * self.shift_rows * entries + shifts
+        lengths[lengths < CANCELED * (squares + shifts)] = 0
+        return lengths
 
     @property
     def squared_norm(self) -> float:

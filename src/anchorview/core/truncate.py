@@ -32,6 +32,9 @@ from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.parts import Parts
 
+WIDE = 512
+"""Minimum number of features of a view that is truncated."""
+
 MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT = 32, 2
 """Number of directions of a view: the second number times its components, at least the first."""
 
@@ -105,9 +108,9 @@ def truncate(
     while True:
         directions = _leading_subspaces(parts, scalings, counts, directions)
         found = _summarized(parts, scalings, directions)
-        truncation = _judged(found, counts, n_components, tolerance, unit_norm=unit_norm)
-        wide = [p for p, own in enumerate(directions) if own is not None]
-        if truncation.bound <= tolerance or doublings == MAX_DOUBLINGS or not wide:
+        truncation = _judged(found, n_components, tolerance, unit_norm=unit_norm)
+        enough = truncation.bound <= tolerance or doublings == MAX_DOUBLINGS
+        if enough or _expected_bound(found, truncation.bound) > tolerance:
             return TruncatedViews(found.summaries, directions, found.squared_norms, truncation)
         doublings += 1
         limits = zip(counts, parts.n_features_per_view, strict=True)
@@ -115,11 +118,14 @@ def truncate(
 
 
 def directions_per_view(parts: Parts, n_components: Sequence[int]) -> list[int | None]:
-    """Number of directions of each view at first; None for views that are not wider than twice."""
+    """Number of directions of each view at first; None for views that are not truncated."""
     counts: list[int | None] = []
     for d, m in zip(parts.n_features_per_view, n_components, strict=True):
-        count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
-        counts.append(count if 2 * count < min(d, len(parts)) else None)
+        count = max(WIDE = 512
+"""Minimum number of features of a view that is truncated."""
+
+MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
+        counts.append(count if d >= WIDE and 2 * count < min(d, len(parts)) else None)
     return counts
 
 
@@ -191,9 +197,11 @@ def _added(a: list[Array | None], b: list[Array | None]) -> list[Array | None]:
 
 class _Sums(NamedTuple):
     summaries: Summaries
-    grams: list[Array]
-    """Products of the directions of each view."""
     squared_norms: tuple[float, ...]
+    widths: tuple[int, ...]
+    """Number of directions or features of each view."""
+    spectra: dict[int, Array]
+    """Squared singular values in the directions, ascending, of the views that have directions."""
 
 
 def _summarized(
@@ -204,13 +212,15 @@ def _summarized(
         partial(_part_sums, scalings=scalings, directions=directions), _merged, "compressing"
     )
     pairs = zip(directions, parts.n_features_per_view, strict=True)
-    widths = [d if V is None else V.shape[1] for V, d in pairs]
-    grams = [np.zeros((width, width)) for width in widths]
+    widths = tuple(d if V is None else V.shape[1] for V, d in pairs)
+    grams = {p: np.zeros((r, r)) for p, r in enumerate(widths) if directions[p] is not None}
     for group in summaries.values():
         ends = np.cumsum([widths[p] for p in group.views])
         for p, end in zip(group.views, ends, strict=True):
-            grams[p] += group.block(slice(end - widths[p], end))
-    return _Sums(summaries, grams, tuple(squares.tolist()))
+            if p in grams:
+                grams[p] += group.block(slice(end - widths[p], end))
+    spectra = {p: eigh(G, eigvals_only=True) for p, G in grams.items()}
+    return _Sums(summaries, tuple(squares.tolist()), widths, spectra)
 
 
 def _part_sums(
@@ -255,25 +265,27 @@ def _projected(
 
 
 def _judged(
-    found: _Sums,
-    counts: Sequence[int | None],
-    n_components: Sequence[int],
-    tolerance: float,
-    *,
-    unit_norm: bool,
+    found: _Sums, n_components: Sequence[int], tolerance: float, *, unit_norm: bool
 ) -> Truncation:
     """Bound of the change of the objective by what the directions leave out."""
-    spectra = [eigh(G, eigvals_only=True) for G in found.grams]
-    left_out, bounds = [], [0.0]
-    for p, (count, m) in enumerate(zip(counts, n_components, strict=True)):
+    left_out, bounds = [0.0] * len(found.widths), [0.0]
+    for p, squares in found.spectra.items():
         total = found.squared_norms[p]
-        kept = float(spectra[p].sum())
-        rest = 0.0 if count is None else max(0.0, 1 - kept / total)
-        left_out.append(rest)
-        if count is not None:
-            # Directions beyond the wanted ones are not larger than what they leave out by much.
-            largest = SAFETY * float(np.sort(spectra[p])[OVERSAMPLING - 1]) / total
-            bound = min(rest, m * largest)
-            bounds.append(bound if unit_norm else bound * total)
-    widths = tuple(len(own) for own in spectra)
-    return Truncation(widths, tuple(left_out), max(bounds) / 2, tolerance)
+        left_out[p] = max(0.0, 1 - float(squares.sum()) / total)
+        bound = min(left_out[p], n_components[p] * SAFETY * _largest_left_out(squares) / total)
+        bounds.append(bound if unit_norm else bound * total)
+    return Truncation(found.widths, tuple(left_out), max(bounds) / 2, tolerance)
+
+
+def _largest_left_out(squares: Array) -> float:
+    """Estimate of the largest squared singular value that is left out.
+
+    Those of the additional directions are nearly as large.
+    """
+    return float(squares[OVERSAMPLING - 1])
+
+
+def _expected_bound(found: _Sums, bound: float) -> float:
+    """Bound with twice as many directions, if the spectra go on as they do."""
+    ratios = [_largest_left_out(own) / float(own[len(own) // 2]) for own in found.spectra.values()]
+    return bound * max(ratios, default=0.0)

@@ -42,7 +42,7 @@ them, lifts cost a fraction, and their partitions are better by .01 on average (
 """
 
 SAMPLES_PER_DIRECTION = 4
-"""Minimum number of samples per direction. Of fewer samples, distances are measured in all features.
+"""Minimum number of samples per direction. Of fewer samples, distances are those in all features.
 """
 
 POWER_ITERATIONS = 3
