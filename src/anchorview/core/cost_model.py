@@ -12,7 +12,7 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
-from anchorview.views.schema import LARGEST_BLOCK
+from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
 
 Route = Literal["compressed", "left", "direct", "truncated"]
 EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
@@ -26,6 +26,9 @@ from products on two cores, only used to choose between routes."""
 
 SPARSE_PRODUCT = 40
 """The same for a sparse matrix times few columns."""
+
+DENSE_TRUNCATION = 2 * (2 * POWER_STEPS + 1)
+"""Operations per entry of a dense view and direction to truncate it."""
 
 LONG_WORK, TRUNCATION_GAIN = 1e12, 3.0
 """Wide views are truncated if the cheapest exact route takes at least the first number of
@@ -67,11 +70,27 @@ class PlanRequest:
     """Whether the embedding stays in memory; otherwise it is written to files."""
 
 
-def plan_in_passes(shape: tuple[int, int], memory: float, request: PlanRequest) -> Plan:
-    """Plan of a fit whose rows are read in parts, and which needs this many bytes."""
-    n, D = shape
-    route: Route = "truncated" if request.routes == ("truncated",) else "compressed"
-    return Plan(route, {route: n * D**2 + D**3 / 3}, {route: float(memory)})
+def plan_in_passes(schema: ViewsSchema, request: PlanRequest) -> tuple[Plan, float]:
+    """Plan of a fit whose rows are read in parts, and the bytes of the products of a part.
+
+    The source adds how much memory that takes.
+    """
+    n, D = schema.shape
+    counts = directions_per_view(schema, request.n_components)
+    pairs = list(zip(counts, schema.n_features_per_view, strict=True))
+    width = sum(d if count is None else count for count, d in pairs)
+    entries = sum(d * count for count, d in pairs if count is not None)
+    work: dict[Route, float] = {
+        "compressed": n * D**2 + D**3 / 3,
+        "truncated": DENSE_TRUNCATION * n * entries + n * width**2,
+    }
+    products: dict[Route, float] = {
+        "compressed": 8.0 * D**2,
+        "truncated": 8.0 * max(entries, width**2),
+    }
+    feasible = [route for route in work if route in request.routes]
+    route = _chosen(feasible, work, products)
+    return Plan(route, {route: work[route]}, {}), products[route]
 
 
 def plan(
@@ -139,8 +158,11 @@ def _truncated_cost(
     for view, count in zip(data.views, counts, strict=True):
         if count is not None:
             is_sparse = sparse.issparse(view)
-            entries, cost = (view.nnz, SPARSE_PRODUCT) if is_sparse else (n * view.shape[1], 2)
-            work += (2 * POWER_STEPS + 1) * entries * count * cost
+            work += count * (
+                (2 * POWER_STEPS + 1) * SPARSE_PRODUCT * view.nnz
+                if is_sparse
+                else DENSE_TRUNCATION * n * view.shape[1]
+            )
             memory += 8.0 * 4 * view.shape[1] * count
     return work, memory + block_memory(data)
 

@@ -31,6 +31,7 @@ from anchorview.core.scale import ViewScaling, scaled_view_block
 from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.parts import Parts
+from anchorview.views.schema import ViewsSchema
 
 WIDE = 512
 """Minimum number of features of a view that is truncated."""
@@ -117,14 +118,11 @@ def truncate(
         counts = [None if own is None else min(2 * own, d // 2) for own, d in limits]
 
 
-def directions_per_view(parts: Parts, n_components: Sequence[int]) -> list[int | None]:
+def directions_per_view(parts: ViewsSchema, n_components: Sequence[int]) -> list[int | None]:
     """Number of directions of each view at first; None for views that are not truncated."""
     counts: list[int | None] = []
     for d, m in zip(parts.n_features_per_view, n_components, strict=True):
-        count = max(WIDE = 512
-"""Minimum number of features of a view that is truncated."""
-
-MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
+        count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
         counts.append(count if d >= WIDE and 2 * count < min(d, len(parts)) else None)
     return counts
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cached_property, reduce
 from math import lcm
 from pathlib import Path
@@ -85,6 +86,8 @@ class DiskSource(RowSource):
         self.feature_names = feature_names or tuple(map(feature_names_of, views.values()))
         self.budget = budget
         self._reserved = 0.0
+        self._product_bytes = 0.0
+        """Bytes of the products of a part, which are known once a fit is planned."""
 
     def __len__(self) -> int:
         return self.n
@@ -149,8 +152,7 @@ class DiskSource(RowSource):
     @property
     def part_rows(self) -> int:
         """Number of rows of a part: as many as are useful, if the budget allows it."""
-        gram = 8 * self.shape[1] ** 2
-        useful = max(PART, PRODUCTS_PER_PART * gram)
+        useful = max(PART, PRODUCTS_PER_PART * self._product_bytes)
         budget = self.budget - self._reserved
         allowed = (budget - self._gram_memory) / (COPIES * workers())
         step = max(getattr(view, "row_step", 1) for view in self.views.values())
@@ -178,9 +180,10 @@ class DiskSource(RowSource):
         """Plan of a fit in passes; raises if it needs more memory than it may use."""
         if request.keeps_embedding:
             self._reserve((self.n, request.n_anchors), self.dtype)
+        planned, self._product_bytes = plan_in_passes(self, request)
         rows = min(self.part_rows, self.n)
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
-        return plan_in_passes(self.shape, self._reserved + passing, request)
+        return replace(planned, memory={planned.route: self._reserved + passing})
 
     def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Reserve memory for a result and its labels, in place of what was reserved before."""
@@ -195,8 +198,8 @@ class DiskSource(RowSource):
 
     @property
     def _gram_memory(self) -> float:
-        """Bytes of the Gram matrices: of the parts in process or waiting, the sum, the factor."""
-        return 8.0 * self.shape[1] ** 2 * (2 * workers() + 4)
+        """Bytes of the products: of the parts in process or waiting, the sum, the factor."""
+        return self._product_bytes * (2 * workers() + 4)
 
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         with closing(self._over_parts(function, stage)) as results:

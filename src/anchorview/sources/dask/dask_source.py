@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -102,9 +103,10 @@ class DaskSource(RowSource):
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit in passes; raises if this process needs more memory than is free."""
         # Without workers, parts are processed in this process.
-        needed = 8.0 * self.shape[1] ** 2 * (2 * FAN_IN + 2 * n_cores())
+        planned, product_bytes = plan_in_passes(self, request)
+        needed = product_bytes * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
-        return plan_in_passes(self.shape, needed, request)
+        return replace(planned, memory={planned.route: needed})
 
     def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         name = new_name(stage)

@@ -1,0 +1,107 @@
+"""Scaled sparse views against the dense views that they stand for."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from anchorview.core import sparse_scaling
+from anchorview.core.scale import SCALINGS, fit_scalings
+from anchorview.core.sparse_scaling import ScaledSparse, entry_blocks
+from anchorview.views.container import MultiViewData
+
+
+def sparse_data(dtype=np.float64, missing=0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.5, (60, 25)) * rng.random((60, 25)) + 0.0
+    X[7] = 0
+    X[:, 3] = 2.0
+    available = np.ones((60, 2), bool)
+    available[:missing, 0] = False
+    views = {"counts": sparse.csr_array(X.astype(dtype)), "other": rng.random((60, 3))}
+    return MultiViewData(views, available=available if missing else None), X
+
+
+def scaled_by_hand(data, X, scaling):
+    rows = scaling.apply(X, np.empty(X.shape))
+    if data.available is not None:
+        rows = rows * data.available[:, :1]
+    return rows
+
+
+@pytest.fixture(params=SCALINGS)
+def method(request):
+    return request.param
+
+
+@pytest.mark.parametrize("missing", [0, 11])
+@pytest.mark.parametrize("entries", [5, 10_000])
+def test_products_are_those_of_the_dense_view(method, missing, entries, set_constants):
+    set_constants(sparse_scaling, ENTRIES_PER_BLOCK=entries)
+    data, X = sparse_data(missing=missing)
+    scaling = fit_scalings(data, method)[0]
+    expected = scaled_by_hand(data, X, scaling)
+    found = ScaledSparse.of(data, 0, scaling)
+    rng = np.random.default_rng(1)
+    M, N = rng.standard_normal((25, 4)), rng.standard_normal((60, 3))
+    np.testing.assert_allclose(found @ M, expected @ M, atol=1e-12)
+    np.testing.assert_allclose(found.T @ N, expected.T @ N, atol=1e-12)
+    np.testing.assert_allclose(found.gram(), expected.T @ expected, atol=1e-11)
+    np.testing.assert_allclose(found.dense_rows(slice(5, 20)), expected[5:20], atol=1e-13)
+    np.testing.assert_allclose(found.squares, (expected**2).sum(axis=1), atol=1e-12)
+
+
+def test_single_precision_stays_single(method):
+    data, X = sparse_data(np.float32)
+    scaling = fit_scalings(data, method)[0]
+    found = ScaledSparse.of(data, 0, scaling)
+    assert found.dtype == np.float32
+    assert np.shares_memory(found.X.data, data.views[0].data)
+    M = np.random.default_rng(1).standard_normal((25, 4))
+    expected = scaled_by_hand(data, X.astype(np.float32), scaling) @ M
+    np.testing.assert_allclose(found @ M.astype(np.float32), expected, atol=1e-4)
+
+
+def test_large_shifts_are_multiplied_in_double_precision():
+    rng = np.random.default_rng(0)
+    X = (1e4 + rng.standard_normal((50, 4))).astype(np.float32)
+    data = MultiViewData([sparse.csr_array(X)])
+    scaling = fit_scalings(data, "zscore")[0]
+    found = ScaledSparse.of(data, 0, scaling)
+    M = rng.standard_normal((4, 2))
+    expected = scaling.apply(X.astype(np.float64), np.empty(X.shape)) @ M
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found @ M, expected, atol=1e-8)
+
+
+def test_missing_rows_may_hold_anything():
+    data, _ = sparse_data(missing=4)
+    broken = data.views[0].copy()
+    broken.data[: broken.indptr[4]] = np.nan
+    scaling = fit_scalings(data, "zscore-unit")[0]
+    found = ScaledSparse(broken, scaling, data.available[:, 0])
+    expected = ScaledSparse.of(data, 0, scaling)
+    M = np.ones((25, 1))
+    np.testing.assert_array_equal(found @ M, expected @ M)
+    assert np.isnan(broken.data[0])
+
+
+def test_blocks_cover_all_rows_without_copies(set_constants):
+    set_constants(sparse_scaling, ENTRIES_PER_BLOCK=40)
+    X = sparse_data()[0].views[0]
+    blocks = entry_blocks(X)
+    assert len(blocks) > 3
+    assert [block.rows.start for block in blocks[1:]] == [block.rows.stop for block in blocks[:-1]]
+    assert all(np.shares_memory(block.matrix.data, X.data) for block in blocks)
+    stacked = np.vstack([block.matrix.toarray() for block in blocks])
+    np.testing.assert_array_equal(stacked, X.toarray())
+
+
+def test_moments_of_sparse_views_are_those_of_dense_views(method):
+    data, X = sparse_data(missing=6)
+    dense = MultiViewData({"counts": X, "other": data.views[1]}, available=data.available)
+    for own, expected in zip(fit_scalings(data, method), fit_scalings(dense, method), strict=True):
+        for name in ("center", "deviation"):
+            found, wanted = getattr(own, name), getattr(expected, name)
+            assert (found is None) == (wanted is None)
+            if found is not None:
+                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
