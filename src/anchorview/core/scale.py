@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from anchorview._utils.linalg import squared_norm
+from anchorview._utils.linalg import gram_columns, squared_norm
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
@@ -32,6 +32,10 @@ from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
+
+MAX_CANCELLATION = 100
+"""Sum of squares of a column, relative to that after centering, up to which products of centered
+columns are computed without centering first; they lose as many digits as this has."""
 
 CONSTANT_COLUMN = 1e-12
 """A column is constant up to rounding if its deviation is below this share of its mean."""
@@ -333,9 +337,14 @@ class ScaledSparse(LinearOperator):
         scaled = self.X.copy()
         scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
         G = (scaled.T @ scaled).toarray()
+        uncentered = G.diagonal().copy()
         cross = np.outer(scaled.T @ self.shift_rows, self.shift)
         G -= cross + cross.T
         G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
+        cancelled = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
+        if len(cancelled):
+            G[:, cancelled] = gram_columns(self, cancelled)
+            G[cancelled] = G[:, cancelled].T
         return G
 
     def restricted(self, rows: Array) -> "ScaledSparse":

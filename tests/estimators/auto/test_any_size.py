@@ -22,7 +22,8 @@ FILES = {"labels", "confidence", "second_labels", "embedding", "sample_ids"}
 @pytest.fixture(autouse=True)
 def small_parts_and_samples(set_constants):
     """Everything is fitted to 300 of the samples, and parts have 50 to 200 rows."""
-    set_constants(representative_rows, SAMPLE_SIZE=300, MIN_ROWS_PER_VIEW=50)
+    # Half of the size with the fast budget.
+    set_constants(representative_rows, SAMPLE_SIZE=600, MIN_ROWS_PER_VIEW=50)
     set_constants(candidates, SMALL_SAMPLE_SIZE=150)
     set_constants(disk_source, PART=50 * 24 * 8, PRODUCTS_PER_PART=0)
     set_constants(dask_source, SMALL_PART=1)
@@ -107,7 +108,7 @@ class TestSample:
         order = np.random.default_rng(1).permutation(N)
         moved = {name: view[order] for name, view in views.items()}
         forms = (views, moved, stored(tmp_path, views), in_dask(views, 130))
-        samples = [representative_rows.representative_sample(open_source(X)) for X in forms]
+        samples = [representative_rows.representative_sample(open_source(X), 300) for X in forms]
         rows = [np.sort(sample.views[2][:, 0]) for sample in samples]
         assert 300 <= len(rows[0]) <= 300 + 3 * 50
         for other in rows[1:]:
@@ -121,19 +122,20 @@ class TestSample:
         views = make_views(N)
         rare = np.full((N, 3), np.nan)
         rare[::15] = np.random.default_rng(0).standard_normal((60, 3))
-        sample = representative_rows.representative_sample(open_source({**views, "rare": rare}))
+        source = open_source({**views, "rare": rare})
+        sample = representative_rows.representative_sample(source, 300)
         assert sample.available[:, 3].sum() >= 50
 
     def test_few_samples_in_memory_are_not_copied(self):
         data = MultiViewData(make_views(200))
-        assert representative_rows.representative_sample(open_source(data)).views == data.views
+        assert representative_rows.representative_sample(open_source(data), 300).views == data.views
 
     def test_sparse_views_stay_sparse(self):
         views = {name: sparse.csr_array(np.maximum(v, 0)) for name, v in make_views(N).items()}
-        sample = representative_rows.representative_sample(open_source(views))
+        sample = representative_rows.representative_sample(open_source(views), 300)
         assert all(sparse.issparse(view) for view in sample.views)
         dense = {name: view.toarray() for name, view in views.items()}
-        expected = representative_rows.representative_sample(open_source(dense))
+        expected = representative_rows.representative_sample(open_source(dense), 300)
         np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
 
 
