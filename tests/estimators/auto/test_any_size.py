@@ -34,12 +34,18 @@ def fit(X, out=None, **options):
     return AutoDALMC(K, budget="fast", random_state=0, **options).fit(X, out=out)
 
 
-def require_same(model, reference):
-    """Results of all samples are those of another fit, up to rounding."""
+def require_same(model, reference, signs=False):
+    """Results of all samples are those of another fit, up to rounding.
+
+    Columns of the embedding may have other signs if these are known to depend on rounding.
+    """
+    embedding = np.asarray(model.embedding_)
+    if signs:
+        embedding = embedding * np.sign(np.sum(embedding * reference.embedding_, axis=0))
     assert adjusted_rand_score(np.asarray(model.labels_), reference.labels_) >= 0.999
     assert np.mean(np.asarray(model.second_labels_) == reference.second_labels_) >= 0.99
     np.testing.assert_allclose(model.confidence_, reference.confidence_, atol=0.1)
-    np.testing.assert_allclose(np.asarray(model.embedding_), reference.embedding_, atol=1e-6)
+    np.testing.assert_allclose(embedding, reference.embedding_, atol=1e-6)
     np.testing.assert_allclose(model.view_weights_, reference.view_weights_, atol=1e-6)
     np.testing.assert_array_equal(model._spread.sizes, np.bincount(model.labels_, minlength=K))
 
@@ -146,7 +152,8 @@ def test_means_of_all_samples_are_imputed(tmp_path):
     np.testing.assert_allclose(reference.imputation_[0], np.nanmean(views["a"], axis=0))
     for X in (stored(tmp_path, views), in_dask(views, CHUNK)):
         model = fit(X, impute="mean")
-        require_same(model, reference)
+        # Means of parts are added up in another order.
+        require_same(model, reference, signs=True)
         np.testing.assert_array_equal(model.predict(views), reference.labels_)
 
 
