@@ -1,5 +1,7 @@
 """AutoDALMC on samples in memory, on disk and in Dask: the same clusters, whatever their order."""
 
+from functools import cache
+
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -34,6 +36,16 @@ def fit(X, out=None, **options):
     return AutoDALMC(K, budget="fast", random_state=0, **options).fit(X, out=out)
 
 
+def make(missing):
+    return with_missing(make_views(N), CHUNK) if missing else make_views(N)
+
+
+@cache
+def fitted(missing):
+    """Model of the views in memory."""
+    return fit(make(missing))
+
+
 def require_same(model, reference, signs=False):
     """Results of all samples are those of another fit, up to rounding.
 
@@ -53,8 +65,7 @@ def require_same(model, reference, signs=False):
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", ["disk", "disk-out", "memory-out", "dask"])
 def test_all_sources_give_the_same_clusters(kind, missing, tmp_path):
-    views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
-    reference = fit(views)
+    views, reference = make(missing), fitted(missing)
     folder = tmp_path / "results" if kind.endswith("out") else None
     if kind == "dask":
         model = fit(in_dask(views, CHUNK))
@@ -75,8 +86,7 @@ def test_all_sources_give_the_same_clusters(kind, missing, tmp_path):
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
-    views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
-    model = fit(views)
+    views, model = make(missing), fitted(missing)
     maps = stored(tmp_path / "views", views)
     np.testing.assert_array_equal(model.predict(maps), model.labels_)
     np.testing.assert_array_equal(model.predict(in_dask(views, 70)).compute(), model.labels_)
@@ -95,6 +105,7 @@ def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
         np.testing.assert_array_equal(model.candidate_labels(X), model.candidate_labels(views))
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_order_of_samples_on_disk_does_not_matter(dtype, missing, tmp_path):
@@ -110,7 +121,7 @@ def test_order_of_samples_on_disk_does_not_matter(dtype, missing, tmp_path):
 class TestSample:
     @pytest.mark.parametrize("missing", [False, True])
     def test_is_the_same_from_every_source_in_every_order(self, missing, tmp_path):
-        views = with_missing(make_views(N), CHUNK) if missing else make_views(N)
+        views = make(missing)
         order = np.random.default_rng(1).permutation(N)
         moved = {name: view[order] for name, view in views.items()}
         forms = (views, moved, stored(tmp_path, views), in_dask(views, 130))
@@ -145,6 +156,7 @@ class TestSample:
         np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_means_of_all_samples_are_imputed(tmp_path):
     views = make_views(N)
     views["a"][::9, 3] = np.nan
@@ -157,6 +169,7 @@ def test_means_of_all_samples_are_imputed(tmp_path):
         np.testing.assert_array_equal(model.predict(views), reference.labels_)
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_ids_of_frames(tmp_path):
     frames = {
         name: pd.DataFrame(view, index=[f"s{i:04}" for i in range(N)]).add_prefix("f")
@@ -180,8 +193,7 @@ def test_ids_of_frames(tmp_path):
 
 @pytest.mark.parametrize("kind", ["disk-out", "dask"])
 def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
-    views = make_views(N)
-    reference = fit(views)
+    views, reference = make_views(N), fitted(False)
     model = fit(in_dask(views, CHUNK)) if kind == "dask" else fit(views, tmp_path / "out")
     assert "worker" in repr(model) or "900 samples" in repr(model)
     model.save(tmp_path / "model.anchorview")
@@ -198,6 +210,7 @@ def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
     pd.testing.assert_frame_equal(doubtful(model, n=5), doubtful(reference, n=5))
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("kind", ["memory", "disk-out", "dask"])
 def test_relabel(kind, tmp_path):
     views = make_views(N)
@@ -212,6 +225,7 @@ def test_relabel(kind, tmp_path):
     np.testing.assert_array_equal(model.predict(views), clusters[before])
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_results_of_an_earlier_fit_are_replaced(tmp_path):
     from anchorview import DALMC
 

@@ -189,7 +189,7 @@ class TestResult:
     def test_consensus_is_better_than_the_mean_candidate(self):
         gains = []
         for seed in range(4):
-            views, y = two_views(300, 5, (20, 30), separation=2.5, seed=seed)
+            views, y = two_views(200, 5, (12, 16), separation=2.5, seed=seed)
             model = fitted(views, 5, budget="default")
             alone = [adjusted_rand_score(y, labels) for labels in model.candidate_labels(views)]
             gains.append(adjusted_rand_score(y, model.labels_) - np.mean(alone))
