@@ -49,7 +49,7 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
         assert [name, str(views[name].shape[1]), f"{weight:.3f}", f"{own:.3f}"] in rows
     agreement = chosen.candidates_["agreement_with_result"].mean()
     assert (
-        "120 samples in 3 clusters by AutoDALMC (6 candidates, mean agreement with the result "
+        "120 samples in 3 clusters by AutoDALMC (4 candidates, mean agreement with the result "
         f"{agreement:.2f}), " in result.stdout
     )
     level = chosen.levels_.loc[3]
@@ -174,9 +174,9 @@ def test_failed_candidates_are_reported_in_one_line(data, monkeypatch):
     monkeypatch.setattr(CandidatePool, "_fit", fail)
     result = run("fit", data, "-k", 3, *FEW)
     assert result.exit_code == 0, result.output
-    assert "AutoDALMC (4 candidates, " in result.stdout
-    assert "2 of 6 candidates could not be fitted\n" in result.stdout
-    assert result.stderr.startswith("anchorview: warning: 2 of 6 candidates could not be fitted")
+    assert "AutoDALMC (2 candidates, " in result.stdout
+    assert "2 of 4 candidates could not be fitted\n" in result.stdout
+    assert result.stderr.startswith("anchorview: warning: 2 of 4 candidates could not be fitted")
     assert result.stderr.endswith(" beta 0.1: no luck\n")
     assert result.stderr.count("\n") == 1
 
@@ -212,7 +212,7 @@ def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):
     assert "AutoDALMC(" in shown
     assert f"120 samples in clusters of {sizes}\n" in shown
     best = chosen.candidates_.iloc[chosen.best_candidate_]
-    assert "6 candidates, mean agreement with the result 0." in shown
+    assert "4 candidates, mean agreement with the result 0." in shown
     assert f"; the best has scaling {best['scaling']}, " in shown
     assert f"{best['n_components']} components, beta {best['beta']:g}\n" in shown
     assert "chose 3 clusters among 2-12: structure " in shown

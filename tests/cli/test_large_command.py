@@ -73,7 +73,8 @@ def test_data_above_the_limit_are_clustered_from_disk(folder, tmp_path, set_cons
 
 
 def test_auto_clusters_data_above_the_limit_from_disk(folder, tmp_path, monkeypatch, set_constants):
-    set_constants(representative_rows, SAMPLE_SIZE=300)
+    # Half of it with the fast budget.
+    set_constants(representative_rows, SAMPLE_SIZE=600)
     set_constants(clustering, DATA_SHARE=1e-9)
     set_constants(disk_source, PART=40_000)
     results, out, saved = tmp_path / "results", tmp_path / "labels.csv", tmp_path / "m.anchorview"

@@ -177,3 +177,29 @@ def test_some_rows_of_a_scaled_sparse_view(views, method):
     assert part.squared_norm == pytest.approx(9 * np.sum(dense[rows] ** 2))
     assert whole.squared_norm == norm
     np.testing.assert_array_equal(whole @ np.eye(whole.shape[1]), dense)
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+@pytest.mark.parametrize("missing", [False, True])
+def test_products_of_the_columns_of_a_scaled_sparse_view(views, method, missing):
+    available = np.ones((60, 2), bool)
+    available[::3, 1] = not missing
+    data = MultiViewData(views, available=available)
+    (_, matrix), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
+    rows = matrix.dense_rows(slice(None))
+    assert rows[::3].any() != missing
+    np.testing.assert_allclose(matrix.gram(), rows.T @ rows, atol=1e-14)
+    part = matrix.restricted(np.array([40, 3, 3, 17]))
+    some = part.dense_rows(slice(None))
+    np.testing.assert_allclose(part.gram(), some.T @ some, atol=1e-14)
+
+
+@pytest.mark.parametrize("method", SCALINGS)
+def test_products_of_sparse_columns_with_a_large_mean_keep_their_digits(method):
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    X[:, :3] += [1e2, 1e4, 1e6]
+    data = MultiViewData([sparse.csr_array(X)])
+    (matrix,), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
+    rows = matrix.dense_rows(slice(None))
+    expected = rows.T @ rows
+    np.testing.assert_allclose(matrix.gram(), expected, atol=1e-9 * expected.max())

@@ -1,6 +1,6 @@
 """Damaged and forged model files, for the harness of damaged files."""
 
-from functools import partial
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 
@@ -22,9 +22,14 @@ def _dalmc(folder: Path, missing: bool) -> Path:
     return folder / "model"
 
 
-def _auto(folder: Path) -> Path:
+@cache
+def _auto_model() -> AutoDALMC:
     views, _ = clustered_views(40, 3, (3, 4))
-    AutoDALMC([2, 3], budget="fast", random_state=0).fit(views).save(folder / "model")
+    return AutoDALMC([2, 3], budget="fast", random_state=0).fit(views)
+
+
+def _auto(folder: Path) -> Path:
+    _auto_model().save(folder / "model")
     return folder / "model"
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import aslinearoperator, svds
+from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, Matrix
 
@@ -96,12 +97,17 @@ def gram(X: Matrix) -> Array:
         return times(X.T, X)
     if hasattr(X, "gram"):
         return np.asarray(X.gram())
+    return gram_columns(X, np.arange(X.shape[1]))
+
+
+def gram_columns(X: Matrix, columns: Array) -> Array:
+    """Some columns of ``X'X`` in float64, by products with `X`."""
     n, d = X.shape
-    G = np.empty((d, d))
-    step = max(1, DENSE_PART // n)
-    for start in range(0, d, step):
-        columns = slice(start, min(start + step, d))
-        G[:, columns] = times(X.T, times(X, np.eye(d)[:, columns]))
+    G = np.empty((d, len(columns)))
+    for part in gen_batches(len(columns), max(1, DENSE_PART // n)):
+        selected = np.zeros((d, part.stop - part.start))
+        selected[columns[part], np.arange(selected.shape[1])] = 1
+        G[:, part] = times(X.T, times(X, selected))
     return G
 
 
@@ -132,8 +138,8 @@ def rank_and_directions(
     first = max(0, shorter - max(limit, count))
     squares, vectors = eigh(_shorter_gram(X), subset_by_index=(first, shorter - 1))
     rank = _rank(squares, limit, tolerance)
-    kept = min(count, rank)
-    return rank, *_directions(X, squares[-kept:], vectors[:, -kept:])
+    first = len(squares) - min(count, rank)
+    return rank, *_directions(X, squares[first:], vectors[:, first:])
 
 
 def _directions(X: Matrix, squares: Array, vectors: Array) -> tuple[Array, Array]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import gen_batches
 
-from anchorview._utils.linalg import reciprocal
+from anchorview._utils.linalg import gram_columns, reciprocal
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 
@@ -22,8 +23,15 @@ ENTRIES_PER_BLOCK = 2**21
 """About how many entries a thread multiplies at a time."""
 
 SAFE_SHIFT = 100.0
-"""Maximum of the shifts, in standard deviations, for which products in single precision keep most
-of their digits."""
+"""Maximum of the shifts, in standard deviations, for which products in single precision, and
+squared lengths, keep most of their digits."""
+
+DENSE_ENTRIES = 2**20
+"""About how many entries of dense rows are held by a thread where shifts are larger."""
+
+MAX_CANCELLATION = 100
+"""Sum of squares of a column, relative to that after centering, up to which products of centered
+columns are computed without centering first; they lose as many digits as this has."""
 
 CANCELED = 64 * float(np.finfo(np.float64).eps)
 """Share of the terms of a squared length below which their difference is rounding."""
@@ -120,6 +128,8 @@ class ScaledSparse(LinearOperator):
 
     def _squared_lengths(self) -> Array:
         """Squared lengths of the rows."""
+        if np.abs(self.shift).max(initial=0) > SAFE_SHIFT:
+            return self._squared_lengths_of_dense_rows()
         centers = self.shift.any()
         weights = self.columns * self.shift if centers else None
         squares, entries = self._sums(self.columns**2, weights)
@@ -129,6 +139,19 @@ class ScaledSparse(LinearOperator):
         shifts = self.shift_rows**2 * (self.shift @ self.shift)
         lengths = squares - 2 * self.rows * self.shift_rows * entries + shifts
         lengths[lengths < CANCELED * (squares + shifts)] = 0
+        return lengths
+
+    def _squared_lengths_of_dense_rows(self) -> Array:
+        """Squared lengths that lose no digits where columns have large means."""
+        n, d = self.shape
+        lengths = np.empty(n)
+
+        def work(rows: slice) -> None:
+            scaled = self.dense_rows(rows)
+            lengths[rows] = np.einsum("ij,ij->i", scaled, scaled)
+
+        for _ in parallel_map(work, list(gen_batches(n, max(1, DENSE_ENTRIES // d)))):
+            pass
         return lengths
 
     @property
@@ -141,9 +164,14 @@ class ScaledSparse(LinearOperator):
         scaled = self.X.astype(np.float64)
         scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
         G = (scaled.T @ scaled).toarray()
+        uncentered = G.diagonal().copy()
         cross = np.outer(scaled.T @ self.shift_rows, self.shift)
         G -= cross + cross.T
         G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
+        canceled = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
+        if len(canceled):
+            G[:, canceled] = gram_columns(self, canceled)
+            G[canceled] = G[:, canceled].T
         return G
 
     def restricted(self, rows: Array) -> "ScaledSparse":

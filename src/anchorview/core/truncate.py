@@ -284,6 +284,9 @@ def _largest_left_out(squares: Array) -> float:
 
 
 def _expected_bound(found: _Sums, bound: float) -> float:
-    """Bound with twice as many directions, if the spectra go on as they do."""
-    ratios = [_largest_left_out(own) / float(own[len(own) // 2]) for own in found.spectra.values()]
-    return bound * max(ratios, default=0.0)
+    """Bound with twice as many directions, if the spectra go on as from half as many."""
+    ratios = [0.0]
+    for squares in found.spectra.values():
+        half = (len(squares) - OVERSAMPLING) // 2
+        ratios.append(_largest_left_out(squares) / float(squares[-half]))
+    return bound * max(ratios)

@@ -111,7 +111,7 @@ def nested():
     for name, width in (("first", 12), ("second", 15)):
         centers = 10 * rng.standard_normal((4, width))[groups]
         centers += 2 * rng.standard_normal((9, width))
-        views[name] = centers[classes] + 0.5 * rng.standard_normal((180, width))
+        views[name] = centers[classes] + rng.standard_normal((180, width))
     with structure_not_judged():
         model = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views)
     return views, classes, model

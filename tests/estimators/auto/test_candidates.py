@@ -10,7 +10,7 @@ from anchorview import DALMC, MultiViewData
 from anchorview.core.compress import compress
 from anchorview.core.scale import fit_scalings
 from anchorview.core.solve import leading_spectra
-from anchorview.estimators.auto import candidates, representative_rows
+from anchorview.estimators.auto import candidates
 from anchorview.estimators.auto.candidates import (
     MAX_ITER,
     N_KMEANS_RUNS,
@@ -139,20 +139,20 @@ class TestPool:
 
 class TestSettings:
     @pytest.mark.parametrize(
-        ("n", "budget", "count"),
+        ("n", "budget", "count", "n_families"),
         [
-            (2000, "default", 68),
-            (2500, "default", 68),
-            (2501, "default", 24),
-            (10_000, "thorough", 68),
-            (100, "fast", 6),
-            (10_000, "fast", 6),
+            (2000, "default", 68, 6),
+            (2500, "default", 68, 6),
+            (2501, "default", 16, 6),
+            (10_000, "thorough", 68, 6),
+            (100, "fast", 4, 4),
+            (10_000, "fast", 4, 4),
         ],
     )
-    def test_budgets(self, n, budget, count):
+    def test_budgets(self, n, budget, count, n_families):
         settings = candidate_settings(10, n, budget)
         assert len(settings) == len(set(settings)) == count
-        assert len({setting.family.key for setting in settings}) == 6
+        assert len({setting.family.key for setting in settings}) == n_families
 
     def test_larger_budgets_have_all_settings_of_smaller_ones(self):
         fast, default, thorough = (
@@ -241,8 +241,8 @@ class TestPartitions:
             assert score > 0.95 if p < 3 else score < 0.1
 
 
-def needed(data, settings, **options):
-    return memory_needed(MemorySource(data), settings, 3, keeps_results=False, **options)
+def needed(data, settings):
+    return memory_needed(MemorySource(data), len(data), settings, 3, keeps_results=False)
 
 
 class TestMemory:
@@ -264,13 +264,12 @@ class TestMemory:
         grown = needed(more, settings) - needed(data, settings)
         assert held <= grown <= 2 * held
 
-    def test_memory_beyond_the_sample_is_that_of_results(self, set_constants):
+    def test_memory_beyond_the_sample_is_that_of_results(self):
         data, _ = small_data()
         settings = candidate_settings(3, 90)
-        set_constants(representative_rows, SAMPLE_SIZE=30)
         source = MemorySource(data)
-        without = memory_needed(source, settings, 3, keeps_results=False)
-        with_results = memory_needed(source, settings, 3, keeps_results=True)
+        without = memory_needed(source, 30, settings, 3, keeps_results=False)
+        with_results = memory_needed(source, 30, settings, 3, keeps_results=True)
         # Embeddings of 6 columns, labels, second labels and confidence, all in double precision.
         assert with_results - without >= 90 * (6 * 8 + 4 + 4 + 8)
 

@@ -8,13 +8,30 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, MultiViewData
 from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.estimators.auto import landmarks
-from anchorview.estimators.auto.landmarks import N_NEIGHBORS, ViewLift, fit_lift
+from anchorview.estimators.auto.landmarks import (
+    MAX_DIRECTIONS,
+    N_NEIGHBORS,
+    ViewLift,
+    fit_lift,
+)
 
 
 @pytest.fixture(scope="module")
 def views():
     rng = np.random.default_rng(0)
     return {"a": rng.standard_normal((200, 6)), "b": rng.random((200, 9))}
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Views with as many features as directions, and with more, some of them of low rank."""
+    rng = np.random.default_rng(0)
+    flat = rng.standard_normal((200, 10)) @ rng.standard_normal((10, 150))
+    return {
+        "a": rng.standard_normal((200, MAX_DIRECTIONS)),
+        "b": rng.standard_normal((200, MAX_DIRECTIONS + 1)),
+        "flat": flat,
+    }
 
 
 def lifted(views, n_landmarks=30, scaling="zscore-unit", **options):
@@ -25,12 +42,19 @@ def lifted(views, n_landmarks=30, scaling="zscore-unit", **options):
     return lift, result, data
 
 
+@pytest.mark.parametrize("projected", [False, True])
 @pytest.mark.parametrize("max_distances", [2**20, 50])
-def test_weights_equal_loops(max_distances, set_constants):
+def test_weights_equal_loops(max_distances, projected, set_constants):
     set_constants(landmarks, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(1)
     points, block = rng.standard_normal((12, 4)), rng.standard_normal((20, 4))
-    near, weights = ViewLift(points, np.ones(12)).nearest(block)
+    directions = None
+    if projected:
+        directions = np.linalg.qr(rng.standard_normal((7, 4)))[0]
+        block = rng.standard_normal((20, 7))
+    near, weights = ViewLift(directions, points, np.ones(12)).nearest(block)
+    if projected:
+        block = block @ directions
     for row, at, found in zip(block, near, weights, strict=True):
         distances = np.array([np.sum((row - point) ** 2) for point in points])
         nearest = np.argsort(distances)[:N_NEIGHBORS].tolist()
@@ -102,3 +126,61 @@ def test_rings_become_separable():
     curved = DALMC(2, n_components=2, scaling="none", random_state=0).fit(result)
     assert adjusted_rand_score(y, straight.labels_) < 0.1
     assert adjusted_rand_score(y, curved.labels_) > 0.9
+
+
+class TestManyFeatures:
+    """Distances to landmarks are measured in leading directions."""
+
+    def test_only_views_with_more_features_are_projected(self, wide):
+        lift, result, _ = lifted(wide)
+        a, b, flat = lift.views
+        assert a.directions is None
+        for own, width in ((b, MAX_DIRECTIONS + 1), (flat, 150)):
+            assert own.directions.shape == (width, MAX_DIRECTIONS)
+            assert own.directions.dtype == np.float32
+            np.testing.assert_allclose(
+                own.directions.T @ own.directions, np.eye(MAX_DIRECTIONS), atol=1e-5
+            )
+        assert all(own.landmarks.shape == (30, MAX_DIRECTIONS) for own in lift.views)
+        assert result.n_features_per_view == (30, 30, 30)
+
+    def test_directions_keep_the_distances_of_views_of_low_rank(self, wide):
+        lift, result, data = lifted(wide, scaling="zscore")
+        own = lift.views[2]
+        block = lift.scalings[2].apply(data.views[2], np.empty((200, 150)))
+        in_features = ViewLift(None, own.landmarks @ own.directions.T, own.column_factors)
+        near, weights = in_features.nearest(block)
+        found = result.views[2].toarray() / np.where(own.column_factors, own.column_factors, 1)
+        np.testing.assert_allclose(np.take_along_axis(found, near, axis=1), weights, atol=1e-4)
+
+    def test_fewer_samples_than_directions(self, wide):
+        lift, result, _ = lifted({name: view[:25] for name, view in wide.items()})
+        assert lift.views[1].directions.shape == (MAX_DIRECTIONS + 1, 25)
+        assert lift.views[2].directions.shape == (150, 25)
+        assert result.n_features_per_view == (12, 12, 12)
+
+    def test_new_samples_are_lifted_like_those_of_the_fit(self, wide):
+        lift, whole, data = lifted(wide)
+        some = lift(data[[5, 60, 7]])
+        for part, view in zip(some.views, whole.views, strict=True):
+            np.testing.assert_allclose(part.toarray(), view.toarray()[[5, 60, 7]], atol=1e-9)
+
+    def test_missing_views_stay_missing(self, wide):
+        available = np.ones((200, 3), bool)
+        available[::4, 2] = False
+        odd = dict(wide, flat=np.where(available[:, 2:], wide["flat"], 1e6))
+        lift, result, _ = lifted(odd, available=available)
+        np.testing.assert_array_equal(result.available, available)
+        assert not result.views[2].toarray()[::4].any()
+        np.testing.assert_allclose(
+            lift.views[2].directions.T @ lift.views[2].directions, np.eye(MAX_DIRECTIONS), atol=1e-5
+        )
+
+    def test_single_precision_and_sparse_input(self, wide):
+        double = lifted(wide)[1]
+        lift, single, _ = lifted({name: view.astype(np.float32) for name, view in wide.items()})
+        assert all(view.dtype == np.float32 for view in single.views)
+        assert all(own.landmarks.dtype == np.float32 for own in lift.views)
+        thin = lifted({name: sparse.csr_array(view) for name, view in wide.items()})[1]
+        for a, b in zip(double.views, thin.views, strict=True):
+            np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)

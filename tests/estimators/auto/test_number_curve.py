@@ -79,18 +79,18 @@ def test_separated_clusters_are_counted(k, missing):
 
 
 def test_larger_numbers_are_tried_while_agreement_rises():
-    data, _ = clustered_data(280, 40, (45, 50), separation=10.0)
+    data, _ = clustered_data(216, 36, (40, 44), separation=10.0)
     curve = compared(data, None).agreement
     assert set(range(2, 31)) <= set(curve.index)
-    assert max(curve.index) > 40
+    assert max(curve.index) > 36
     best = curve.idxmax()
-    assert abs(best - 40) <= 2
+    assert abs(best - 36) <= 2
     # The numbers next to the best one are tried too.
     assert {best - 1, best + 1} <= set(curve.index)
 
 
 def test_few_clusters_need_no_larger_numbers():
-    data, _ = clustered_data(160, 4, WIDTHS, separation=8.0)
+    data, _ = clustered_data(150, 4, (8, 10), separation=8.0)
     assert compared(data, None).agreement.index.tolist() == list(range(2, 31))
 
 

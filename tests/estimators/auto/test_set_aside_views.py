@@ -260,7 +260,7 @@ def test_levels(tmp_path):
         + rng.normal(size=(N, 20))
         for name in "ab"
     }
-    numbers = list(range(2, 11))
+    numbers = [2, 3, 4, 8, 9, 10]
     model, expected = (
         fit({**views, "c": noise()}, n_clusters=numbers),
         fit(views, n_clusters=numbers),

@@ -63,7 +63,7 @@ def test_digits_have_clear_structure_and_few_doubtful_samples(digits_model):
 
 
 def test_nearly_as_many_clusters_as_samples_are_doubtful():
-    model = AutoDALMC(99, random_state=0).fit(noise(0, n=100))
+    model = fitted(noise(0, n=60), 59)
     assert share_of_doubtful(model) > 0.9
     assert model.structure_ == 0
 

@@ -3,7 +3,9 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC
 from anchorview.estimators.auto import candidates
+from anchorview.estimators.auto.landmarks import MAX_DIRECTIONS
 from helpers.data import clustered_views
+from helpers.unjudged import structure_not_judged
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +25,15 @@ def auto():
     return model
 
 
+@pytest.fixture(scope="session")
+def wide_auto():
+    """Model of a view with so many features that its lifts have directions."""
+    views, _ = clustered_views(48, 3, (MAX_DIRECTIONS + 6, 4))
+    with pytest.MonkeyPatch.context() as patch, structure_not_judged():
+        patch.setattr(candidates, "MAX_ITER", 2)
+        return AutoDALMC(3, budget="fast", random_state=0).fit(views)
+
+
 @pytest.fixture
 def saved(dalmc, tmp_path):
     """File of a DALMC model."""
@@ -35,6 +46,13 @@ def saved_auto(auto, tmp_path):
     """File of an AutoDALMC model."""
     auto.save(tmp_path / "auto.anchorview")
     return tmp_path / "auto.anchorview"
+
+
+@pytest.fixture
+def saved_wide(wide_auto, tmp_path):
+    """File of an AutoDALMC model of a view with many features."""
+    wide_auto.save(tmp_path / "wide.anchorview")
+    return tmp_path / "wide.anchorview"
 
 
 @pytest.fixture(params=["saved", "saved_auto"])

@@ -74,6 +74,14 @@ def test_details_of_archived_models():
     assert not hasattr(models["dalmc_partial_fit_v2"], "plan_")
 
 
+def test_lifts_of_older_files_have_no_directions():
+    models = [load(path) for path in ARCHIVED if path.stem.startswith("auto")]
+    fitted = [own for model in models for own in model._families.values()]
+    lifted = [view for own in fitted if own.lift is not None for view in own.lift.views]
+    assert lifted
+    assert all(view.directions is None for view in lifted)
+
+
 def test_the_layout_belongs_to_the_version(saved, saved_auto):
     """A renamed or new field needs another format version, and a translation of this one."""
     found = set()

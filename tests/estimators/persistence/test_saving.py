@@ -14,11 +14,13 @@ from sklearn.exceptions import NotFittedError
 from anchorview import DALMC, AutoDALMC, load
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto import candidates
+from anchorview.estimators.auto.landmarks import MAX_DIRECTIONS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
     error_of,
+    forge,
     forge_array,
     forge_document,
     members_of,
@@ -129,11 +131,12 @@ AUTO_CASES = {
     "all candidates": (listed_views, 3, "default"),
     "few candidates": (listed_views, 3, "fast"),
     "numbers of clusters": (repeated_views, [5, 2, 40, 3], "fast"),
-    "any number": (listed_views, None, "fast"),
+    "any number": (lambda: listed_views(45), None, "fast"),
     "single precision": (lambda: listed_views(dtype=np.float32), 3, "fast"),
     "incomplete": (lambda: listed_views(missing=0.3), 3, "fast"),
     "sparse and constant": (unusual_views, 3, "fast"),
     "wide": (lambda: listed_views(widths=(150, 5)), 3, "fast"),
+    "wide and incomplete": (lambda: listed_views(widths=(5, 70), missing=0.3), 3, "fast"),
     "one view": (lambda: listed_views(widths=(6,)), 3, "fast"),
 }
 
@@ -152,6 +155,10 @@ def test_auto(case, tmp_path):
     else:
         assert same(embedding, model.embedding_)
     pd.testing.assert_frame_equal(loaded.candidates_, model.candidates_)
+    lifts = [family.lift.views for family in loaded._families.values() if family.lift is not None]
+    assert len(lifts) >= 2
+    wide = [view.shape[1] > MAX_DIRECTIONS for view in views]
+    assert all([own.directions is not None for own in lift] == wide for lift in lifts)
     if case == "numbers of clusters":
         assert loaded.curve_.isna().tolist() == [False, False, False, True]
     for n in (70, 7):
@@ -168,7 +175,7 @@ def test_failed_candidates(tmp_path, monkeypatch):
         return solve(form, setting, n_clusters)
 
     monkeypatch.setattr(candidates.FamilyProblem, "solve", fail)
-    with pytest.warns(UserWarning, match="1 of 6 candidates could not be fitted"):
+    with pytest.warns(UserWarning, match="1 of 4 candidates could not be fitted"):
         model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
     loaded = round_trip(model, tmp_path)
     failed = loaded.candidates_["error"] != ""
@@ -257,7 +264,7 @@ def test_only_fitted_models_are_saved(tmp_path, model):
         ("auto", {"budget": "free"}),
         ("auto", {"verbose": "loud"}),
         ("auto", {"n_clusters_": 99}),
-        ("auto", {"best_candidate_": 6}),
+        ("auto", {"best_candidate_": 4}),
         ("auto", {"_families": {}}),
         ("auto", {"_candidates": []}),
     ],
@@ -288,9 +295,10 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
 
 
 SETTING = "state/_candidates/0/setting"
+WIDE = "_families/3/1/lift/views/0"
 LANDMARKS = (
-    "state/_families/5/0/n_landmarks",
-    "state/_candidates/5/setting/family/n_landmarks",
+    "state/_families/3/0/n_landmarks",
+    "state/_candidates/3/setting/family/n_landmarks",
     "state/_levels/1/candidates/3/setting/family/n_landmarks",
 )
 
@@ -324,11 +332,11 @@ LANDMARKS = (
         ("saved_auto", {"state/n_clusters_": 4}, "'n_clusters_' is 4"),
         ("saved_auto", {"state/curve_/index/data": [2, 6, 4]}, "'curve_' has another index"),
         ("saved_auto", {"state/curve_/data": [0.5, 1.5, 0.1]}, "'curve_' is not between -1 and 1"),
-        ("saved_auto", {"state/best_candidate_": 6}, "'best_candidate_' is not between 0 and 5"),
+        ("saved_auto", {"state/best_candidate_": 4}, "'best_candidate_' is not between 0 and 3"),
         ("saved_auto", {"state/_families/0/0/scaling": "none"}, "'scaling' is unknown"),
-        ("saved_auto", {"state/_families/2/0/n_landmarks": 9}, "do not match"),
-        ("saved_auto", {"state/_families/5/0/n_landmarks": None}, "has an entry twice"),
-        ("saved_auto", {"state/_families/5/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
+        ("saved_auto", {"state/_candidates/2/setting/family/n_landmarks": 9}, "do not match"),
+        ("saved_auto", {"state/_families/3/0/n_landmarks": None}, "has an entry twice"),
+        ("saved_auto", {"state/_families/3/1/lift/scalings/0/norm": -1.0}, "'norm' is not"),
         ("saved_auto", dict.fromkeys(LANDMARKS, 9), "'number of landmarks' is not between 1 and 9"),
         ("saved_auto", {f"{SETTING}/anchors": 0}, "'anchors and components' is not between"),
         ("saved_auto", {f"{SETTING}/beta": -0.1}, "'beta' is not between 0 and inf"),
@@ -381,10 +389,16 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
         ("saved_auto", "_consensus/offsets", lambda a: a - np.inf, "'largest of the offsets'"),
         ("saved_auto", "_consensus/votes", lambda a: a + 3, "'votes' is not between"),
         ("saved_auto", "_consensus/weights", lambda a: a / 2, "'weights' does not sum to 1"),
-        ("saved_auto", "_families/5/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
-        ("saved_auto", "_families/5/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),
-        ("saved_auto", "_families/5/1/lift/views/1/column_factors", lambda a: -a - 1, "factors'"),
-        ("saved_auto", "_families/5/1/lift/scalings/0/center", lambda a: a[1:], "'center' has"),
+        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
+        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[:, 1:], "has shape"),
+        ("saved_auto", "_families/3/1/lift/views/1/column_factors", lambda a: -a - 1, "factors'"),
+        ("saved_auto", "_families/3/1/lift/scalings/0/center", lambda a: a[1:], "'center' has"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a[1:], "'directions' has shape (69, 48)"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a[0], "'directions' has shape (48,)"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a[:, 1:], "'landmarks' has shape (24, 48)"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a * np.inf, "contains"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a.astype(int), "has dtype int64"),
+        ("saved_wide", f"{WIDE}/landmarks", lambda a: a[:, 1:], "'landmarks' has shape (24, 47)"),
         ("saved_auto", "_families/0/1/scalings/0/center", lambda a: a[1:], "'center' has shape"),
         ("saved_auto", "_candidates/1/runs/2/centroids", lambda a: a[1:], "'centroids' has shape"),
         ("saved_auto", "_candidates/1/view_weights", lambda a: a / 2, "does not sum to 1"),
@@ -402,6 +416,13 @@ def test_arrays_that_contradict_the_document(request, fixture, name, change, rea
     path = request.getfixturevalue(fixture)
     forge_array(path, f"state/{name}", change)
     assert reason in error_of(path)
+
+
+def test_directions_that_are_left_out(saved_wide):
+    members = members_of(saved_wide)
+    del members[f"state/{WIDE}/directions.npy"]
+    forge(saved_wide, members)
+    assert "'landmarks' has shape (24, 48)" in error_of(saved_wide)
 
 
 def test_models_of_large_problems_can_be_saved(tmp_path):

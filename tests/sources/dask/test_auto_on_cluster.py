@@ -25,8 +25,8 @@ def fit_auto(X):
 
 @pytest.fixture(autouse=True)
 def small_sample(set_constants):
-    # The size is decided in this process, not by the workers.
-    set_constants(representative_rows, SAMPLE_SIZE=400)
+    # The size, half of this with the fast budget, is decided in this process, not by the workers.
+    set_constants(representative_rows, SAMPLE_SIZE=800)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -190,8 +190,8 @@ def _require_candidate(candidate: Candidate, fitted: FittedFamily, lengths: Axis
         lengths.require_length("lift/views", "v", len(lift.views))
         for p, view in enumerate(lift.views):
             if view.directions is not None:
-                lengths.require(view, directions=f"d{p} r")
-                lengths[f"d{p}"] = lengths.pop("r")
+                lengths.require(view, directions=f"d{p} projected")
+                lengths[f"d{p}"] = lengths.pop("projected")
             lengths.require(view, landmarks=f"m d{p}", column_factors="m")
             require_range("number of landmarks", lengths.pop("m"), 1, n_landmarks or 0)
             lengths[f"d{p}"] = len(view.landmarks)

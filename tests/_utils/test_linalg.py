@@ -1,0 +1,93 @@
+"""Ranks and leading singular vectors against those of a full decomposition."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from anchorview import MultiViewData
+from anchorview._utils import linalg
+from anchorview._utils.linalg import (
+    gram,
+    gram_columns,
+    leading_directions,
+    rank_and_directions,
+    rank_up_to,
+)
+from anchorview.core.scale import fit_scalings, scaled_views
+
+TOLERANCE = 1e-6
+SHAPES = {"tall": (90, 20), "wide": (20, 90), "square": (30, 30)}
+
+
+def matrix_of_rank(shape, rank, seed=0):
+    """Matrix whose nonzero singular values are distinct."""
+    rng = np.random.default_rng(seed)
+    left, right = (np.linalg.qr(rng.standard_normal((n, rank)))[0] for n in shape)
+    return (left * np.linspace(3, 1, rank)) @ right.T
+
+
+def scaled_sparse(shape, seed=0):
+    """Scaled sparse view, which is an operator."""
+    X = sparse.random_array(shape, density=0.3, rng=np.random.default_rng(seed), format="csr")
+    data = MultiViewData([X])
+    (operator,), _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=True)
+    return operator
+
+
+def require_leading(dense, found, count):
+    """Leading right singular vectors up to their signs, and singular values."""
+    directions, values = found
+    _, s, Vt = np.linalg.svd(dense)
+    assert directions.shape == (dense.shape[1], count)
+    np.testing.assert_allclose(values, s[:count], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(Vt[:count] @ directions), np.eye(count), atol=1e-6)
+
+
+@pytest.mark.parametrize("dense_spectrum", [4000, 10], ids=["gram", "iterative"])
+@pytest.mark.parametrize("shape", SHAPES)
+class TestRankAndDirections:
+    @pytest.fixture(autouse=True)
+    def small_spectrum(self, dense_spectrum, set_constants):
+        set_constants(linalg, DENSE_SPECTRUM=dense_spectrum)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+    @pytest.mark.parametrize("rank", [3, 6, 20])
+    def test_equal_the_decomposition(self, shape, kind, rank):
+        dense = matrix_of_rank(SHAPES[shape], rank)
+        assert np.linalg.matrix_rank(dense) == rank
+        for limit, count in ((12, 6), (8, 8), (4, 2), (2, 4)):
+            found, *leading = rank_and_directions(kind(dense), limit, count, TOLERANCE)
+            assert found == min(limit, rank) == rank_up_to(kind(dense), limit, TOLERANCE)
+            require_leading(dense, leading, min(count, found))
+
+    def test_of_a_scaled_sparse_view(self, shape):
+        operator = scaled_sparse(SHAPES[shape])
+        dense = operator @ np.eye(operator.shape[1])
+        rank, *leading = rank_and_directions(operator, 8, 4, TOLERANCE)
+        assert rank == 8
+        require_leading(dense, leading, 4)
+        require_leading(dense, leading_directions(operator, 4), 4)
+
+    def test_in_single_precision(self, shape):
+        dense = matrix_of_rank(SHAPES[shape], 5)
+        rank, directions, values = rank_and_directions(dense.astype(np.float32), 12, 12, 1e-3)
+        assert rank == 5
+        assert directions.dtype == values.dtype == np.float64
+        np.testing.assert_allclose(values, np.linspace(3, 1, 5), rtol=1e-5)
+        np.testing.assert_allclose(directions.T @ directions, np.eye(5), atol=1e-5)
+
+
+def test_zeros_have_no_directions():
+    rank, directions, values = rank_and_directions(np.zeros((8, 3)), 4, 2, TOLERANCE)
+    assert (rank, directions.shape, values.shape) == (0, (3, 0), (0,))
+
+
+@pytest.mark.parametrize("dense_part", [2**24, 150])
+def test_products_of_columns(dense_part, set_constants):
+    set_constants(linalg, DENSE_PART=dense_part)
+    dense = matrix_of_rank((40, 9), 6)
+    for X in (sparse.csr_array(dense), dense):
+        np.testing.assert_allclose(gram(X), dense.T @ dense, atol=1e-12)
+    columns = np.array([7, 0, 3, 4, 1])
+    found = gram_columns(sparse.csr_array(dense), columns)
+    np.testing.assert_allclose(found, (dense.T @ dense)[:, columns], atol=1e-12)
