@@ -341,10 +341,10 @@ class ScaledSparse(LinearOperator):
         cross = np.outer(scaled.T @ self.shift_rows, self.shift)
         G -= cross + cross.T
         G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
-        cancelled = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
-        if len(cancelled):
-            G[:, cancelled] = gram_columns(self, cancelled)
-            G[cancelled] = G[:, cancelled].T
+        imprecise = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
+        if len(imprecise):
+            G[:, imprecise] = gram_columns(self, imprecise)
+            G[imprecise] = G[:, imprecise].T
         return G
 
     def restricted(self, rows: Array) -> "ScaledSparse":
