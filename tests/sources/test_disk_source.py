@@ -253,7 +253,7 @@ def test_memory_limit_changes_part_size_but_not_results(store):
     stored = store(make_views())
     sizes = {limit: disk_source.DiskSource(stored, True, None, None, limit) for limit in (1e6, 9e6)}
     assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
-    assert sizes[1e6].plan(PlanRequest([4], 4, 20)).memory["compressed"] <= 1e6
+    assert sizes[1e6].plan(PlanRequest([4] * 3, 4, 20)).memory["compressed"] <= 1e6
     models = [quick(memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 

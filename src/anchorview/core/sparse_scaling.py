@@ -168,10 +168,10 @@ class ScaledSparse(LinearOperator):
         cross = np.outer(scaled.T @ self.shift_rows, self.shift)
         G -= cross + cross.T
         G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
-        canceled = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
-        if len(canceled):
-            G[:, canceled] = gram_columns(self, canceled)
-            G[canceled] = G[:, canceled].T
+        imprecise = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
+        if len(imprecise):
+            G[:, imprecise] = gram_columns(self, imprecise)
+            G[imprecise] = G[:, imprecise].T
         return G
 
     def restricted(self, rows: Array) -> "ScaledSparse":

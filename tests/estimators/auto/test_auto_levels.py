@@ -173,6 +173,7 @@ def test_given_number_has_no_levels():
         model.labels_at(4)
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_files_have_the_levels_too(nested, tmp_path):
     views, _, model = nested
     again = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views, out=tmp_path)

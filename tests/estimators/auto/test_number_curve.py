@@ -132,7 +132,7 @@ def test_at_most_as_many_clusters_as_distinct_samples(n_distinct):
 
 
 def test_some_of_many_samples_decide(set_constants):
-    data, _ = clustered_data(300, 4, WIDTHS, separation=8.0)
+    data, _ = clustered_data(200, 4, WIDTHS, separation=8.0)
     whole = fitted(data)
     set_constants(auto_dalmc, ROWS=100)
     small = fitted(data)
