@@ -153,14 +153,12 @@ def test_models_of_older_files_have_only_their_curve():
 def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
     fit = check_fit(model, None, None, None, None)
     each = candidate_parts(fit)[2].content.values
-    assert len(each) == 6
-    set_constants(model_sections, MAX_DRAWN_CANDIDATES=5)
+    assert len(each) == 4
+    set_constants(model_sections, MAX_DRAWN_CANDIDATES=3)
     chart = candidate_parts(fit)[2]
     assert chart.content.rows == [
         "zscore-unit",
         "unit-center",
-        "unit",
-        "zscore",
         "zscore-unit, landmarks",
         "unit-center, landmarks",
     ]

@@ -26,10 +26,10 @@ def views():
 def wide():
     """Views with as many features as directions, and with more, some of them of low rank."""
     rng = np.random.default_rng(0)
-    flat = rng.standard_normal((200, 10)) @ rng.standard_normal((10, 150))
+    flat = rng.standard_normal((300, 10)) @ rng.standard_normal((10, 150))
     return {
-        "a": rng.standard_normal((200, MAX_DIRECTIONS)),
-        "b": rng.standard_normal((200, MAX_DIRECTIONS + 1)),
+        "a": rng.standard_normal((300, MAX_DIRECTIONS)),
+        "b": rng.standard_normal((300, MAX_DIRECTIONS + 1)),
         "flat": flat,
     }
 
@@ -147,17 +147,17 @@ class TestManyFeatures:
     def test_directions_keep_the_distances_of_views_of_low_rank(self, wide):
         lift, result, data = lifted(wide, scaling="zscore")
         own = lift.views[2]
-        block = lift.scalings[2].apply(data.views[2], np.empty((200, 150)))
+        block = lift.scalings[2].apply(data.views[2], np.empty((300, 150)))
         in_features = ViewLift(None, own.landmarks @ own.directions.T, own.column_factors)
         near, weights = in_features.nearest(block)
         found = result.views[2].toarray() / np.where(own.column_factors, own.column_factors, 1)
         np.testing.assert_allclose(np.take_along_axis(found, near, axis=1), weights, atol=1e-4)
 
-    def test_fewer_samples_than_directions(self, wide):
-        lift, result, _ = lifted({name: view[:25] for name, view in wide.items()})
-        assert lift.views[1].directions.shape == (MAX_DIRECTIONS + 1, 25)
-        assert lift.views[2].directions.shape == (150, 25)
-        assert result.n_features_per_view == (12, 12, 12)
+    def test_directions_need_enough_samples(self, wide):
+        lift, result, _ = lifted({name: view[:250] for name, view in wide.items()})
+        assert all(own.directions is None for own in lift.views)
+        assert lift.views[2].landmarks.shape == (30, 150)
+        assert result.n_features_per_view == (30, 30, 30)
 
     def test_new_samples_are_lifted_like_those_of_the_fit(self, wide):
         lift, whole, data = lifted(wide)
@@ -166,12 +166,12 @@ class TestManyFeatures:
             np.testing.assert_allclose(part.toarray(), view.toarray()[[5, 60, 7]], atol=1e-9)
 
     def test_missing_views_stay_missing(self, wide):
-        available = np.ones((200, 3), bool)
-        available[::4, 2] = False
+        available = np.ones((300, 3), bool)
+        available[::10, 2] = False
         odd = dict(wide, flat=np.where(available[:, 2:], wide["flat"], 1e6))
         lift, result, _ = lifted(odd, available=available)
         np.testing.assert_array_equal(result.available, available)
-        assert not result.views[2].toarray()[::4].any()
+        assert not result.views[2].toarray()[::10].any()
         np.testing.assert_allclose(
             lift.views[2].directions.T @ lift.views[2].directions, np.eye(MAX_DIRECTIONS), atol=1e-5
         )

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC
-from anchorview.estimators.auto import candidates
-from anchorview.estimators.auto.landmarks import MAX_DIRECTIONS
+from anchorview.estimators.auto import candidates, landmarks
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -28,8 +27,9 @@ def auto():
 @pytest.fixture(scope="session")
 def wide_auto():
     """Model of a view with so many features that its lifts have directions."""
-    views, _ = clustered_views(48, 3, (MAX_DIRECTIONS + 6, 4))
+    views, _ = clustered_views(48, 3, (70, 4))
     with pytest.MonkeyPatch.context() as patch, structure_not_judged():
+        patch.setattr(landmarks, "MAX_DIRECTIONS", 12)
         patch.setattr(candidates, "MAX_ITER", 2)
         return AutoDALMC(3, budget="fast", random_state=0).fit(views)
 

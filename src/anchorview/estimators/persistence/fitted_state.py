@@ -18,6 +18,7 @@ from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
+from anchorview.core.truncate import Truncation
 from anchorview.estimators.persistence.codec import AnyIndex, require, validate
 from anchorview.estimators.relabeling import Relabeling
 
@@ -152,7 +153,19 @@ def _(plan: Plan) -> Plan:
     known = plan.route in plan.work and plan.work.keys() == plan.memory.keys()
     require(known, "'work' and 'memory' are not of the same routes")
     require_range("work and memory", [*plan.work.values(), *plan.memory.values()], 0)
+    truncated = plan.route == "truncated"
+    require(truncated == (plan.truncation is not None), "a truncation is missing or unexpected")
     return plan
+
+
+@validate.register
+def _(truncation: Truncation) -> Truncation:
+    require_range("n_directions", truncation.n_directions, 1)
+    require_range("left_out", truncation.left_out, 0, 1)
+    require_range("bound and tolerance", (truncation.bound, truncation.tolerance), 0)
+    same = len(truncation.n_directions) == len(truncation.left_out)
+    require(same, "'n_directions' and 'left_out' differ in length")
+    return truncation
 
 
 @dataclass(kw_only=True)

@@ -43,6 +43,8 @@ def translated(version: int, document: dict[str, Any], arrays: dict[str, Array])
 
 
 def _translate_version_4(tree: Tree) -> None:
+    if tree["estimator"] == "DALMC" and tree["state"]["plan_"] is not None:
+        tree["state"]["plan_"]["truncation"] = None
     if tree["estimator"] == "AutoDALMC":
         state, params = tree["state"], tree["params"]
         # The number of candidates was a parameter, and there were no levels.
