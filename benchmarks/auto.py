@@ -124,9 +124,10 @@ def pool(job: Job) -> Scores:
     partitions = np.vstack([labels for _, labels in fitted])
     agreement = agreement_matrix(partitions, k)
     classes = y[fitting.order]
+    counts = sorted({own.family.n_landmarks for own in settings if own.family.is_lifted})
     scores: Scores = {}
     for name, (selects, lift_weight) in POOLS.items():
-        chosen = [selects(setting) for setting in settings for _ in range(N_KMEANS_RUNS)]
+        chosen = [selects(setting, counts) for setting in settings for _ in range(N_KMEANS_RUNS)]
         members = np.flatnonzero(chosen)
         keys = [settings[i // N_KMEANS_RUNS].family.key for i in members]
         weights = np.array([(lift_weight if key[0] else 1.0) / keys.count(key) for key in keys])
@@ -145,24 +146,28 @@ LINEAR_POOLS: Mapping[str, Callable[[Setting], bool]] = {
     "beta 0.1, 0.001": lambda s: s.beta in (0.1, 0.001),
     "beta 0.1": lambda s: s.beta == 0.1,
 }
-LIFTED_POOLS: Mapping[str, Callable[[Setting], bool]] = {
-    "all lifts": lambda s: True,
-    "k anchors": lambda s: s.anchors == 1,
-    "500 landmarks": lambda s: s.family.n_landmarks == 500,
+LIFTED_POOLS: Mapping[str, Callable[[Setting, list[int]], bool]] = {
+    "all lifts": lambda s, counts: True,
+    "k anchors": lambda s, counts: s.anchors == 1,
+    "500 landmarks": lambda s, counts: s.family.n_landmarks == counts[0],
+    "1,000 landmarks": lambda s, counts: s.family.n_landmarks == counts[-1],
 }
 
 
-def _selects(
-    linear: Callable[[Setting], bool], lifted: Callable[[Setting], bool]
-) -> Callable[[Setting], bool]:
-    return lambda setting: (lifted if setting.family.is_lifted else linear)(setting)
+def _selects(linear: str, lifted: str) -> Callable[[Setting, list[int]], bool]:
+    def selects(setting: Setting, counts: list[int]) -> bool:
+        if setting.family.is_lifted:
+            return LIFTED_POOLS[lifted](setting, counts)
+        return LINEAR_POOLS[linear](setting)
+
+    return selects
 
 
 POOLS = {
-    f"{a}; {b}; lifts weigh {weight:g}": (_selects(LINEAR_POOLS[a], LIFTED_POOLS[b]), weight)
+    f"{a}; {b}; lifts weigh {weight:g}": (_selects(a, b), weight)
     for a, b, weight in product(LINEAR_POOLS, LIFTED_POOLS, (1.0, 1.5, 2.0))
 }
-SHIPPED = "three betas; all lifts; lifts weigh 2"
+SHIPPED = "beta 0.1, 0.001; 1,000 landmarks; lifts weigh 2"
 """The pool for few samples; there are twice as many families without lift as with."""
 
 

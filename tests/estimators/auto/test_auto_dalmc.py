@@ -17,6 +17,11 @@ from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, candidates, representative_rows
 from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, CandidatePool, FamilyProblem
+from anchorview.estimators.auto.consensus import (
+    agreement_matrix,
+    cross_agreement,
+    iterate_consensus,
+)
 from anchorview.estimators.auto.settings import Family, candidate_settings
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources.memory_source import MemorySource
@@ -79,15 +84,23 @@ def partitions_of(model, views):
 
 
 def require_confidence_of_loops(model, views):
-    """Confidence is the share of the partitions, weighted as their families, that agree."""
+    """Confidence is the share of the partitions, with their weights, that agree.
+
+    A weight is that of the family times the agreement with the consensus of equal families.
+    """
     families = families_of(model)
+    partitions = np.vstack(partitions_of(model, views))
+    runs_of = [family for family in families for _ in range(N_KMEANS_RUNS)]
+    weights = np.array([weight_of(own, families) / runs_of.count(own) for own in runs_of])
+    scores = cross_agreement(agreement_matrix(partitions, model.n_clusters_), runs_of)
+    start = partitions[scores.argmax()]
+    _, first = iterate_consensus(partitions, model.n_clusters_, weights, start)
+    weights *= [max(adjusted_rand_score(first, run), 0) for run in partitions]
     confidence = np.zeros(len(model.labels_))
-    for runs, family in zip(partitions_of(model, views), families, strict=True):
-        weight = weight_of(family, families) / (families.count(family) * N_KMEANS_RUNS)
-        for run, label in product(runs, range(model.n_clusters_)):
-            if label in run:
-                cluster = np.bincount(model.labels_[run == label]).argmax()
-                confidence[(run == label) & (model.labels_ == cluster)] += weight
+    for run, weight in zip(partitions, weights / weights.sum(), strict=True):
+        for label in np.unique(run):
+            cluster = np.bincount(model.labels_[run == label]).argmax()
+            confidence[(run == label) & (model.labels_ == cluster)] += weight
     np.testing.assert_allclose(model.confidence_, confidence, rtol=0, atol=1e-12)
 
 

@@ -141,8 +141,8 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("n", "budget", "count", "n_families"),
         [
-            (2000, "default", 68, 6),
-            (2500, "default", 68, 6),
+            (2000, "default", 44, 6),
+            (2500, "default", 44, 6),
             (2501, "default", 16, 6),
             (10_000, "thorough", 68, 6),
             (100, "fast", 4, 4),
@@ -169,16 +169,18 @@ class TestSettings:
         assert (row["n_landmarks"], row["n_anchors"], row["n_components"]) == (500, 10, 10)
 
     @pytest.mark.parametrize(
-        ("k", "n", "landmarks"),
+        ("k", "n", "budget", "landmarks"),
         [
-            (10, 2000, {500, 1000}),
-            (10, 999, {499}),
-            (150, 1999, {750, 999}),
-            (2, 2, {10}),
+            (10, 2000, "default", {1000}),
+            (10, 2501, "default", {500}),
+            (10, 2000, "thorough", {500, 1000}),
+            (10, 999, "thorough", {499}),
+            (150, 1999, "thorough", {750, 999}),
+            (2, 2, "default", {10}),
         ],
     )
-    def test_landmarks(self, k, n, landmarks):
-        found = {setting.family.n_landmarks for setting in candidate_settings(k, n)}
+    def test_landmarks(self, k, n, budget, landmarks):
+        found = {setting.family.n_landmarks for setting in candidate_settings(k, n, budget)}
         assert found == {None, *landmarks}
 
 

@@ -15,6 +15,7 @@ from anchorview.estimators.auto.consensus import (
     cross_agreement,
     family_weights,
     find_consensus,
+    iterate_consensus,
     mean_agreement,
 )
 
@@ -190,7 +191,7 @@ class TestConsensus:
     def test_iteration_equals_loops(self, seed):
         partitions = random_partitions(seed, n_partitions=4, n=25, k=3)
         weights = family_weights(keys("aabc"))
-        rule, labels = find_consensus(partitions, 3, weights, partitions[0], max_iter=1)
+        rule, labels = iterate_consensus(partitions, 3, weights, partitions[0], max_iter=1)
         expected = scores_by_loops(partitions, 3, weights, partitions[0])
         found = [rule.patterns[:, np.arange(4), own].sum(axis=1) for own in partitions.T]
         # The norm of a sample's one-hot labels, which is the same for all clusters, is left out.
@@ -203,15 +204,33 @@ class TestConsensus:
         partitions = random_partitions(seed)
         weights = equal_weights(partitions)
         for iterations in (max_iter, 50):
-            rule, labels = find_consensus(
+            rule, labels = iterate_consensus(
                 partitions, 4, weights, partitions[0], max_iter=iterations
             )
             np.testing.assert_array_equal(rule.labels(partitions), labels)
             assert labels.dtype == np.int32
-        again, same = find_consensus(partitions, 4, weights, labels, max_iter=1)
+        again, same = iterate_consensus(partitions, 4, weights, labels, max_iter=1)
         np.testing.assert_array_equal(same, labels)
         np.testing.assert_array_equal(again.patterns, rule.patterns)
         np.testing.assert_array_equal(again.votes, rule.votes)
+
+    def test_partitions_count_by_their_agreement_with_the_others(self):
+        rng = np.random.default_rng(0)
+        good, noise = np.repeat([0, 1, 2], 20), rng.integers(3, size=60)
+        nearly = good.copy()
+        nearly[:3] = 1
+        partitions = np.vstack([good, good, nearly, noise])
+        rule, labels = find_consensus(partitions, 3, equal_weights(partitions), good)
+        np.testing.assert_array_equal(labels, good)
+        expected = np.maximum([adjusted_rand_score(good, own) for own in partitions], 0)
+        np.testing.assert_allclose(rule.weights, expected / expected.sum())
+        assert rule.weights[3] < 0.1 * rule.weights[0]
+
+    def test_without_any_agreement_weights_stay(self):
+        # Two divisions that are independent of each other, and a start that agrees with neither.
+        partitions = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+        rule, _ = find_consensus(partitions, 2, np.array([0.5, 0.5]), np.array([0, 1, 1, 0]))
+        np.testing.assert_allclose(rule.weights, [0.5, 0.5])
 
     @given(seed=seeds)
     def test_order_of_samples_does_not_matter(self, seed):
@@ -287,7 +306,7 @@ class TestConsensus:
         dissenting = truth.copy()
         dissenting[0] = 1
         partitions = np.stack([truth, 1 - truth, dissenting])
-        rule, labels = find_consensus(partitions, 2, np.array([0.25, 0.25, 0.5]), truth)
+        rule, labels = iterate_consensus(partitions, 2, np.array([0.25, 0.25, 0.5]), truth)
         np.testing.assert_array_equal(labels, truth)
         np.testing.assert_array_equal(rule.votes, [[0, 1], [1, 0], [0, 1]])
         np.testing.assert_allclose(rule.confidence(partitions, labels), [0.5, *[1] * 19])
@@ -306,8 +325,7 @@ class TestConsensus:
 
     def test_one_family(self):
         partitions = random_partitions(1, n=400)
-        rule, labels = consensus_of(partitions, 4, ["a"] * 5)
-        np.testing.assert_allclose(rule.weights, 0.2)
+        _, labels = consensus_of(partitions, 4, ["a"] * 5)
         agreement = agreement_matrix(np.vstack([partitions, labels]), 4)
         assert agreement[-1, :-1].mean() > cross_agreement(agreement[:-1, :-1], keys("aaaaa")).max()
 

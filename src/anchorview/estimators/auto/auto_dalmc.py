@@ -111,8 +111,8 @@ class AutoDALMC(EmbeddingClusterer):
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
     of the *other* families, which make other errors. From the partition with the highest score on,
     each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
-    to its own, until none moves. Families with and without a lift have the same weight. Known
-    classes are never used.
+    to its own, until none moves. Families with and without a lift have the same weight at first;
+    then partitions also count by their agreement with the result. Known classes are never used.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ class AutoDALMC(EmbeddingClusterer):
         If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
         there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many settings to fit: one of each of four families, all 68, or by default all for up
-        to 2,500 samples, and 16 for more.
+        How many settings to fit: one of each of four families; by default, 44 for up to 2,500
+        samples and 16 for more; or all 68.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
@@ -141,8 +141,8 @@ class AutoDALMC(EmbeddingClusterer):
     labels_ : array (n,) of int32
         Cluster of each sample.
     confidence_ : array (n,)
-        Share of the partitions, weighted as their families, that assign the sample to its cluster;
-        a partition assigns it to the cluster that has most samples with the same label
+        Share of the partitions, with their weights in the consensus, that assign the sample to its
+        cluster; a partition assigns it to the cluster that has most samples with the same label
         there. Low for doubtful samples. After `relabel` has merged clusters, it is still that of
         the clusters before; `predict_with_confidence` counts votes for the merged ones.
     confidence_threshold_ : float
@@ -231,9 +231,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 or 1,000 that
-    K-means places; curved clusters become linearly separable. Scalings, compression and lifts are
-    computed once per family.
+    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 (1,000 for few
+    samples) that K-means places; curved clusters become linearly separable. Scalings, compression
+    and lifts are computed once per family.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may
@@ -252,9 +252,10 @@ class AutoDALMC(EmbeddingClusterer):
 
     **Structure.** Families also agree to some degree on data without clusters, since all divide it
     along its longest directions. So one setting of each family is fitted to 1,000 of the samples
-    (or 5 per cluster) and to samples of the normal distribution with the same means and
-    covariances, of which up to 12 are drawn. If the agreement is as high on one of them, or hardly
-    beyond their spread, `structure_` is 0; otherwise it is the difference to their mean.
+    (500 with the fast budget, or 5 per cluster) and to samples of the normal distribution with the
+    same means and covariances, of which up to 12 are drawn. If the agreement is as high on one of
+    them, or hardly beyond their spread, `structure_` is 0; otherwise it is the difference to their
+    mean.
 
     **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
     the other views, makes the result worse. If there are three or more views, each is clustered
@@ -669,7 +670,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
         # Not representative rows, which always have the outliers: these decide on covariances.
-        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
+        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_, self.budget)]
         settings = representative_settings(self.n_clusters_, len(sample))
         if self.budget == "fast":
             settings = [own for own in settings if own.family.scaling == STANDARDIZED]

@@ -26,7 +26,7 @@ from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
 from anchorview.estimators.auto.landmarks import Lift, fit_lift
 from anchorview.estimators.auto.representative_rows import order_by_content, representative_rows
-from anchorview.estimators.auto.settings import LINEAR_SCALINGS, STANDARDIZED, Family, Setting
+from anchorview.estimators.auto.settings import STANDARDIZED, Family, Setting
 from anchorview.views.container import MultiViewData
 
 MAX_ITER, TOL = 50, 1e-4
@@ -134,8 +134,6 @@ class CandidatePool:
         self.order = order_by_content(data, fit_scalings(data, STANDARDIZED))
         """Positions of the samples in `data`."""
         self.data = data[self.order]
-        # Fitted to the ordered samples, as all that follows, so that rounding is the same too.
-        self._scalings = {name: fit_scalings(self.data, name) for name in LINEAR_SCALINGS}
         self.seed = seed
         self.n_runs = n_runs
         """Number of K-means runs per candidate."""
@@ -190,7 +188,8 @@ class CandidatePool:
 
     def _problem(self, family: Family, n_directions: int) -> FamilyProblem:
         data, lift = self.data, None
-        scalings = self._scalings[family.scaling]
+        # Of the ordered samples, as all that follows, so that rounding is the same too.
+        scalings = fit_scalings(data, family.scaling)
         if family.n_landmarks is None:
             n_components = [min(n_directions, d) for d in data.n_features_per_view]
             route = plan(data, n_components, n_directions, MAX_ITER).route

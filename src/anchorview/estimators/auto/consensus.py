@@ -192,13 +192,28 @@ class Consensus:
 
 
 def find_consensus(
-    partitions: Array, n_clusters: int, weights: Array, start: Array, *, max_iter: int = 50
+    partitions: Array, n_clusters: int, weights: Array, start: Array
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions, and the labels that it gives to the samples.
 
-    Lloyd iterations on the one-hot encoded labels of the partitions, weighted by `weights` (see
-    :func:`family_weights`): from the labels `start`, patterns from labels and labels from patterns,
-    until the labels do not change. A cluster that loses all of its samples stays empty.
+    It is found twice: with the given `weights` (see :func:`family_weights`), and then with these
+    times the agreement of each partition with the labels found, so that poor partitions count less.
+    """
+    consensus, labels = iterate_consensus(partitions, n_clusters, weights, start)
+    weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
+    if not weights.any():
+        return consensus, labels
+    return iterate_consensus(partitions, n_clusters, weights / weights.sum(), labels)
+
+
+def iterate_consensus(
+    partitions: Array, n_clusters: int, weights: Array, start: Array, *, max_iter: int = 50
+) -> tuple[Consensus, Array]:
+    """Consensus of partitions with fixed weights, and its labels.
+
+    Lloyd iterations on the one-hot encoded labels of the partitions, from the labels `start`:
+    patterns from labels and labels from patterns, until the labels do not change. A cluster that
+    loses all of its samples stays empty.
     """
     labels = start
     for _ in range(max_iter):

@@ -23,17 +23,19 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # clusters. The first size, beta and number of landmarks are those of the settings that represent a
 # family.
 LINEAR_SIZES = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
-N_SIZES = 3
-"""Number of sizes without lift that are fitted to many samples by default."""
 LINEAR_BETAS = (0.1, 0.001, 1.0)
+N_SIZES, N_BETAS = 3, 2
+"""Number of sizes without lift that are fitted to many samples by default, and of betas that are
+fitted to few."""
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
 N_LANDMARKS = (500, 1000)
+"""By default, the first number for many samples and the last one for few, or half of them."""
 LANDMARKS_PER_CLUSTER = 5
 """Minimum number of landmarks per cluster."""
 
 FEW_SAMPLES = 2_500
-"""Number of samples up to which all settings are fitted by default: they cost little then, and the
+"""Number of samples up to which more settings are fitted by default: they cost little then, and the
 partitions of few samples vary most."""
 
 
@@ -91,17 +93,18 @@ class Setting:
 
 def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default") -> list[Setting]:
     """Settings that are fitted to a number of samples."""
-    counts = _landmark_counts(n_clusters, n_samples)
     if budget == "fast":
         return representative_settings(n_clusters, n_samples)
-    if budget == "thorough" or n_samples <= FEW_SAMPLES:
-        linear = _settings(LINEAR_SCALINGS, [None], LINEAR_SIZES, LINEAR_BETAS)
-        lifted = _settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, [LIFTED_BETA])
-    else:
-        sizes = LINEAR_SIZES[:N_SIZES]
-        linear = _settings(LINEAR_SCALINGS, [None], sizes, LINEAR_BETAS[:1])
-        lifted = _settings(LIFTED_SCALINGS, counts[:1], LIFTED_SIZES, [LIFTED_BETA])
-    return linear + lifted
+    counts = _landmark_counts(n_clusters, n_samples)
+    sizes, betas = LINEAR_SIZES, LINEAR_BETAS
+    if budget == "default" and n_samples <= FEW_SAMPLES:
+        betas, counts = betas[:N_BETAS], counts[-1:]
+    elif budget == "default":
+        sizes, betas, counts = sizes[:N_SIZES], betas[:1], counts[:1]
+    return [
+        *_settings(LINEAR_SCALINGS, [None], sizes, betas),
+        *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES, [LIFTED_BETA]),
+    ]
 
 
 def representative_settings(n_clusters: int, n_samples: int) -> list[Setting]:

@@ -32,9 +32,10 @@ from anchorview.estimators.auto.settings import Setting
 from anchorview.estimators.representation import NO_STRUCTURE
 from anchorview.views.container import MultiViewData, dense_rows
 
-ROWS, ROWS_PER_CLUSTER = 1000, 5
-"""Number of rows that are compared: the first number, or more if there are many clusters. With 500
-rows, the weakest of the real data sets (cora) needs 12 draws instead of 5."""
+ROWS, FAST_ROWS, ROWS_PER_CLUSTER = 1000, 500, 5
+"""Number of rows that are compared: the first number, the second with the fast budget, or more if
+there are many clusters. With 500 rows, the weakest of the real data sets (cora) needs 12 draws
+instead of 5."""
 
 # When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
 MAX_DRAWS = 12
@@ -65,9 +66,10 @@ class Structure:
     on the reference if that is higher."""
 
 
-def compared_rows(n_samples: int, n_clusters: int) -> Array:
+def compared_rows(n_samples: int, n_clusters: int, budget: str = "default") -> Array:
     """Rows by which a number of clusters is judged, drawn by their position."""
-    return drawn_rows(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+    count = FAST_ROWS if budget == "fast" else ROWS
+    return drawn_rows(n_samples, max(count, ROWS_PER_CLUSTER * n_clusters))
 
 
 def drawn_rows(n_samples: int, count: int) -> Array:
