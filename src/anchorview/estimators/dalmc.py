@@ -322,8 +322,9 @@ class DALMC(EmbeddingClusterer):
         with source.embed(self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
             self._assignment = self._fit_assignment(rows, assignment_seed)
-            self._spread = cluster_spread(rows, self._assignment)
             rows.label(self._assignment)
+            known = rows.labels if isinstance(rows.labels, np.ndarray) else None
+            self._spread = cluster_spread(rows, self._assignment, known)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._relabeling = None
         self._say("assigned", clock)
