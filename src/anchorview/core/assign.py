@@ -26,6 +26,7 @@ from anchorview.core.blockwise_kmeans import (
 )
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
+from anchorview.core.kmeans_repair import repaired
 from anchorview.core.kmeans_seeding import kmeans_plusplus
 from anchorview.core.row_sampling import sampled_rows
 
@@ -41,6 +42,10 @@ FINALISTS = 3
 FIRST_STEPS = 15
 """Number of Lloyd steps after which restarts are compared."""
 
+MAX_REPAIRS, REPAIR_STEPS = 6, 5
+"""Maximum number of times that centroids of the best restart are moved to where they are missing,
+and of Lloyd steps after each."""
+
 SAMPLE_PER_CLUSTER, SEEDED_PER_CLUSTER = 20, 10
 """Minimum numbers of rows per cluster in the sample, and in the part of it for k-means++."""
 
@@ -55,6 +60,9 @@ scikit-learn, if rows are few."""
 SETTLED, SETTLED_MANY = 1e-5, 2e-4
 """Relative decrease of the inertia in a step below which it is not continued; the latter with more
 than `MANY_CLUSTERS` clusters, where every step is expensive."""
+
+SCORES_OF_RUNS = 2**24
+"""Maximum number of scores of the centroids of several runs that are held at a time."""
 
 NEAR_TIE = 1e-5
 """Difference of scores in single precision that rounding may have caused."""
@@ -129,10 +137,8 @@ def cluster_spread(
 def _block_spread(
     embedding: Array, first_row: int, *, assignment: Assignment, labels: Array | None
 ) -> ClusterSpread:
-    if labels is None:
-        own = assignment(embedding)
-    else:
-        own = labels[first_row : first_row + len(embedding)]
+    known = None if labels is None else labels[first_row : first_row + len(embedding)]
+    own = assignment(embedding) if known is None else known
     squares = assignment.own_squared_distances(embedding, own)
     return ClusterSpread.of(own, squares, len(assignment.centroids))
 
@@ -142,9 +148,13 @@ def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array
     centroids = np.vstack([own.centroids for own in assignments]).astype(embedding.dtype)
     points = unit_rows(embedding) if assignments[0].normalize else embedding
     # The nearest centroid c of x has the largest x'c - c'c / 2.
-    scores = points @ centroids.T
-    scores -= 0.5 * np.einsum("ij,ij->i", centroids, centroids)
-    return scores.reshape(len(embedding), len(assignments), -1).argmax(axis=2).T
+    halves = 0.5 * np.einsum("ij,ij->i", centroids, centroids)
+    labels = np.empty((len(assignments), len(embedding)), np.intp)
+    for rows in gen_batches(len(embedding), max(1, SCORES_OF_RUNS // len(centroids))):
+        scores = points[rows] @ centroids.T
+        scores -= halves
+        labels[:, rows] = scores.reshape(len(scores), len(assignments), -1).argmax(axis=2).T
+    return labels
 
 
 def fit_assignment(
@@ -208,13 +218,20 @@ def _start_from_sample(
         return kmeans_plusplus(for_seeding, n_clusters, np.random.RandomState(run_seed))
 
     starts = np.stack([start for _, start in parallel_map(started, seeds)])
-    if len(sample) == rows.shape[0] and n_starts == 1:
-        return starts
-    local = LocalRows(points)
-    first = lloyd(local, starts, False, _settled(n_clusters), FIRST_STEPS)
-    if n_starts == 1:
-        return first.centroids
-    return lloyd(local, first.best(FINALISTS), False, _settled(n_clusters)).best(1)
+    local, settled = LocalRows(points), _settled(n_clusters)
+    best = lloyd(local, starts, False, settled, FIRST_STEPS)
+    if n_starts > 1:
+        best = lloyd(local, best.best(FINALISTS), False, settled)
+    centroids, inertia = best.best(1), best.inertias.min()
+    for _ in range(MAX_REPAIRS):
+        moved = repaired(points, centroids[0])
+        if moved is None:
+            break
+        after = lloyd(local, moved[None], False, settled, REPAIR_STEPS)
+        if after.inertias[0] >= (1 - settled) * inertia:
+            break
+        centroids, inertia = after
+    return centroids
 
 
 def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:

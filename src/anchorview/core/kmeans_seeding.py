@@ -9,10 +9,9 @@ SLOTS = 16
 """Maximum number of centroids whose candidates are drawn together. Distances to them are then one
 matrix product, and the potential of each choice is still exact."""
 
-TRIALS_OF_ALL = 8_000
-"""Maximum number of candidates for all centroids together, as long as each has three. Separated
-clusters need as many candidates per centroid as scikit-learn draws; with very many clusters these
-would take longer than what follows."""
+MAX_TRIALS = 3
+"""Maximum number of candidates per centroid. With 8, as scikit-learn has for 1,000 clusters, seeding
+takes three times as long; what fewer candidates miss is repaired later."""
 
 
 def kmeans_plusplus(points: Array, n_clusters: int, rng: np.random.RandomState) -> Array:
@@ -27,17 +26,22 @@ def kmeans_plusplus(points: Array, n_clusters: int, rng: np.random.RandomState) 
 
 def _selected(points: Array, n_clusters: int, rng: np.random.RandomState) -> list[int]:
     n = len(points)
-    trials = min(2 + int(np.log(n_clusters)), max(3, TRIALS_OF_ALL // n_clusters))
+    trials = min(2 + int(np.log(n_clusters)), MAX_TRIALS)
     squares = np.einsum("ij,ij->i", points, points)
     chosen = [int(rng.randint(n))]
     nearest = _squared_distances(points, squares, chosen)[0]
+    nearest[chosen] = 0
     while len(chosen) < n_clusters:
         slots = min(max(1, len(chosen) // 4), SLOTS, n_clusters - len(chosen))
         cumulated = np.cumsum(nearest, dtype=np.float64)
         drawn = rng.random_sample(slots * trials) * cumulated[-1]
         candidates = np.minimum(np.searchsorted(cumulated, drawn, side="right"), n - 1)
         distances = _squared_distances(points, squares, candidates)
+        distances[np.arange(len(candidates)), candidates] = 0
         for own in np.split(np.arange(slots * trials), slots):
+            if own[0] > 0 and not nearest[candidates[own]].any():
+                # All of them have been chosen since they were drawn.
+                break
             lowered = np.minimum(distances[own[0] : own[-1] + 1], nearest)
             best = int(lowered.sum(axis=1).argmin())
             nearest = lowered[best]
