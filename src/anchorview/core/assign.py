@@ -212,7 +212,7 @@ def _start_from_sample(
     points = unit_rows(points) if normalize else points
     for_seeding = points[: max(SAMPLE, SEEDED_PER_CLUSTER * n_clusters)]
     n_starts = min(n_init, max(1, MOST_RESTARTED // n_clusters))
-    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_starts)
+    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_starts).tolist()
 
     def started(run_seed: int) -> Array:
         return kmeans_plusplus(for_seeding, n_clusters, np.random.RandomState(run_seed))

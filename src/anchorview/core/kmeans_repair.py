@@ -47,6 +47,8 @@ def repaired(points: Array, centroids: Array) -> Array | None:
         widest = np.argsort(-inertias, kind="stable")[: max(MIN_SPLIT, int(SPLIT_SHARE * k))]
         members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
         halves = {int(c): _halves(points[members[c]]) for c in widest}
+    # A centroid without points leaves nothing behind.
+    partners[counts == 0] = np.flatnonzero(counts == 0)
     joint = counts + counts[partners]
     between = np.square(centroids - centroids[partners]).sum(axis=1)
     costs = counts * counts[partners] / np.maximum(joint, 1) * between
