@@ -282,14 +282,14 @@ def test_labels_of_many_clusters_are_those_of_the_nearest_centroids(dtype):
 
 def test_rows_in_single_precision_stay_so(always_sampled, monkeypatch):
     seen = set()
-    scores_of = blockwise_kmeans.scores_of
+    score_blocks = blockwise_kmeans.score_blocks
 
     def noted(points, weights):
-        scores = scores_of(points, weights)
-        seen.update([points.dtype, weights.dtype, scores.dtype])
-        return scores
+        for rows, scores in score_blocks(points, weights):
+            seen.update([points.dtype, weights.dtype, scores.dtype])
+            yield rows, scores
 
-    monkeypatch.setattr(blockwise_kmeans, "scores_of", noted)
+    monkeypatch.setattr(blockwise_kmeans, "score_blocks", noted)
     fit_assignment(BlockedRows(many_points(3000, 20), 700), 20, n_init=2, **KMEANS)
     assert seen == {np.dtype(np.float32)}
 

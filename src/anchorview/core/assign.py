@@ -17,12 +17,11 @@ from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
-    SCORES,
     distant_rows_in_blocks,
     lloyd,
     precision_for,
+    score_blocks,
     score_weights,
-    scores_of,
 )
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
@@ -46,8 +45,8 @@ MAX_REPAIRS, REPAIR_STEPS = 6, 5
 """Maximum number of times that centroids of the best restart are moved to where they are missing,
 and of Lloyd steps after each."""
 
-SAMPLE_PER_CLUSTER, SEEDED_PER_CLUSTER = 20, 10
-"""Minimum numbers of rows per cluster in the sample, and in the part of it for k-means++."""
+SAMPLE_PER_CLUSTER = 10
+"""Minimum number of rows of the sample per cluster."""
 
 MOST_RESTARTED = 1000
 """Number of restarts times clusters above which fewer restarts run: the inertias of restarts with
@@ -57,12 +56,15 @@ MOST_INDEPENDENT = 4_000_000
 """Number of rows times clusters up to which restarts run independently on all rows, as in
 scikit-learn, if rows are few."""
 
-SETTLED, SETTLED_MANY = 1e-5, 2e-4
-"""Relative decrease of the inertia in a step below which it is not continued; the latter with more
-than `MANY_CLUSTERS` clusters, where every step is expensive."""
+SETTLED, SETTLED_MANY, SETTLED_ON_SAMPLE = 1e-5, 2e-4, 1e-3
+"""Relative decrease of the inertia in a step below which it is not continued; the latter two with
+more than `MANY_CLUSTERS` clusters, where every step is expensive, on all rows and on a sample."""
 
 SCORES_OF_RUNS = 2**24
 """Maximum number of scores of the centroids of several runs that are held at a time."""
+
+LABELED_ROWS = 4096
+"""Number of rows that a thread labels at a time if clusters are many."""
 
 NEAR_TIE = 1e-5
 """Difference of scores in single precision that rounding may have caused."""
@@ -90,24 +92,28 @@ class Assignment:
         weights = score_weights(self.centroids, np.dtype(np.float32))
         labels = np.empty(len(points), np.int32)
 
-        def work(rows: slice) -> None:
+        def work(part: slice) -> None:
             with without_nested_threads():
-                scores = scores_of(points[rows], weights)
-                found = scores.argmax(axis=1)
-                at = np.arange(len(found))
-                best = scores[at, found]
-                scores[at, found] = -np.inf
-                margin = NEAR_TIE * np.maximum(np.abs(best), 1)
-                doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
-                if len(doubtful):
-                    exact = points[rows][doubtful].astype(np.float64)
-                    found[doubtful] = pairwise_distances_argmin(exact, self.centroids)
-                labels[rows] = found
+                own = points[part]
+                for rows, scores in score_blocks(own, weights):
+                    labels[part][rows] = self._decided(own[rows], scores)
 
-        step = max(1, SCORES // len(self.centroids))
-        for _ in parallel_map(work, list(gen_batches(len(points), step))):
+        for _ in parallel_map(work, list(gen_batches(len(points), LABELED_ROWS))):
             pass
         return labels
+
+    def _decided(self, points: Array, scores: Array) -> Array:
+        """Labels by scores in single precision, which are overwritten."""
+        found: Array = scores.argmax(axis=1)
+        at = np.arange(len(found))
+        best = scores[at, found]
+        scores[at, found] = -np.inf
+        margin = NEAR_TIE * np.maximum(np.abs(best), 1)
+        doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
+        if len(doubtful):
+            exact = points[doubtful].astype(np.float64)
+            found[doubtful] = pairwise_distances_argmin(exact, self.centroids)
+        return found
 
     def own_squared_distances(self, embedding: Array, labels: Array) -> Array:
         """Squared distances of rows of an embedding to the centroids of their labels."""
@@ -190,17 +196,14 @@ def fit_assignment(
         centroids = kmeans.fit(points).cluster_centers_
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
-        centroids = lloyd(rows, start, normalize, _settled(n_clusters)).centroids[0]
+        settled = SETTLED_MANY if n_clusters > MANY_CLUSTERS else SETTLED
+        centroids = lloyd(rows, start, normalize, settled).centroids[0]
     else:
         rows_apart = distant_rows_in_blocks(rows, n_clusters)
         start = unit_rows(rows_apart) if normalize else rows_apart
         centroids = lloyd(rows, start[None], normalize, SETTLED).centroids[0]
     report_progress("assigning", 1, 1)
     return Assignment(centroids.astype(np.float64), normalize)
-
-
-def _settled(n_clusters: int) -> float:
-    return SETTLED_MANY if n_clusters > MANY_CLUSTERS else SETTLED
 
 
 def _start_from_sample(
@@ -210,15 +213,15 @@ def _start_from_sample(
     sample = sampled_rows(rows, max(SAMPLE, SAMPLE_PER_CLUSTER * n_clusters), seed)
     points = sample.astype(precision_for(sample, n_clusters), copy=False)
     points = unit_rows(points) if normalize else points
-    for_seeding = points[: max(SAMPLE, SEEDED_PER_CLUSTER * n_clusters)]
     n_starts = min(n_init, max(1, MOST_RESTARTED // n_clusters))
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_starts).tolist()
 
     def started(run_seed: int) -> Array:
-        return kmeans_plusplus(for_seeding, n_clusters, np.random.RandomState(run_seed))
+        return kmeans_plusplus(points, n_clusters, np.random.RandomState(run_seed))
 
     starts = np.stack([start for _, start in parallel_map(started, seeds)])
-    local, settled = LocalRows(points), _settled(n_clusters)
+    local = LocalRows(points)
+    settled = SETTLED_ON_SAMPLE if n_clusters > MANY_CLUSTERS else SETTLED
     best = lloyd(local, starts, False, settled, FIRST_STEPS)
     if n_starts > 1:
         best = lloyd(local, best.best(FINALISTS), False, settled)

@@ -1,5 +1,6 @@
 """Lloyd's algorithm over blocks of rows, for several sets of centroids at once."""
 
+from collections.abc import Iterator
 from functools import partial
 from operator import add
 from typing import Any, NamedTuple
@@ -25,9 +26,9 @@ SUMMED_ROWS = 16_384
 """Maximum number of rows that are added up in their own precision before sums continue in
 float64."""
 
-SCORES = 2**20
-"""Number of products of rows and centroids that are held at a time: what a core has in its
-cache."""
+SCORES, MIN_SCORED_ROWS = 2**18, 128
+"""Number of scores that are held at a time, what a core has in its cache, and minimum number of
+rows for which they are computed together."""
 
 SAME_INERTIA = 1e-6
 """Relative difference of two inertias that may be due to rounding."""
@@ -69,9 +70,8 @@ def cluster_sums(
         block = embedding[start : start + SUMMED_ROWS].astype(weights.dtype, copy=False)
         points = unit_rows(block) if normalize else block
         own = nearest[start : start + SUMMED_ROWS]
-        for rows in gen_batches(len(points), max(1, SCORES // len(weights.T))):
-            scores = scores_of(points[rows], weights).reshape(-1, n_sets, k)
-            own[rows] = scores.argmax(axis=2) + offsets
+        for rows, scores in score_blocks(points, weights):
+            own[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
         members = sparse.csr_array(
             (np.ones(own.size, points.dtype), own.ravel(), n_sets * np.arange(len(own) + 1)),
             shape=(len(own), n_sets * k),
@@ -94,13 +94,18 @@ def score_weights(centroids: Array, dtype: "np.dtype[Any]") -> Array:
     return np.ascontiguousarray(np.column_stack([centroids, -halves]).T, dtype=dtype)
 
 
-def scores_of(points: Array, weights: Array) -> Array:
-    """Scores of all centroids, (n, n_centroids); the nearest one has the largest."""
-    extended = np.empty((len(points), points.shape[1] + 1), weights.dtype)
+def score_blocks(points: Array, weights: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield rows and their scores for all centroids, of which the nearest has the largest.
+
+    The scores are in a buffer that the next rows overwrite.
+    """
+    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
+    extended = np.ones((len(points), len(weights)), weights.dtype)
     extended[:, :-1] = points
-    extended[:, -1] = 1
-    scores: Array = extended @ weights
-    return scores
+    buffer = np.empty((min(step, len(points)), weights.shape[1]), weights.dtype)
+    for rows in gen_batches(len(points), step):
+        block = extended[rows]
+        yield rows, np.matmul(block, weights, out=buffer[: len(block)])
 
 
 class Refined(NamedTuple):

@@ -7,11 +7,10 @@ the two is moved there if that lowers the inertia.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import SCORES, score_weights, scores_of
+from anchorview.core.blockwise_kmeans import score_blocks, score_weights
 
 SPLIT_SHARE = 0.2
 """Share of the clusters, those with the largest inertias, that may be split."""
@@ -75,8 +74,7 @@ def _best(points: Array, centroids: Array, other: bool = False) -> Array:
     """Nearest centroids of points; with `other`, of centroids, apart from themselves."""
     weights = score_weights(centroids, points.dtype)
     found = np.empty(len(points), np.intp)
-    for rows in gen_batches(len(points), max(1, SCORES // len(centroids))):
-        scores = scores_of(points[rows], weights)
+    for rows, scores in score_blocks(points, weights):
         if other:
             scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
         found[rows] = scores.argmax(axis=1)
