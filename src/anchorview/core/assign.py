@@ -67,7 +67,8 @@ LABELED_ROWS = 4096
 """Number of rows that a thread labels at a time if clusters are many."""
 
 NEAR_TIE = 1e-5
-"""Difference of scores in single precision that rounding may have caused."""
+"""Difference of scores in single precision that rounding may have caused, relative to the lengths
+of row and centroid."""
 
 
 @dataclass(frozen=True)
@@ -90,25 +91,29 @@ class Assignment:
     def _nearest_of_many(self, points: Array) -> Array:
         """Labels of points by products in single precision; those in doubt, in double precision."""
         weights = score_weights(self.centroids, np.dtype(np.float32))
+        reach = float(np.linalg.norm(self.centroids, axis=1).max())
         labels = np.empty(len(points), np.int32)
 
         def work(part: slice) -> None:
             with without_nested_threads():
                 own = points[part]
                 for rows, scores in score_blocks(own, weights):
-                    labels[part][rows] = self._decided(own[rows], scores)
+                    labels[part][rows] = self._decided(own[rows], scores, reach)
 
         for _ in parallel_map(work, list(gen_batches(len(points), LABELED_ROWS))):
             pass
         return labels
 
-    def _decided(self, points: Array, scores: Array) -> Array:
-        """Labels by scores in single precision, which are overwritten."""
+    def _decided(self, points: Array, scores: Array, reach: float) -> Array:
+        """Labels by scores in single precision, which are overwritten.
+
+        No centroid is longer than `reach`.
+        """
         found: Array = scores.argmax(axis=1)
         at = np.arange(len(found))
         best = scores[at, found]
         scores[at, found] = -np.inf
-        margin = NEAR_TIE * np.maximum(np.abs(best), 1)
+        margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", points, points)) + reach)
         doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
         if len(doubtful):
             exact = points[doubtful].astype(np.float64)
@@ -210,7 +215,8 @@ def _start_from_sample(
     rows: EmbeddedRows, n_clusters: int, normalize: bool, n_init: int, seed: int
 ) -> Array:
     """Centroids of the best K-means run on a sample of rows, as one set."""
-    sample = sampled_rows(rows, max(SAMPLE, SAMPLE_PER_CLUSTER * n_clusters), seed)
+    count = min(max(SAMPLE, SAMPLE_PER_CLUSTER * n_clusters), rows.shape[0])
+    sample = sampled_rows(rows, count, seed)
     points = sample.astype(precision_for(sample, n_clusters), copy=False)
     points = unit_rows(points) if normalize else points
     n_starts = min(n_init, max(1, MOST_RESTARTED // n_clusters))
@@ -233,7 +239,7 @@ def _start_from_sample(
         after = lloyd(local, moved[None], False, settled, REPAIR_STEPS)
         if after.inertias[0] >= (1 - settled) * inertia:
             break
-        centroids, inertia = after
+        centroids, inertia = after.centroids, after.inertias[0]
     return centroids
 
 
