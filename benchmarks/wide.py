@@ -67,7 +67,7 @@ def side_by_side(*works: Callable[[], Any], rounds: int = ROUNDS) -> list[tuple[
 
 
 def many_clusters(n: int, k: int) -> list[np.ndarray]:
-    """Views as wide as those of ALOI, with clusters that overlap: K-means finds half of them."""
+    """Views as wide as those of ALOI, with clusters that overlap."""
     return make_data(n, ALOI, k, separation=1.5)[0]
 
 

@@ -62,7 +62,7 @@ than `MANY_CLUSTERS` clusters, where every step is expensive."""
 
 SETTLED_ON_SAMPLE, SETTLED_MANY_ON_SAMPLE = 1e-4, 1e-3
 """The same on a sample. With 1e-5, ten clusters of 60,000 rows had the same inertia within .005 %
-and the sample took a third longer."""
+and the sample took a third to a half longer."""
 
 SCORES_OF_RUNS = 2**24
 """Maximum number of scores of the centroids of several runs that are held at a time."""

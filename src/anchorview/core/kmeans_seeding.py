@@ -11,7 +11,7 @@ matrix product, and the potential of each choice is still exact."""
 
 MAX_TRIALS = 3
 """Maximum number of candidates per centroid. With 8, as scikit-learn draws for 1,000 clusters,
-seeding takes three times as long; what fewer candidates miss is repaired later."""
+seeding takes two to four times as long; what fewer candidates miss is repaired later."""
 
 
 def kmeans_plusplus(points: Array, n_clusters: int, rng: np.random.RandomState) -> Array:

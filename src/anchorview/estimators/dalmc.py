@@ -113,7 +113,9 @@ class DALMC(EmbeddingClusterer):
         from rows selected by pivoted QR, which is deterministic and needs
         ``n_anchors >= n_clusters``.
     n_init : int, default=10
-        Number of K-means restarts; the result with the lowest inertia is kept.
+        Number of K-means restarts; the result with the lowest inertia is kept. With many samples
+        restarts run on a sample, and above 100 clusters at most ``1000 // n_clusters`` run, but
+        at least one.
     normalize_embedding : bool, default=True
         Whether to normalize rows of the embedding to unit norm before they are clustered. The
         paper does not.
