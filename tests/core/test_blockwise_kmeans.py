@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 
+from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans
 from anchorview.core.assign import assigned, distant_rows, fit_assignment
 from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
+from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.kmeans_seeding import kmeans_plusplus
 from helpers.blocks import BlockedRows
 
 
@@ -21,8 +25,9 @@ def make_points(n=3000, k=5, noise=0.3, seed=0, dtype=np.float64):
     return points.astype(dtype), y
 
 
-def refine_centroids(rows, starts, normalize=False):
-    return blockwise_kmeans.refine_centroids(rows, starts, normalize)
+def refine_centroids(rows, starts, normalize=False, max_steps=300):
+    refined = blockwise_kmeans.lloyd(rows, np.stack(starts), normalize, 1e-7, max_steps)
+    return refined.best(1)[0]
 
 
 def inertia(points, centroids):
@@ -70,7 +75,10 @@ def test_sums_are_those_of_the_nearest_centroids(seed, step, n_sets):
         member = np.eye(4)[distances.argmin(axis=1)]
         np.testing.assert_allclose(total.sums[s], member.T @ rows, atol=1e-12)
         np.testing.assert_array_equal(total.counts[s], member.sum(axis=0))
-        np.testing.assert_allclose(total.squares - total.explained[s], distances.min(axis=1).sum())
+        means = total.sums[s] / np.maximum(total.counts[s], 1)[:, None]
+        np.testing.assert_allclose(
+            total.inertias[s], np.square(rows - member @ means).sum(), rtol=1e-9
+        )
 
 
 def test_long_sums_in_single_precision_keep_their_digits():
@@ -81,13 +89,13 @@ def test_long_sums_in_single_precision_keep_their_digits():
     assert total.counts.tolist() == [[200_000]]
 
 
-def test_inertia_decreases_with_every_step(set_constants):
+def test_inertia_decreases_with_every_step():
     rows, _ = make_points(noise=0.8)
     start = rows[np.random.default_rng(3).choice(len(rows), 5, replace=False)]
-    inertias = []
-    for steps in range(1, 12):
-        set_constants(blockwise_kmeans, MAX_STEPS=steps)
-        inertias.append(inertia(rows, refine_centroids(BlockedRows(rows, 400), [start])))
+    inertias = [
+        inertia(rows, refine_centroids(BlockedRows(rows, 400), [start], max_steps=steps))
+        for steps in range(1, 12)
+    ]
     assert inertias[0] < inertia(rows, start)
     assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
     assert inertias[-1] < 0.99 * inertias[0]
@@ -195,3 +203,104 @@ def test_a_cluster_of_equal_rows_is_found(set_constants):
             BlockedRows(rows, 6000), 8, method="kmeans", normalize=True, n_init=10, seed=seed
         )
         assert adjusted_rand_score(rule(rows), y) > 0.99
+
+
+def many_points(n, k, width=12, noise=0.25, seed=0, dtype=np.float32):
+    rng = np.random.default_rng(seed)
+    centers = rng.standard_normal((k, width)) / np.sqrt(width)
+    points = centers[rng.integers(k, size=n)] + noise * rng.standard_normal((n, width)) / 3
+    return points.astype(dtype)
+
+
+def nearest_inertia(points, centroids):
+    _, distances = pairwise_distances_argmin_min(points, centroids)
+    return float(np.square(distances, dtype=np.float64).sum())
+
+
+@pytest.fixture
+def always_sampled(set_constants):
+    """Few rows are clustered as many are: from a sample, in blocks."""
+    set_constants(assign, SAMPLE=600, MOST_INDEPENDENT=0)
+
+
+KMEANS = {"method": "kmeans", "normalize": False, "seed": 0}
+
+
+@pytest.mark.parametrize(("k", "n_init"), [(4, 10), (30, 3), (150, 1), (300, 2)])
+def test_inertia_is_that_of_scikit_learn(always_sampled, k, n_init):
+    rows = many_points(8000, k)
+    expected = KMeans(k, n_init=n_init, random_state=0).fit(rows)
+    rule = fit_assignment(BlockedRows(rows, 999), k, n_init=n_init, **KMEANS)
+    assert nearest_inertia(rows, rule.centroids) < 1.01 * expected.inertia_
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_blocks_hardly_matter_for_many_clusters(always_sampled, dtype):
+    rows = many_points(5000, 120, dtype=dtype)
+    rules = [fit_assignment(BlockedRows(rows, s), 120, n_init=2, **KMEANS) for s in (700, 5000)]
+    again = fit_assignment(BlockedRows(rows, 700), 120, n_init=2, **KMEANS)
+    np.testing.assert_array_equal(again.centroids, rules[0].centroids)
+    assert adjusted_rand_score(rules[0](rows), rules[1](rows)) > 0.99
+    inertias = [nearest_inertia(rows, rule.centroids) for rule in rules]
+    assert inertias[0] == pytest.approx(inertias[1], rel=2e-3)
+
+
+def test_threads_do_not_matter(always_sampled, monkeypatch):
+    rows = LocalRows(many_points(5000, 120))
+    rules = []
+    for cores in (1, 3):
+        monkeypatch.setattr(threads, "n_cores", lambda cores=cores: cores)
+        rules.append(fit_assignment(rows, 120, n_init=2, **KMEANS))
+    np.testing.assert_array_equal(rules[0].centroids, rules[1].centroids)
+    np.testing.assert_array_equal(rules[0](rows.rows), rules[1](rows.rows))
+
+
+def test_fewer_distinct_rows_than_clusters(always_sampled):
+    distinct = many_points(90, 90)
+    rows = np.repeat(distinct, 20, axis=0)
+    rule = fit_assignment(BlockedRows(rows, 500), 120, n_init=1, **KMEANS)
+    assert rule.centroids.shape == (120, 12)
+    assert nearest_inertia(rows, rule.centroids) < 1e-6 * np.square(rows).sum()
+    labels = rule(rows).reshape(90, 20)
+    assert (labels == labels[:, :1]).all()
+    assert len(np.unique(labels)) == 90
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_labels_of_many_clusters_are_those_of_the_nearest_centroids(dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((3000, 5)).astype(dtype)
+    centroids = rng.standard_normal((200, 5))
+    # Equally near centroids, up to less than single precision can tell.
+    centroids[100:] = centroids[:100] * (1 + 1e-9)
+    rule = assign.Assignment(centroids, normalize=False)
+    expected = cdist(rows.astype(np.float64), centroids).argmin(axis=1)
+    np.testing.assert_array_equal(rule(rows), expected)
+    pieces = [rule(rows[start : start + 77]) for start in range(0, 3000, 77)]
+    np.testing.assert_array_equal(np.concatenate(pieces), expected)
+
+
+def test_rows_in_single_precision_stay_so(always_sampled, monkeypatch):
+    seen = set()
+    score_blocks = blockwise_kmeans.score_blocks
+
+    def noted(points, weights):
+        for rows, scores in score_blocks(points, weights):
+            seen.update([points.dtype, weights.dtype, scores.dtype])
+            yield rows, scores
+
+    monkeypatch.setattr(blockwise_kmeans, "score_blocks", noted)
+    fit_assignment(BlockedRows(many_points(3000, 20), 700), 20, n_init=2, **KMEANS)
+    assert seen == {np.dtype(np.float32)}
+
+
+@given(seed=st.integers(0, 50), n=st.integers(1, 60), k=st.integers(1, 60))
+@settings(max_examples=25)
+def test_starts_are_rows_and_distinct_while_there_are_any(seed, n, k):
+    rng = np.random.RandomState(seed)
+    points = rng.standard_normal((n, 3))
+    starts = kmeans_plusplus(points, k, rng)
+    assert len(starts) == k
+    distinct = {tuple(row) for row in starts}
+    assert distinct <= {tuple(row) for row in points}
+    assert len(distinct) == min(n, k)

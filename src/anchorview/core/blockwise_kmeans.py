@@ -1,12 +1,13 @@
 """Lloyd's algorithm over blocks of rows, for several sets of centroids at once."""
 
-from collections.abc import Sequence
-from functools import partial, reduce
+from collections.abc import Iterator
+from functools import partial
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
@@ -18,8 +19,16 @@ TOLERANCE = 1e-4
 """Lloyd iterations stop when the centroids move by less than this share of the variance of the
 points, as in scikit-learn."""
 
+MANY_CLUSTERS = 100
+"""Number of clusters above which rows are compared with centroids in single precision."""
+
 SUMMED_ROWS = 16_384
-"""Number of rows that are added up in their own precision before sums continue in float64."""
+"""Maximum number of rows that are added up in their own precision before sums continue in
+float64."""
+
+SCORES, MIN_SCORED_ROWS = 2**18, 128
+"""Number of scores that are held at a time, what a core has in its cache, and minimum number of
+rows for which they are computed together."""
 
 SAME_INERTIA = 1e-6
 """Relative difference of two inertias that may be due to rounding."""
@@ -34,78 +43,116 @@ class ClusterSums(NamedTuple):
     """Numbers of points of each cluster: sets x clusters."""
     squares: float
     """Sum of the squared norms of all points."""
-    explained: Array
-    """Part of it that the nearest centroids explain; the inertia of a set is the difference."""
 
     def merged(self, other: "ClusterSums") -> "ClusterSums":
         """Sums over both blocks of points."""
         return ClusterSums(*map(add, self, other))
+
+    @property
+    def inertias(self) -> Array:
+        """Sums of squared distances to the means of the clusters, of each set."""
+        explained = np.einsum("skd,skd,sk->s", self.sums, self.sums, 1 / np.maximum(self.counts, 1))
+        # Rounding can make the inertia of points that equal their centroids negative.
+        return np.maximum(self.squares - explained, 0)
 
 
 def cluster_sums(
     embedding: Array, first_row: int, *, centroids: Array, normalize: bool
 ) -> ClusterSums:
     """Assign rows to the nearest centroid of each set, and add them up by cluster."""
-    parts = (
-        _block_sums(embedding[start : start + SUMMED_ROWS], centroids, normalize)
-        for start in range(0, len(embedding), SUMMED_ROWS)
-    )
-    return reduce(ClusterSums.merged, parts)
+    n_sets, k, width = centroids.shape
+    nearest = np.empty((len(embedding), n_sets), np.int32)
+    sums = np.zeros((n_sets * k, width))
+    squares = 0.0
+    weights = score_weights(centroids.reshape(-1, width), precision_for(embedding, k))
+    offsets = k * np.arange(n_sets)
+    for start in range(0, len(embedding), SUMMED_ROWS):
+        block = embedding[start : start + SUMMED_ROWS].astype(weights.dtype, copy=False)
+        points = unit_rows(block) if normalize else block
+        own = nearest[start : start + SUMMED_ROWS]
+        for rows, scores in score_blocks(points, weights):
+            own[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
+        members = sparse.csr_array(
+            (np.ones(own.size, points.dtype), own.ravel(), n_sets * np.arange(len(own) + 1)),
+            shape=(len(own), n_sets * k),
+        )
+        sums += members.T @ points
+        squares += float(np.einsum("ij,ij->", points, points, dtype=np.float64))
+    counts = np.bincount(nearest.ravel(), minlength=n_sets * k).reshape(n_sets, k)
+    return ClusterSums(sums.reshape(centroids.shape), counts, squares)
 
 
-def _block_sums(embedding: Array, centroids: Array, normalize: bool) -> ClusterSums:
-    points = unit_rows(embedding) if normalize else embedding
-    n, width = points.shape
-    n_sets, k, _ = centroids.shape
-    C = centroids.reshape(-1, width).astype(points.dtype)
+def precision_for(embedding: Array, n_clusters: int) -> "np.dtype[Any]":
+    """Precision in which rows are compared with centroids: single for many clusters."""
+    return np.dtype(np.float32) if n_clusters > MANY_CLUSTERS else embedding.dtype
+
+
+def score_weights(centroids: Array, dtype: "np.dtype[Any]") -> Array:
+    """Matrix whose product with points and a column of ones is largest at the nearest centroid."""
     # |x - c|^2 = |x|^2 - 2 (x'c - c'c / 2)
-    scores = points @ C.T
-    scores -= np.einsum("ij,ij->i", C, C) / 2
-    nearest = scores.reshape(n, n_sets, k).argmax(axis=2) + k * np.arange(n_sets)
-    members = sparse.csr_array(
-        (np.ones(nearest.size, points.dtype), nearest.ravel(), n_sets * np.arange(n + 1)),
-        shape=(n, n_sets * k),
-    )
-    saved = np.take_along_axis(scores, nearest, axis=1).sum(axis=0, dtype=np.float64)
-    return ClusterSums(
-        (members.T @ points).astype(np.float64).reshape(centroids.shape),
-        np.bincount(nearest.ravel(), minlength=n_sets * k).reshape(n_sets, k),
-        float(np.einsum("ij,ij->", points, points, dtype=np.float64)),
-        2 * saved,
-    )
+    halves = np.einsum("ij,ij->i", centroids, centroids) / 2
+    return np.ascontiguousarray(np.column_stack([centroids, -halves]).T, dtype=dtype)
 
 
-def refine_centroids(rows: EmbeddedRows, starts: Sequence[Array], normalize: bool) -> Array:
-    """Best centroids of Lloyd iterations from several starts, one pass per iteration for all."""
+def score_blocks(points: Array, weights: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield rows and their scores for all centroids, of which the nearest has the largest.
+
+    The scores are in a buffer that the next rows overwrite.
+    """
+    step = max(MIN_SCORED_ROWS, SCORES // weights.shape[1])
+    extended = np.ones((len(points), len(weights)), weights.dtype)
+    extended[:, :-1] = points
+    buffer = np.empty((min(step, len(points)), weights.shape[1]), weights.dtype)
+    for rows in gen_batches(len(points), step):
+        block = extended[rows]
+        yield rows, np.matmul(block, weights, out=buffer[: len(block)])
+
+
+class Refined(NamedTuple):
+    """Centroids after Lloyd iterations, and their inertias before the last step."""
+
+    centroids: Array
+    inertias: Array
+
+    def best(self, count: int) -> Array:
+        """The `count` sets of centroids with the lowest inertia."""
+        # Inertias that differ from the lowest by rounding only count as equal: the first precedes.
+        lowest = self.inertias.min()
+        above = (self.inertias - lowest) / max(SAME_INERTIA * lowest, np.finfo(float).tiny)
+        return self.centroids[np.argsort(np.floor(above), kind="stable")[:count]]
+
+
+def lloyd(
+    rows: EmbeddedRows, starts: Array, normalize: bool, tolerance: float, max_steps: int = MAX_STEPS
+) -> Refined:
+    """Lloyd iterations from several starts, one pass over the rows per iteration for all.
+
+    A set of centroids stops when they move no more, or when the inertia decreases by less than the
+    share `tolerance` in a step.
+    """
     n, width = rows.shape
-
-    def sums(centroids: Array) -> ClusterSums:
-        work = partial(cluster_sums, centroids=centroids, normalize=normalize)
-        return rows.reduce(work, ClusterSums.merged)
-
-    centroids = np.stack(starts).astype(np.float64)
+    centroids = np.array(starts, dtype=np.float64)
+    inertias = np.full(len(centroids), np.inf)
     moving = np.arange(len(centroids))
-    for step in range(MAX_STEPS):
-        report_progress("assigning", step, MAX_STEPS)
+    for step in range(max_steps):
+        report_progress("assigning", step, max_steps)
         before = centroids[moving]
-        total = sums(before)
+        work = partial(cluster_sums, centroids=before, normalize=normalize)
+        total = rows.reduce(work, ClusterSums.merged)
         counts = total.counts[:, :, None]
         moved = np.where(counts > 0, total.sums / np.maximum(counts, 1), before)
         mean = total.sums[0].sum(axis=0) / n
         # Rounding can make the variance of equal rows negative.
         variance = max(total.squares / n - mean @ mean, 0) / width
-        centroids[moving] = moved
-        moving = moving[np.square(moved - before).sum(axis=(1, 2)) > TOLERANCE * variance]
+        decrease = inertias[moving] - total.inertias
+        centroids[moving], inertias[moving] = moved, total.inertias
+        shifts = np.square(moved - before).sum(axis=(1, 2))
+        settled = (shifts <= TOLERANCE * variance) | (decrease < tolerance * total.inertias)
+        moving = moving[~settled]
         if not len(moving):
             break
-    report_progress("assigning", MAX_STEPS, MAX_STEPS)
-    if len(centroids) == 1:
-        return centroids[0]
-    total = sums(centroids)
-    # Rounding can make the inertia of points that equal their centroids negative.
-    inertias = np.maximum(total.squares - total.explained, 0)
-    # The first of those that differ by rounding only.
-    return centroids[np.argmax(inertias <= (1 + SAME_INERTIA) * inertias.min())]
+    report_progress("assigning", max_steps, max_steps)
+    return Refined(centroids, inertias)
 
 
 class _Farthest(NamedTuple):

@@ -23,12 +23,13 @@ MARGIN = 1.25
 
 
 class _Found(NamedTuple):
-    keys: Array
-    rows: Array
+    """Keys and rows of each block; concatenated once, as samples may be large."""
+
+    keys: list[Array]
+    rows: list[Array]
 
     def merged(self, other: "_Found") -> "_Found":
-        keys = np.concatenate([self.keys, other.keys])
-        return _Found(keys, np.concatenate([self.rows, other.rows]))
+        return _Found(self.keys + other.keys, self.rows + other.rows)
 
 
 def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
@@ -42,11 +43,12 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
         )
         # Rows with equal norms have equal keys. If there are many, too many or too few rows would
         # be sampled, or too few distinct ones.
-        even = abs(len(found.keys) - expected) <= 5 * np.sqrt(expected)
-        if even and len(np.unique(found.keys)) >= count / 2:
+        keys = np.concatenate(found.keys)
+        even = abs(len(keys) - expected) <= 5 * np.sqrt(expected)
+        if even and len(np.unique(keys)) >= count / 2:
             break
-    order = np.argsort(found.keys, kind="stable")[:count]
-    return found.rows[order]
+    order = np.argsort(keys, kind="stable")[:count]
+    return np.concatenate(found.rows)[order]
 
 
 def _below(
@@ -61,7 +63,7 @@ def _below(
     small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
     # Many copies of one row would all be sampled; the surplus is not needed.
     small = small[: int(MARGIN * share * n)]
-    return _Found(keys[small], block[small])
+    return _Found([keys[small]], [block[small]])
 
 
 def _mixed(numbers: Array, seed: int) -> Array:

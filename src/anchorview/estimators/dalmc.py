@@ -113,7 +113,9 @@ class DALMC(EmbeddingClusterer):
         from rows selected by pivoted QR, which is deterministic and needs
         ``n_anchors >= n_clusters``.
     n_init : int, default=10
-        Number of K-means restarts; the result with the lowest inertia is kept.
+        Number of K-means restarts; the result with the lowest inertia is kept. With many samples
+        restarts run on a sample, and above 100 clusters at most ``1000 // n_clusters`` run, but
+        at least one.
     normalize_embedding : bool, default=True
         Whether to normalize rows of the embedding to unit norm before they are clustered. The
         paper does not.
@@ -322,8 +324,9 @@ class DALMC(EmbeddingClusterer):
         with source.embed(self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
             self._assignment = self._fit_assignment(rows, assignment_seed)
-            self._spread = cluster_spread(rows, self._assignment)
             rows.label(self._assignment)
+            known = rows.labels if isinstance(rows.labels, np.ndarray) else None
+            self._spread = cluster_spread(rows, self._assignment, known)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._relabeling = None
         self._say("assigned", clock)

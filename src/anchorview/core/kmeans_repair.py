@@ -1,0 +1,104 @@
+"""Moves of centroids that Lloyd iterations cannot make.
+
+Where two centroids share a cluster while another cluster has one too few, iterations stay. One of
+the two is moved there if that lowers the inertia.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from anchorview._utils.threads import without_nested_threads
+from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import score_blocks, score_weights
+
+SPLIT_SHARE = 0.2
+"""Share of the clusters, those with the largest inertias, that may be split."""
+
+MIN_SPLIT = 8
+"""Minimum number of clusters that may be split."""
+
+HALVING_STEPS = 4
+"""Number of steps of K-means with two centroids in a cluster that may be split."""
+
+WORTH = 1.2
+"""Minimum ratio of what a split saves to what a merge costs; both are overfitted to few points."""
+
+
+class _Halves(NamedTuple):
+    """A cluster split into two."""
+
+    saved: float
+    """Decrease of the inertia."""
+    means: Array
+
+
+def repaired(points: Array, centroids: Array) -> Array | None:
+    """Centroids after moves that lower the inertia at once; None if there are none."""
+    k = len(centroids)
+    with without_nested_threads():
+        labels = _best(points, centroids)
+        counts = np.bincount(labels, minlength=k)
+        partners = _best(centroids, centroids, other=True)
+        inertias = np.bincount(
+            labels, np.square(points - centroids[labels]).sum(axis=1), minlength=k
+        )
+        widest = np.argsort(-inertias, kind="stable")[: max(MIN_SPLIT, int(SPLIT_SHARE * k))]
+        members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+        halves = {int(c): _halves(points[members[c]]) for c in widest}
+    # A centroid without points leaves nothing behind.
+    partners[counts == 0] = np.flatnonzero(counts == 0)
+    joint = counts + counts[partners]
+    between = np.square(centroids - centroids[partners]).sum(axis=1)
+    costs = counts * counts[partners] / np.maximum(joint, 1) * between
+    moved = centroids.copy()
+    used = np.zeros(k, bool)
+    cheapest = iter(np.argsort(costs, kind="stable"))
+    for c, half in sorted(halves.items(), key=lambda item: -item[1].saved):
+        if used[c]:
+            continue
+        free = (m for m in cheapest if not (used[m] or used[partners[m]] or c in (m, partners[m])))
+        m = next(free, None)
+        if m is None or half.saved <= WORTH * costs[m]:
+            break
+        partner = partners[m]
+        if joint[m]:
+            pair = counts[[m, partner]] @ centroids[[m, partner]]
+            moved[partner] = pair / joint[m]
+        moved[c], moved[m] = half.means
+        used[[c, m, partner]] = True
+    return moved if used.any() else None
+
+
+def _best(points: Array, centroids: Array, other: bool = False) -> Array:
+    """Nearest centroids of points; with `other`, of centroids, apart from themselves."""
+    weights = score_weights(centroids, points.dtype)
+    found = np.empty(len(points), np.intp)
+    for rows, scores in score_blocks(points, weights):
+        if other:
+            scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
+        found[rows] = scores.argmax(axis=1)
+    return found
+
+
+def _halves(points: Array) -> _Halves:
+    """Two clusters of points, started from two that are far apart."""
+    nothing = _Halves(0.0, points[:1])
+    if len(points) < 2:
+        return nothing
+    center = points.mean(axis=0)
+    centered = points - center
+    first = centered[np.square(centered).sum(axis=1).argmax()]
+    second = centered[np.square(centered - first).sum(axis=1).argmax()]
+    means = np.stack([first, second])
+    saved = 0.0
+    for _ in range(HALVING_STEPS):
+        sides = centered @ (means[1] - means[0]) > (means[1] @ means[1] - means[0] @ means[0]) / 2
+        size = np.count_nonzero(sides)
+        if size in (0, len(points)):
+            return nothing
+        total = centered[sides].sum(axis=0)
+        # The sum of all centered points is zero.
+        means = np.stack([-total / (len(points) - size), total / size])
+        saved = float(total @ total * (1 / size + 1 / (len(points) - size)))
+    return _Halves(saved, means + center)
