@@ -27,11 +27,11 @@ ITERATIONS = 20
 """The paper converges in "fewer than 20"; both sides do all of them."""
 
 
-def make_data(n: int, widths: tuple[int, ...], k: int = 10, seed: int = 0):
+def make_data(n: int, widths: tuple[int, ...], k: int = 10, seed: int = 0, separation: float = 0.6):
     """Float32 views with overlapping clusters and a decaying spectrum, as of image features."""
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
-    latent = 0.6 * rng.standard_normal((k, 30))[y] + rng.standard_normal((n, 30))
+    latent = separation * rng.standard_normal((k, 30))[y] + rng.standard_normal((n, 30))
     views = []
     for d in widths:
         decay = (1 + np.arange(30)) ** -0.5
