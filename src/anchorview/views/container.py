@@ -49,6 +49,15 @@ class RowBlock(Group):
     group: int
     """Position of the group in :attr:`MultiViewData.groups`."""
 
+    def part(self, of: slice) -> "RowBlock":
+        """Some of the rows, by their positions in the block."""
+        rows = self.rows
+        if isinstance(rows, slice):
+            chosen: slice | Array = slice(rows.start + of.start, rows.start + of.stop)
+        else:
+            chosen = rows[of]
+        return RowBlock(chosen, of.stop - of.start, self.views, self.group)
+
 
 class MultiViewData(Parts):
     """The same samples in several views: validated, aligned and named.
