@@ -1,6 +1,7 @@
 """Large symmetric matrices without copies: sums of products in tiles, Cholesky factors in place."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpstrf
@@ -17,7 +18,7 @@ def _for_tiles(size: int, work: Callable[[slice, slice], None]) -> None:
     """Call a function in threads for all tiles on the diagonal of a matrix or above it."""
     count = -(-size // TILE)
     ends = [size * step // count for step in range(count + 1)]
-    parts = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [slice(*pair) for pair in pairwise(ends)]
     tiles = [(own, other) for i, own in enumerate(parts) for other in parts[i + 1 :]]
     # Those on the diagonal cost half: they come last, when some threads have nothing left to do.
     tiles += [(own, own) for own in parts]

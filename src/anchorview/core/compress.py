@@ -12,6 +12,7 @@ orthonormal columns of ``U_p``, found from ``X_p X_p'``.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,4 +234,4 @@ def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -
 def _features(group: GroupSummary, widths: tuple[int, ...]) -> list[slice]:
     """Which of a group's features each of its views has."""
     ends = np.cumsum([0, *(widths[p] for p in group.views)]).tolist()
-    return [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(*pair) for pair in pairwise(ends)]

@@ -244,9 +244,7 @@ def embedded_block(
     return total
 
 
-def stays_sparse(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
-) -> bool:
+def stays_sparse(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> bool:
     """Whether the scaled rows of all of the block's views are sparse."""
     return all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views)
 
