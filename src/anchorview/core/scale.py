@@ -161,7 +161,7 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
         return {p: _moments(data.views[p][block.rows], unit_first) for p in block.views}
 
     found: ViewMoments = {}
-    for _, parts in map_blocks(work, data.blocks(), "scaling"):
+    for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
         found = merged_moments(found, parts)
     return found
 

@@ -224,6 +224,15 @@ class MultiViewData(Parts):
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
                 yield RowBlock(rows, part.stop - start, group.views, position)
 
+    def stored_blocks(self) -> Iterator[RowBlock]:
+        """Blocks for work that keeps sparse rows sparse: they may have more rows."""
+        if not any(map(sparse.issparse, self.views)):
+            return self.blocks()
+        row_bytes = self.dtype.itemsize * sum(
+            v.nnz / max(1, len(self)) * 4 if sparse.issparse(v) else v.shape[1] for v in self.views
+        )
+        return self.blocks(max(self.rows_per_block, int(LARGEST_BLOCK // max(1, row_bytes))))
+
     def with_views(self, positions: Sequence[int]) -> "MultiViewData":
         """Return the same samples with some of the views, of which a sample may have none."""
         available = None if self.available is None else self.available[:, list(positions)]
