@@ -144,7 +144,7 @@ def rank_and_directions(
     shorter = min(X.shape)
     if shorter > DENSE_SPECTRUM:
         rank = rank_up_to(X, limit, tolerance)
-        if products is None or rank >= shorter // 4:
+        if products is None or min(count, rank) >= shorter // 4:
             return rank, *leading_directions(X, min(count, rank))
         squares, vectors = leading_eigenpairs(products, min(count, rank))
         return rank, vectors[:, ::-1], _singular_values(squares)
