@@ -11,7 +11,7 @@ def made_cells(n: int, n_genes: int, k: int, seed: int = 0):
     """Sparse log counts of genes, standardized levels of 150 proteins, and types of cells."""
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
-    rates = np.exp(1.6 * rng.standard_normal(n_genes) - 4.4)
+    rates = np.exp(1.6 * rng.standard_normal(n_genes) - 4.15)
     marked = rng.random((k, n_genes)) < 0.02
     profiles = rates * np.where(marked, np.exp(rng.normal(0.8, 0.5, (k, n_genes))), 1)
     sizes = np.exp(0.4 * rng.standard_normal(n))
