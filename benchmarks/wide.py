@@ -9,9 +9,18 @@ Both sides of a ratio run in alternation, and seconds are medians of three. A ca
   its inertia with one start of full K-means;
 - very_many: the whole fit for 10,000 clusters, compared with MiniBatchKMeans as in "many";
 - images: the whole fit of features of images, compared with one Gram product in single precision;
-  and AutoDALMC, compared with that fit.
+  and AutoDALMC, compared with that fit;
+- dense: an exact fit of 8,252 features, compared with one Gram product in single precision, one
+  Cholesky factorization and K-means; its memory, compared with a matrix of products;
+- cells: the fit of sparse counts of 20,000 genes and of proteins, compared with TruncatedSVD of the
+  genes and K-means;
+- sparse: memory of a fit of 100,000 x 30,000 entries with 5 % non-zeros, beyond the data;
+- text: the fit of tf-idf of 100,000 words and 20,000 words of titles, and AutoDALMC on it;
+- truncated: the change of the objective by truncation, compared with its bound, and the agreement
+  of the labels, on real data; it is not required where solver="auto" chooses an exact route.
 """
 
+import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,12 +28,18 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics import adjusted_rand_score
 
-from _measurements import header, option_parser, row, write_lines
+from _measurements import PeakMemory, header, option_parser, row, write_lines
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
+from anchorview.metrics import clustering_accuracy
 from core import make_data
+from data import FOLDER, load
+from wide_data import made_cells, made_words, nbytes
 
 ROUNDS = 3
 """Times are medians of this number of runs, in alternation."""
@@ -34,6 +49,9 @@ ALOI = (27, 64, 27, 13)
 
 IMAGES = (784, 324, 236, 128)
 """Numbers of features of pixels and of three descriptors of them."""
+
+AWA = (2000, 252, 2000, 2000, 2000)
+"""Numbers of features of five of the six views of AWA."""
 
 
 class Row(NamedTuple):
@@ -126,10 +144,121 @@ def images() -> list[Row]:
     ]
 
 
+def dense() -> list[Row]:
+    """30,475 samples, 8,252 features, 50 clusters."""
+    views = make_data(30_475, AWA, 50, separation=1.5)[0]
+    with PeakMemory() as memory:
+        model = DALMC(50, solver="compressed", random_state=0).fit(views)
+    points = unit_rows(model.embedding_)
+    concatenated = np.hstack(views)
+    products = (concatenated.T @ concatenated).astype(np.float64)
+    size = len(products)
+
+    def limit() -> None:
+        concatenated.T @ concatenated
+        dpotrf(products)
+        KMeans(50, n_init=10, random_state=0).fit(points)
+
+    (exact, _), (auto, _), (reference, _) = side_by_side(
+        lambda: DALMC(50, solver="compressed", random_state=0).fit(views),
+        lambda: DALMC(50, random_state=0).fit(views),
+        limit,
+    )
+    return [
+        Row("exact fit / Gram product, Cholesky and K-means, s", exact, reference, 1.5),
+        Row("fit with solver='auto' / the same, s", auto, reference, 1.5),
+        Row("memory / matrix of products, bytes", memory.bytes, 8 * size**2, 3.0),
+    ]
+
+
+def cells() -> list[Row]:
+    """20,000 cells, 20,000 genes, 150 proteins, 12 types."""
+    genes, proteins, y = made_cells(20_000, 20_000, 12)
+
+    def reference() -> np.ndarray:
+        scores = TruncatedSVD(50, random_state=0).fit_transform(genes)
+        return KMeans(12, n_init=10, random_state=0).fit_predict(scores)
+
+    (ours, model), (seconds, labels) = side_by_side(
+        lambda: DALMC(12, random_state=0).fit([genes, proteins]), reference
+    )
+    found, other = (clustering_accuracy(y, own) for own in (model.labels_, labels))
+    return [
+        Row("fit / TruncatedSVD(50) and K-means, s", ours, seconds, 1.0),
+        Row("accuracy of TruncatedSVD(50) and K-means / of the fit", other, found, 1.0),
+    ]
+
+
+def memory_of_words(n: int) -> tuple[float, float, float]:
+    """Peak memory of a fit of n x 30,000 entries, bytes of the data, and of the directions."""
+    y = np.random.default_rng(0).integers(10, size=n)
+    words = made_words(n, 30_000, 2600, y)
+    with PeakMemory() as memory:
+        model = DALMC(10, random_state=0).fit([words])
+    (directions,) = model.plan_.truncation.n_directions
+    return memory.bytes, nbytes(words), 4 * n * directions
+
+
+def sparse_memory() -> list[Row]:
+    """100,000 samples, 30,000 features with 5 % non-zeros, and half as many samples."""
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        half, whole = pool.map(memory_of_words, (50_000, 100_000), chunksize=1)
+    peak, data, directions = whole
+    return [
+        Row("memory / 3 GB, bytes", peak, 3e9, 1.0),
+        Row("memory / half of the data and n x r, bytes", peak, data / 2 + directions, 1.0),
+        Row("memory / with half of the samples, bytes", peak, half[0], 2.1),
+    ]
+
+
+def text() -> list[Row]:
+    """100,000 texts of 20 topics: tf-idf of 100,000 words, and of 20,000 words of titles."""
+    n, k = 100_000, 20
+    y = np.random.default_rng(0).integers(k, size=n)
+    views = [made_words(n, 100_000, 100, y), made_words(n, 20_000, 12, y, seed=1)]
+    rows = []
+    for method in (DALMC, AutoDALMC):
+        with PeakMemory() as memory:
+            seconds, model = timed(lambda own=method: own(k, random_state=0).fit(views))
+        accuracy = clustering_accuracy(y, model.labels_)
+        rows.append(
+            Row(f"memory of {method.__name__} / 3 GB, bytes", memory.bytes, 3e9, 1.0),
+        )
+        print(f"{method.__name__}: {seconds:.1f} s, accuracy {accuracy:.3f}", flush=True)
+    return rows
+
+
+def truncated() -> list[Row]:
+    """All real data sets with views that are truncated."""
+    rows = []
+    for name in sorted(path.stem for path in FOLDER.glob("*.npz")):
+        views, target = load(name)
+        k = len(np.unique(target))
+        exact, model = (
+            DALMC(k, solver=solver, random_state=0).fit(views) for solver in ("auto", "truncated")
+        )
+        found = model.plan_.truncation
+        if not any(found.left_out):
+            print(f"{name}: no view is truncated; auto chose {exact.plan_.route}", flush=True)
+            continue
+        change = abs(model.objective_[-1] - exact.objective_[-1])
+        agreement = adjusted_rand_score(exact.labels_, model.labels_)
+        print(f"{name}: {found}; auto chose {exact.plan_.route}", flush=True)
+        rows.append(Row(f"{name}, change of the objective / bound", change, found.bound, 1.0))
+        way = f"{name} (auto chose {exact.plan_.route})"
+        rows.append(Row(f"{way}, ARI required / found", 0.98, agreement, 1.0))
+    return rows
+
+
 CASES: dict[str, Callable[[], list[Row]]] = {
     "many": many,
     "very_many": very_many,
     "images": images,
+    "dense": dense,
+    "cells": cells,
+    "sparse": sparse_memory,
+    "text": text,
+    "truncated": truncated,
 }
 
 

@@ -1,7 +1,7 @@
 """Linear algebra: polar factors, products, ranks, leading singular vectors, unit rows."""
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, qr, svd
 from scipy.sparse.linalg import aslinearoperator, svds
 from sklearn.utils import gen_batches
 
@@ -15,6 +15,13 @@ DENSE_SPECTRUM = 4_000
 
 DENSE_PART = 2**24
 """Maximum number of entries of a dense part of a matrix that must not become dense as a whole."""
+
+KRYLOV_OVERSAMPLING, KRYLOV_BLOCKS, KRYLOV_RESTARTS = 16, 6, 4
+"""Additional columns of the blocks, blocks between restarts, and maximum number of restarts."""
+
+KRYLOV_TOLERANCE = 1e-10
+"""Error of eigenpairs, relative to the largest eigenvalue, at which restarts end. Directions of
+noise, whose eigenvalues are close together, do not get there; the start does not need them to."""
 
 
 def polar(B: Array) -> tuple[Array, Array]:
@@ -128,25 +135,70 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
 
 
 def rank_and_directions(
-    X: Matrix, limit: int, count: int, tolerance: float
+    X: Matrix, limit: int, count: int, tolerance: float, products: Array | None = None
 ) -> tuple[int, Array, Array]:
-    """:func:`rank_up_to` and, up to the rank, :func:`leading_directions`; shares their work."""
+    """:func:`rank_up_to` and, up to the rank, :func:`leading_directions`; shares their work.
+
+    `products` are ``X'X``, if they are known.
+    """
     shorter = min(X.shape)
     if shorter > DENSE_SPECTRUM:
         rank = rank_up_to(X, limit, tolerance)
-        return rank, *leading_directions(X, min(count, rank))
-    first = max(0, shorter - max(limit, count))
-    squares, vectors = eigh(_shorter_gram(X), subset_by_index=(first, shorter - 1))
+        if products is None or min(count, rank) >= shorter // 4:
+            return rank, *leading_directions(X, min(count, rank))
+        squares, vectors = leading_eigenpairs(products, min(count, rank))
+        return rank, vectors[:, ::-1], _singular_values(squares)
+    G = _shorter_gram(X) if products is None else products
+    first = max(0, len(G) - max(limit, count))
+    squares, vectors = eigh(G, subset_by_index=(first, len(G) - 1))
     rank = _rank(squares, limit, tolerance)
     first = len(squares) - min(count, rank)
-    return rank, *_directions(X, squares[first:], vectors[:, first:])
+    squares, vectors = squares[first:], vectors[:, first:]
+    if products is not None:
+        return rank, vectors[:, ::-1], _singular_values(squares)
+    return rank, *_directions(X, squares, vectors)
+
+
+def leading_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:
+    """Largest eigenvalues, ascending, and eigenvectors of a large positive semidefinite matrix.
+
+    By a block Krylov method: each restart takes a few products of the matrix with a block of
+    columns, in place of hundreds of products with one.
+    """
+    width = min(count + KRYLOV_OVERSAMPLING, len(G))
+    start = np.random.default_rng(0).standard_normal((len(G), width))
+    block = _orthonormal(start)
+    for _ in range(KRYLOV_RESTARTS):
+        basis, images = block, G @ block
+        while basis.shape[1] + width <= min(KRYLOV_BLOCKS * width, len(G)):
+            block = images[:, -width:]
+            # Twice is enough to be orthogonal to the basis in all digits.
+            for _ in range(2):
+                block = _orthonormal(block - basis @ (basis.T @ block))
+            basis, images = np.hstack([basis, block]), np.hstack([images, G @ block])
+        size = basis.shape[1]
+        squares, mixing = eigh(basis.T @ images, subset_by_index=(size - width, size - 1))
+        block = basis @ mixing
+        errors = np.linalg.norm(images @ mixing - block * squares, axis=0)[-count:]
+        if errors.max() <= KRYLOV_TOLERANCE * squares[-1]:
+            break
+    return squares[-count:], block[:, -count:]
+
+
+def _orthonormal(columns: Array) -> Array:
+    return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
 
 
 def _directions(X: Matrix, squares: Array, vectors: Array) -> tuple[Array, Array]:
     """Right singular vectors and singular values from ascending eigenpairs of the shorter Gram."""
-    s = np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
+    s = _singular_values(squares)
     leading = vectors[:, ::-1]
     return (leading if X.shape[1] <= X.shape[0] else times(X.T, leading) / s), s
+
+
+def _singular_values(squares: Array) -> Array:
+    """Singular values, largest first, from their squares in ascending order."""
+    return np.sqrt(np.maximum(squares[::-1], np.finfo(float).tiny))
 
 
 def unit_rows(embedding: Array) -> Array:

@@ -12,19 +12,20 @@ orthonormal columns of ``U_p``, found from ``X_p X_p'``.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from anchorview._utils.linalg import gram, times
+from anchorview._utils.symmetric import pivoted_cholesky_rows
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.cost_model import Route
 from anchorview.core.group_summaries import (
     RANK_TOLERANCE,
     GroupSummary,
     merge_summaries,
-    pivoted_cholesky,
     summarize_groups,
 )
 from anchorview.core.scale import ViewScaling, scaled_views, with_unit_norms
@@ -49,6 +50,8 @@ class Problem(NamedTuple):
     """Precision in which products of samples were computed."""
     left_out: tuple[float, ...] | None = None
     """Squared norm of what a truncation left out of each view."""
+    grams: tuple[Array, ...] | None = None
+    """Products of all pairs of features of each view, if they are known."""
 
     def in_features(self, coefficients: Sequence[Array]) -> list[Array]:
         """Turn coefficients of each view's coordinates into coefficients of its features."""
@@ -100,7 +103,9 @@ class CompressedFeatures:
     @classmethod
     def of(cls, X: Matrix) -> "CompressedFeatures":
         """Compress a scaled view."""
-        return cls(X, *pivoted_cholesky(gram(X.T), RANK_TOLERANCE["float64"]))
+        products = np.ascontiguousarray(gram(X.T))
+        R, pivots = pivoted_cholesky_rows(products, RANK_TOLERANCE["float64"])
+        return cls(X, R.T, pivots)
 
     def contract(self, D: Array) -> Array:
         """Coefficients of the coordinates for coefficients of the features: ``U'D``."""
@@ -165,7 +170,7 @@ def problem_from_summaries(
 ) -> Problem:
     """Views of pseudo-samples that represent all samples.
 
-    `dtype` is the precision in which the summaries were computed.
+    `dtype` is the precision in which the summaries were computed. Their matrices are overwritten.
     """
     widths = schema.n_features_per_view
     squares = np.zeros(len(widths))
@@ -175,9 +180,23 @@ def problem_from_summaries(
         squares[list(group.views)] += [part.sum() for part in parts]
     normed = with_unit_norms(schema, scalings, squares.tolist())
     norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    views, available = _pseudo_samples(groups, widths, norms, dtype)
     final = normed if unit_norm else scalings
-    return Problem(views, available, final, (None,) * len(views), dtype)
+    grams = _view_products(groups, widths, norms)
+    views, available = _pseudo_samples(groups, widths, norms, dtype)
+    return Problem(views, available, final, (None,) * len(views), dtype, grams=grams)
+
+
+def _view_products(
+    groups: Sequence[GroupSummary], widths: tuple[int, ...], norms: Sequence[float]
+) -> tuple[Array, ...] | None:
+    """Products of the features of each view divided by norms, if the summaries have them."""
+    group = groups[0]
+    if len(groups) > 1 or len(group.views) < len(widths) or not group.is_gram:
+        return None
+    return tuple(
+        group.block(features) / norm**2
+        for features, norm in zip(_features(group, widths), norms, strict=True)
+    )
 
 
 def _pseudo_samples(
@@ -189,14 +208,19 @@ def _pseudo_samples(
     """Views divided by norms, and which rows of which view are available; None if all are."""
     tolerance = RANK_TOLERANCE[dtype.name]
     rows = [group.rows(tolerance) for group in groups]
+    if len(rows) == 1 and len(groups[0].views) == len(widths):
+        parts = _split_views(groups[0], rows[0], widths)
+        for part, norm in zip(parts, norms, strict=True):
+            part /= norm
+        return tuple(parts), None
     total = sum(map(len, rows))
     views = tuple(np.zeros((total, width)) for width in widths)
     available = np.zeros((total, len(views)), bool)
     start = 0
-    for group, part in zip(groups, rows, strict=True):
-        stop = start + len(part)
-        for p, columns in zip(group.views, _split_views(group, part, widths), strict=True):
-            views[p][start:stop] = columns / norms[p]
+    for group, own in zip(groups, rows, strict=True):
+        stop = start + len(own)
+        for p, columns in zip(group.views, _split_views(group, own, widths), strict=True):
+            np.divide(columns, norms[p], out=views[p][start:stop])
         available[start:stop, list(group.views)] = True
         start = stop
     return views, none_if_complete(available)
@@ -204,5 +228,10 @@ def _pseudo_samples(
 
 def _split_views(group: GroupSummary, columns: Array, widths: tuple[int, ...]) -> list[Array]:
     """Last axis, over the features of a group's views, split by view."""
-    ends = np.cumsum([widths[p] for p in group.views])
-    return np.split(columns, ends[:-1], axis=-1)
+    return [columns[..., features] for features in _features(group, widths)]
+
+
+def _features(group: GroupSummary, widths: tuple[int, ...]) -> list[slice]:
+    """Which of a group's features each of its views has."""
+    ends = np.cumsum([0, *(widths[p] for p in group.views)]).tolist()
+    return [slice(*pair) for pair in pairwise(ends)]

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
+from anchorview._utils.symmetric import TILE
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
@@ -53,7 +54,15 @@ class Plan:
             for route in self.work
         )
         left_out = "" if self.truncation is None else f"; {self.truncation}"
-        return f"solver '{self.route}' of {costs}{left_out}"
+        return f"solver '{self.route}' of {costs}{self._reason()}{left_out}"
+
+    def _reason(self) -> str:
+        """Why views are truncated."""
+        exact = [self.work[route] for route in EXACT_ROUTES if route in self.work]
+        if self.route != "truncated" or not exact:
+            return ""
+        ratio = min(exact) / self.work["truncated"]
+        return f"; wide views are truncated, as exact solvers take {ratio:.1f} times as long"
 
 
 @dataclass(frozen=True)
@@ -184,7 +193,10 @@ def _compressed_cost(
     for d, m in zip(data.n_features_per_view, n_components, strict=True):
         entries = pseudo_samples * d
         work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
-    memory = gram_memory(data) + 8 * (2 * pseudo_samples * D + n * n_anchors)
+    memory = gram_memory(data) + 8 * n * n_anchors
+    # The factor of a single Gram matrix takes its place.
+    if len(shapes) > 1 or pseudo_samples < D:
+        memory += 8 * 2 * pseudo_samples * D
     return work, memory + _trace_memory(data, n_components, max_iter)
 
 
@@ -196,10 +208,13 @@ def _group_shapes(data: MultiViewData) -> list[tuple[int, int]]:
 
 def gram_memory(data: MultiViewData) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
-    squares = [d**2 for size, d in _group_shapes(data) if size > d]
-    largest = max(squares, default=0)
-    parts = max_pending_results() * data.dtype.itemsize * largest
-    return block_memory(data) + parts + 8 * (sum(squares) + 2 * largest)
+    widths = [d for size, d in _group_shapes(data) if size > d]
+    # Products of sparse blocks, and of few features, are held as a whole before they are added.
+    some_sparse = any(map(sparse.issparse, data.views))
+    held = max((d for d in widths if some_sparse or d <= TILE), default=0)
+    parts = max_pending_results() * data.dtype.itemsize * held**2
+    squares = [d**2 for d in widths]
+    return block_memory(data) + parts + 8 * (sum(squares) + max(squares, default=0))
 
 
 def block_memory(data: MultiViewData) -> float:

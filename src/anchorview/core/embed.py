@@ -123,7 +123,7 @@ class Embedder:
         def work(block: RowBlock) -> None:
             embedding[block.rows] = embedded_block(data, self.scalings, block, maps[block.group])
 
-        blocks = list(data.blocks())
+        blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")
         self._replay([block for block in blocks if block.group not in maps], data, embedding)
         return embedding

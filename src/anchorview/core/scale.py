@@ -161,7 +161,7 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
         return {p: _moments(data.views[p][block.rows], unit_first) for p in block.views}
 
     found: ViewMoments = {}
-    for _, parts in map_blocks(work, data.blocks(), "scaling"):
+    for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
         found = merged_moments(found, parts)
     return found
 
@@ -203,10 +203,15 @@ def deviation(size: float, mean: Array, squares: Array, dtype: "np.dtype[Any]") 
     return spread
 
 
-def scaled_block(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> Array:
-    """Scaled rows of the block's views side by side; valid until the next block is scaled."""
+def scaled_block(
+    data: MultiViewData,
+    scalings: tuple[ViewScaling, ...],
+    block: RowBlock,
+    out: Array | None = None,
+) -> Array:
+    """Scaled rows of the block's views side by side, in `out` or valid until the next block."""
     width = sum(data.n_features_per_view[p] for p in block.views)
-    scaled = scratch("scaled rows", (block.size, width), data.dtype)
+    scaled = scratch("scaled rows", (block.size, width), data.dtype) if out is None else out
     start = 0
     for p in block.views:
         stop = start + data.n_features_per_view[p]
@@ -239,12 +244,15 @@ def embedded_block(
     return total
 
 
+def stays_sparse(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> bool:
+    """Whether the scaled rows of all of the block's views are sparse."""
+    return all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views)
+
+
 def sparse_block(
     data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
-) -> sparse.csr_array | None:
-    """Scaled rows of the block's views side by side if they are and stay sparse, else None."""
-    if not all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views):
-        return None
+) -> sparse.csr_array:
+    """Scaled rows of the block's views side by side, for views that stay sparse."""
     parts = [data.views[p][block.rows] * (1 / scalings[p].norm) for p in block.views]
     return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=data.dtype))
 

@@ -45,9 +45,10 @@ def leading_spectra(problem: Problem, n_directions: int | Sequence[int]) -> Spec
     """Spectra for solutions with at most `n_directions` components per view."""
     tolerance = rank_tolerance(problem.dtype)
     counts = np.broadcast_to(n_directions, len(problem.views)).tolist()
+    products = problem.grams or (None,) * len(problem.views)
     found = [
-        rank_and_directions(X, 2 * count, count, tolerance)
-        for X, count in zip(problem.views, counts, strict=True)
+        rank_and_directions(X, 2 * count, count, tolerance, G)
+        for X, count, G in zip(problem.views, counts, products, strict=True)
     ]
     return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])
 

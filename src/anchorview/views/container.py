@@ -49,6 +49,15 @@ class RowBlock(Group):
     group: int
     """Position of the group in :attr:`MultiViewData.groups`."""
 
+    def part(self, of: slice) -> "RowBlock":
+        """Some of the rows, by their positions in the block."""
+        rows = self.rows
+        if isinstance(rows, slice):
+            chosen: slice | Array = slice(rows.start + of.start, rows.start + of.stop)
+        else:
+            chosen = rows[of]
+        return RowBlock(chosen, of.stop - of.start, self.views, self.group)
+
 
 class MultiViewData(Parts):
     """The same samples in several views: validated, aligned and named.
@@ -214,6 +223,15 @@ class MultiViewData(Parts):
                 part = slice(start, min(start + step, group.size))
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
                 yield RowBlock(rows, part.stop - start, group.views, position)
+
+    def stored_blocks(self) -> Iterator[RowBlock]:
+        """Blocks for work that keeps sparse rows sparse: they may have more rows."""
+        if not any(map(sparse.issparse, self.views)):
+            return self.blocks()
+        row_bytes = self.dtype.itemsize * sum(
+            v.nnz / max(1, len(self)) * 4 if sparse.issparse(v) else v.shape[1] for v in self.views
+        )
+        return self.blocks(max(self.rows_per_block, int(LARGEST_BLOCK // max(1, row_bytes))))
 
     def with_views(self, positions: Sequence[int]) -> "MultiViewData":
         """Return the same samples with some of the views, of which a sample may have none."""
