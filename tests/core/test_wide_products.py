@@ -84,7 +84,11 @@ def test_leading_eigenpairs_of_products(set_constants):
     np.testing.assert_allclose(X.T @ (X @ vectors), vectors * squares, atol=1e-7 * squares[-1])
 
 
-def test_start_of_wide_views_from_products(views, set_constants):
+def test_start_of_wide_views_from_products(set_constants):
+    found, _ = make_multiview(
+        600, n_clusters=K, n_features=(300, 240, 8), separation=2.0, random_state=0
+    )
+    views = list(found.values())
     expected = DALMC(K, solver="compressed", n_init=1, random_state=0).fit(views)
     set_constants(linalg, DENSE_SPECTRUM=20)
     model = DALMC(K, solver="compressed", n_init=1, random_state=0).fit(views)
