@@ -15,7 +15,7 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import Merge, RowSource
-from anchorview.views.alignment import require_unique_ids
+from anchorview.views.alignment import matched_by_id, require_unique_ids
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Result
 
@@ -216,13 +216,3 @@ def aligned_labels(
             "leave the others out of X."
         )
     return labels[positions]
-
-
-def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
-    """Whether samples with these indices are matched by id, not by position.
-
-    The default index of a Series, 0, 1, 2..., is no id if the ids on the other side are no
-    integers.
-    """
-    counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
-    return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))
