@@ -84,7 +84,10 @@ class _CellRows:
 
 
 def cell_moments(part: MultiViewData, codes: Array, z: Array) -> CellMoments:
-    """Moments of the samples of a part, of which `codes` are the batches; those of -1 do not count."""
+    """Moments of the samples of a part by view and batch.
+
+    `codes` are the batches of the samples; those of -1 are left out. `z` are the covariates.
+    """
     found: CellMoments = {}
     work = partial(_moments_of, part, z)
     for block, own in map_blocks(work, _cell_rows(part, codes), "batches"):

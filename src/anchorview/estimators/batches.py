@@ -125,6 +125,20 @@ class BatchMixin:
         self._correction = found.correction
         return found
 
+    @property
+    def batch_sentences(self) -> list[str]:
+        """Sentence on the batches and covariates that are taken out."""
+        correction, mixing = self._correction, self._mixing
+        if correction is None:
+            return []
+        count = len(correction.covariate_names)
+        parts = [f"{len(correction.batches)} batches"] * correction.has_batches
+        parts += [f"{count} covariate{'s' * (count > 1)}"] * (count > 0)
+        mixed = ""
+        if mixing is not None:
+            mixed = f"; mixing of batches {mixing.before:.2f} before, {mixing.after:.2f} after"
+        return [f"{' and '.join(parts)} taken out{mixed}"]
+
     def _judge_batches(self, found: BatchFit | None) -> None:
         """Find how well batches mix, and warn if clusters cannot be told from them."""
         if found is not None:

@@ -30,7 +30,7 @@ class MemorySource(RowSource):
         self.sample_ids, self.feature_names = data.sample_ids, data.feature_names
 
     @property
-    def design(self) -> SampleDesign | None:  # type: ignore[override]
+    def design(self) -> SampleDesign | None:
         """Batch and covariates of each sample."""
         return self.data.design
 

@@ -76,11 +76,13 @@ def sample_design(
             "batch= and covariates= cannot be given with MultiViewData that has its own. Give them "
             "once."
         )
-    batches, codes = ONE_BATCH, np.zeros(n_samples, np.int32)
+    batches: tuple[str, ...] = ONE_BATCH
+    codes: Array = np.zeros(n_samples, np.int32)
     if batch is not None:
         values = _aligned(_obs(batch, X, "batch"), n_samples, ids, "batch")
         batches, codes = _batch_codes(values, ids)
-    matrix, names = np.empty((n_samples, 0)), ()
+    matrix: Array = np.empty((n_samples, 0))
+    names: tuple[str, ...] = ()
     if covariates is not None:
         found = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
         matrix, names = _covariate_matrix(found, ids)
@@ -105,7 +107,7 @@ def _obs(values: Any, X: Any, what: str) -> Any:
         name for name in ([values] if isinstance(values, str) else values) if name not in obs
     ]
     if missing:
-        raise ValueError(f"{what}: X.obs has no column {missing[0]!r}, only {listed(obs.columns)}.")
+        raise ValueError(f"{what}: X.obs has no column {missing[0]!r}, only {listed(list(obs.columns))}.")
     return obs[values]
 
 
