@@ -107,7 +107,9 @@ def _obs(values: Any, X: Any, what: str) -> Any:
         name for name in ([values] if isinstance(values, str) else values) if name not in obs
     ]
     if missing:
-        raise ValueError(f"{what}: X.obs has no column {missing[0]!r}, only {listed(list(obs.columns))}.")
+        raise ValueError(
+            f"{what}: X.obs has no column {missing[0]!r}, only {listed(list(obs.columns))}."
+        )
     return obs[values]
 
 
