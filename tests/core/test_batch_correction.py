@@ -1,6 +1,7 @@
 """Corrected rows, from sums over parts, against regressions on all rows in memory."""
 
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_moments_of_parts_merge_to_those_of_all_samples(seed, cuts):
     bounds = sorted({0, *cuts, len(batch)})
     parts = [
         cell_moments(data[start:stop], data.design.codes[start:stop], z[start:stop])
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+        for start, stop in pairwise(bounds)
     ]
     merged, whole = reduce(merged_cells, parts), cell_moments(data, data.design.codes, z)
     assert merged.keys() == whole.keys()

@@ -191,7 +191,7 @@ Assignment = Annotated[
 Batch = Annotated[
     Path | None,
     option(
-        "CSV file with the batch of each sample, which is taken out (auto and dalmc): one column in "
+        "CSV file with the batch of each sample, which is taken out (auto and dalmc): a column in "
         "the order of the samples, or sample ids and batches.",
         metavar="FILE",
         default=False,

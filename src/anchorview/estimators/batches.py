@@ -18,7 +18,7 @@ from anchorview.core.batch_mixing import (
 )
 from anchorview.core.fit_batches import FittedCorrection, fit_correction
 from anchorview.core.scale import ViewMoments
-from anchorview.sources.row_source import RowSource
+from anchorview.sources.row_source import RowSource, ids_in_memory
 from anchorview.views.container import concatenate_samples
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.sample_design import SampleDesign, sample_design
@@ -31,13 +31,8 @@ def set_design(source: RowSource, X: Any, batch: Any, covariates: Any) -> None:
     """Give the samples of a source their batches and covariates, if there are any."""
     if batch is not None or covariates is not None:
         source.design = sample_design(
-            batch, covariates, X, len(source), lambda: _ids(source), source.design
+            batch, covariates, X, len(source), lambda: ids_in_memory(source), source.design
         )
-
-
-def _ids(source: RowSource) -> "pd.Index[Any] | None":
-    ids: Any = source.sample_ids
-    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
 
 
 class BatchFit:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pandas as pd
+
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest
@@ -20,7 +22,6 @@ from anchorview.views.sample_design import SampleDesign
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 
 PartFunction = Callable[[MultiViewData], Result]
@@ -172,3 +173,9 @@ class RowSource(Parts):
     @abstractmethod
     def read(self) -> MultiViewData:
         """All samples, in memory; raises if they do not fit."""
+
+
+def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
+    """Ids of all samples of a source, computed if they are in Dask."""
+    ids: Any = source.sample_ids
+    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
