@@ -72,7 +72,7 @@ class BatchFit:
         """Warn if clusters cannot be told from batches."""
         sentence = confounding_sentence(self._of_sample(labels), self.design.codes[self.positions])
         if sentence is not None:
-            warnings.warn(sentence, UserWarning, stacklevel=4)
+            warnings.warn(sentence, UserWarning, stacklevel=5)
 
     def _of_sample(self, rows: Any) -> Array:
         # In Dask, only these rows are computed.
