@@ -110,7 +110,7 @@ def test_auto_is_equal_to_correcting_first(planted, in_parts, tmp_path):
     pd.testing.assert_series_equal(loaded.batch_mixing_, model.batch_mixing_)
 
 
-@pytest.mark.parametrize("solver", ["compressed", "direct", "truncated"])
+@pytest.mark.parametrize("solver", ["compressed", "left", "direct", "truncated"])
 def test_sparse_views_stay_sparse(solver, monkeypatch):
     rng = np.random.default_rng(0)
     types, batch = rng.integers(3, size=200), rng.integers(2, size=200)
