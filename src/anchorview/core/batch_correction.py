@@ -5,7 +5,7 @@ deviation in the batch, multiplied by the one that it has over all batches, and 
 all samples. Sums over the samples of each batch determine all of it, so they merge over parts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,6 @@ from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
 from anchorview.core.batch_moments import CellMoments, JointMoments, cell_moments, merged_cells
 from anchorview.core.corrected_views import AffineMap, BatchMap, ViewCorrection, corrected_view
-from anchorview.core.imputation import Imputation
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Parts
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign, default_covariate
@@ -147,14 +146,15 @@ class BatchCorrection:
 
 @dataclass(frozen=True, eq=False)
 class PartPreparation:
-    """Matches samples to the views of a fit, imputes, and takes out batches, as the fit did."""
+    """Prepares samples as a fit did, and takes out batches and covariates."""
 
-    imputation: Imputation
+    prepare: Callable[[MultiViewData], MultiViewData]
+    """Matches views to those of the fit and imputes."""
     correction: BatchCorrection | None
 
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
-        data = self.imputation(data)
+        data = self.prepare(data)
         return data if self.correction is None else self.correction(data)
 
 
