@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -65,6 +65,8 @@ class Samples:
     ids: "pd.Index[Any] | None"
     name: str
     """Name of the data set."""
+    by_sample: "Mapping[str, Any]" = field(default_factory=dict)
+    """Arguments of `fit` with one value per sample."""
 
     def __len__(self) -> int:
         views: Any = self.data.views
@@ -261,7 +263,7 @@ def cluster_samples(
         # Of data in memory the embedding fits as well, and is written after the fit.
         in_parts = {} if in_memory or paths.results is None else {"out": paths.results}
         start = perf_counter()
-        model = estimator.fit(views, **in_parts)
+        model = estimator.fit(views, **samples.by_sample, **in_parts)
         seconds = perf_counter() - start
         # Labels are fetched from the workers only if they are needed.
         needed = scheduler is None or paths.labels is not None or samples.target is not None

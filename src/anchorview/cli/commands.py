@@ -4,7 +4,6 @@
 import re
 import sys
 from collections.abc import Iterable
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from typer.core import TyperGroup
 from anchorview import __version__
 from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
+from anchorview.cli.batch_files import with_batch
 from anchorview.cli.clustering import (
     OutputPaths,
     Printing,
@@ -121,6 +121,7 @@ def fit(
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    batch: options.Batch = None,
     impute: options.Impute = None,
     method: options.Method = None,
     budget: options.Budget = None,
@@ -190,14 +191,16 @@ def fit(
                 "--method auto, the default without settings, chooses among several."
             )
         cluster_samples(
-            partial(
-                read_samples,
-                data,
-                zero_rows_missing,
-                class_labels,
-                on_disk=on_disk,
-                nan_cells=impute is not None,
-                **layout,
+            lambda: with_batch(
+                read_samples(
+                    data,
+                    zero_rows_missing,
+                    class_labels,
+                    on_disk=on_disk,
+                    nan_cells=impute is not None,
+                    **layout,
+                ),
+                batch,
             ),
             paths,
             chosen,
@@ -269,6 +272,7 @@ def predict(
     data: options.Data,
     out: options.Out = None,
     level: options.Level = None,
+    batch: options.Batch = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
@@ -302,11 +306,13 @@ def predict(
                 nan_cells=fitted.imputation_ is not None,
                 **layout,
             )
+            samples = with_batch(samples, batch)
+            given = samples.by_sample
             if with_confidence:
-                labels, confidence = fitted.predict_with_confidence(samples.data)
+                labels, confidence = fitted.predict_with_confidence(samples.data, **given)
             else:
                 at_level = {} if is_chosen else {"level": level}
-                labels, confidence = fitted.predict(samples.data, **at_level), None
+                labels, confidence = fitted.predict(samples.data, **given, **at_level), None
             scores = {} if samples.target is None else clustering_scores(samples.target, labels)
         if out is not None:
             write_labels(labels, confidence, samples.ids, out)
@@ -326,6 +332,7 @@ def explain(
     markers: options.Markers = None,
     summary: options.ClusterSummary = None,
     report: options.ClusterReport = None,
+    batch: options.Batch = None,
     zero_rows_missing: options.ZeroRowsMissing = False,
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
@@ -342,6 +349,7 @@ def explain(
             Printing(quiet, as_json),
             zero_rows_missing=zero_rows_missing,
             class_labels=class_labels,
+            batch=batch,
             id_column=not no_id_column,
             header=not no_header,
         )

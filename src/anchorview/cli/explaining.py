@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
+from anchorview.cli.batch_files import with_batch
 from anchorview.cli.clustering import (
     Printing,
     is_large,
@@ -44,6 +45,7 @@ def explain_clusters(
     *,
     zero_rows_missing: bool,
     class_labels: str | None,
+    batch: Path | None,
     **layout: bool,
 ) -> None:
     """Inspect the clusters of a model on samples, write the outputs and print a summary.
@@ -76,6 +78,7 @@ def explain_clusters(
             nan_cells=model.imputation_ is not None,
             **layout,
         )
+        samples = with_batch(samples, batch)
         summary = cluster_summary(model, samples.data)
 
     def write_report(path: Path) -> None:

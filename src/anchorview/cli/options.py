@@ -188,6 +188,15 @@ Solver = Annotated[
 Assignment = Annotated[
     AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
 ]
+Batch = Annotated[
+    Path | None,
+    option(
+        "CSV file with the batch of each sample, which is taken out (auto and dalmc): a column in "
+        "the order of the samples, or sample ids and batches.",
+        metavar="FILE",
+        default=False,
+    ),
+]
 ImputeName = Literal["mean", "median"]
 Impute = Annotated[
     ImputeName | None,

@@ -65,6 +65,7 @@ def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> 
             f"{found}{type(model).__name__}, {model.n_iter_} of at most {model.max_iter} "
             f"iterations, {seconds:.2f} s"
         )
+    yield from getattr(model, "batch_sentences", ())
 
 
 def model_lines(model: Any) -> Iterator[str]:

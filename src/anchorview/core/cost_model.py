@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy import sparse
-
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.symmetric import TILE
@@ -13,6 +11,7 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
+from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
 
 Route = Literal["compressed", "left", "direct", "truncated"]
@@ -166,10 +165,9 @@ def _truncated_cost(
     memory = 8.0 * 4 * total**2 + data.dtype.itemsize * n * total + 8.0 * n * n_anchors
     for view, count in zip(data.views, counts, strict=True):
         if count is not None:
-            is_sparse = sparse.issparse(view)
             work += count * (
                 (2 * POWER_STEPS + 1) * SPARSE_PRODUCT * view.nnz
-                if is_sparse
+                if is_sparse(view)
                 else DENSE_TRUNCATION * n * view.shape[1]
             )
             memory += 8.0 * 4 * view.shape[1] * count
@@ -251,13 +249,13 @@ def _whole_cost(
     for view, m in zip(data.views, n_components, strict=True):
         d = view.shape[1]
         entries, cost = n * d, SKINNY_PRODUCT
-        if sparse.issparse(view):
+        if is_sparse(view):
             entries, cost = view.nnz, SPARSE_PRODUCT
             memory += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
         else:
             memory += (8 if left else data.dtype.itemsize) * entries
         if left and d > n:
-            work += (n * entries * cost if sparse.issparse(view) else n * entries) + n**3 / 3
+            work += (n * entries * cost if is_sparse(view) else n * entries) + n**3 / 3
             memory += 3 * 8 * n**2
             d, entries, cost = n, n * n, SKINNY_PRODUCT
         work += _solve_cost(n, d, entries, m, n_anchors, iterations, cost)

@@ -28,6 +28,7 @@ from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
 
@@ -114,7 +115,10 @@ SAFE_SQUARES = 1e-30
 """Minimum sum of squares in single precision that has lost nothing to underflow."""
 
 
-def _moments(block: Matrix, unit_rows: bool) -> Moments:
+def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
+    """Moments of some rows, or of these divided by their norms."""
+    if isinstance(block, LowRankSum):
+        block = block.toarray()
     if sparse.issparse(block):
         return _sparse_moments(block.astype(np.float64), unit_rows)
     if block.dtype == np.float32 and not unit_rows:
@@ -158,7 +162,7 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     unit_first = method == "unit-center"
 
     def work(block: RowBlock) -> ViewMoments:
-        return {p: _moments(data.views[p][block.rows], unit_first) for p in block.views}
+        return {p: row_moments(data.views[p][block.rows], unit_first) for p in block.views}
 
     found: ViewMoments = {}
     for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
@@ -171,11 +175,19 @@ def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
     return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
 
 
-def fit_scalings(parts: Parts, method: str) -> tuple[ViewScaling, ...]:
-    """Learn the scaling of every view, in one pass over the parts if it needs statistics."""
+def fit_scalings(
+    parts: Parts, method: str, known: ViewMoments | None = None
+) -> tuple[ViewScaling, ...]:
+    """Learn the scaling of every view, in one pass over the parts if it needs statistics.
+
+    `known` are the moments of the rows as they are, if an earlier pass has found them.
+    """
     if method in ("unit", "none"):
         return tuple(ViewScaling(unit_first=method == "unit") for _ in parts.names)
-    moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
+    if known is None or method == "unit-center":
+        moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
+    else:
+        moments = known
     totals = [moments[p] for p in range(len(parts.names))]
     for p, own in enumerate(totals):
         if not np.isfinite(own.squares).all():
@@ -232,7 +244,7 @@ def embedded_block(
     """Sum over the block's views of scaled rows times a map, without storing the scaled rows."""
     total: Array | None = None
     for p, W in zip(block.views, maps, strict=True):
-        if sparse.issparse(data.views[p]):
+        if is_sparse(data.views[p]):
             part = (ScaledSparse(data.views[p][block.rows], scalings[p]) @ W).astype(W.dtype)
         else:
             values = scratch("scaling", (block.size, len(W)), W.dtype)
@@ -270,7 +282,7 @@ def scaled_views(
     """
     matrices: list[Matrix] = [
         ScaledSparse.of(data, p, scaling)
-        if sparse.issparse(data.views[p])
+        if is_sparse(data.views[p])
         else scaled_dense(data, p, scaling, dtype or data.dtype)
         for p, scaling in enumerate(scalings)
     ]

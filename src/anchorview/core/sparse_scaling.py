@@ -1,6 +1,7 @@
 """Sparse views as if they were scaled, without making them dense.
 
-Rows are scaled to ``diag(r) X diag(c) - u m'``: centering is a correction of rank one.
+Rows are scaled to ``diag(r) X diag(c) - u m'``: centering is a correction of rank one. A view from
+which batches were taken out is a sum with a matrix of low rank, ``X = E + L T``.
 """
 
 from copy import copy
@@ -14,6 +15,7 @@ from sklearn.utils import gen_batches
 from anchorview._utils.linalg import gram_columns, reciprocal
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
+from anchorview.views.low_rank_sum import LowRankSum
 
 if TYPE_CHECKING:
     from anchorview.core.scale import ViewScaling
@@ -77,6 +79,23 @@ def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
     return blocks
 
 
+class LowRank(NamedTuple):
+    """Matrix of low rank that is added to the entries of a view, with scaled columns."""
+
+    coefficients: sparse.csr_array
+    terms: Array
+
+    def row_products(self, entries: sparse.csr_array, columns: Array) -> Array:
+        """Product of each row of this matrix with the row of scaled entries."""
+        products = entries @ (self.terms * columns).T
+        return np.asarray(self.coefficients.multiply(products).sum(axis=1)).ravel()
+
+    def squared_rows(self) -> Array:
+        """Squared lengths of the rows."""
+        products = self.coefficients @ (self.terms @ self.terms.T)
+        return np.asarray(self.coefficients.multiply(products).sum(axis=1)).ravel()
+
+
 class ScaledSparse(LinearOperator):
     """A scaled sparse view; products with few columns run in threads.
 
@@ -84,12 +103,16 @@ class ScaledSparse(LinearOperator):
     """
 
     def __init__(
-        self, X: sparse.csr_array, scaling: "ViewScaling", has: Array | None = None
+        self, X: sparse.csr_array | LowRankSum, scaling: "ViewScaling", has: Array | None = None
     ) -> None:
         n, d = X.shape
+        added, X = (X, X.entries) if isinstance(X, LowRankSum) else (None, X)
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
         self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
-        single = X.dtype == np.float32 and np.abs(self.shift).max(initial=0) <= SAFE_SHIFT
+        self.low: LowRank | None = None
+        if added is not None:
+            self.low = LowRank(added.coefficients.astype(np.float64), added.terms * self.columns)
+        single = X.dtype == np.float32 and self._largest_shift <= SAFE_SHIFT
         super().__init__(dtype=np.dtype(np.float32 if single else np.float64), shape=(n, d))
         self.X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(self.dtype)
         self.rows = np.ones(n) if has is None else has.astype(np.float64)
@@ -98,7 +121,7 @@ class ScaledSparse(LinearOperator):
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
         self.shift_rows = self.rows.copy()
         if scaling.unit_first:
-            squares, _ = self._sums(np.ones(d), None)
+            squares, _, _ = self._sums(None)
             self.rows *= reciprocal(np.sqrt(squares), self.rows)
         self.squares = self._squared_lengths()
         if scaling.unit_last:
@@ -113,9 +136,18 @@ class ScaledSparse(LinearOperator):
         has = None if data.available is None else data.available[:, p]
         return cls(data.views[p], scaling, has)
 
-    def _sums(self, of_squares: Array, of_entries: Array | None) -> tuple[Array, Array]:
-        """Sums over each row of its squared entries and of its entries, with weights of columns."""
+    @property
+    def _largest_shift(self) -> float:
+        """Largest number, in standard deviations, that is added to or subtracted from entries."""
+        terms = np.zeros(1) if self.low is None else self.low.terms
+        return max(float(np.abs(values).max(initial=0)) for values in (self.shift, terms))
+
+    def _sums(self, shift: Array | None) -> tuple[Array, Array, Array]:
+        """Sums over each row before centering: of squares, of the positive terms of these, and of
+        products with a shift."""  # noqa: D209
         squares, entries = np.zeros(self.shape[0]), np.zeros(self.shape[0])
+        of_squares = self.columns**2
+        of_entries = None if shift is None else self.columns * shift
 
         def work(block: EntryBlock) -> None:
             squares[block.rows] = block.squared() @ of_squares
@@ -124,21 +156,26 @@ class ScaledSparse(LinearOperator):
 
         for _ in parallel_map(work, entry_blocks(self.X)):
             pass
-        return squares, entries
+        if self.low is None:
+            return squares, squares, entries
+        positive = squares + self.low.squared_rows()
+        if shift is not None:
+            entries += self.low.coefficients @ (self.low.terms @ shift)
+        products = self.low.row_products(self.X.astype(np.float64), self.columns)
+        return np.maximum(positive + 2 * products, 0), positive, entries
 
     def _squared_lengths(self) -> Array:
         """Squared lengths of the rows."""
-        if np.abs(self.shift).max(initial=0) > SAFE_SHIFT:
+        if self._largest_shift > SAFE_SHIFT:
             return self._squared_lengths_of_dense_rows()
-        centers = self.shift.any()
-        weights = self.columns * self.shift if centers else None
-        squares, entries = self._sums(self.columns**2, weights)
-        squares *= self.rows**2
-        if not centers:
+        centers = bool(self.shift.any())
+        squares, positive, entries = self._sums(self.shift if centers else None)
+        squares, positive = squares * self.rows**2, positive * self.rows**2
+        if not centers and self.low is None:
             return squares
         shifts = self.shift_rows**2 * (self.shift @ self.shift)
         lengths = squares - 2 * self.rows * self.shift_rows * entries + shifts
-        lengths[lengths < CANCELED * (squares + shifts)] = 0
+        lengths[lengths < CANCELED * (positive + shifts)] = 0
         return lengths
 
     def _squared_lengths_of_dense_rows(self) -> Array:
@@ -165,7 +202,15 @@ class ScaledSparse(LinearOperator):
         scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
         G = (scaled.T @ scaled).toarray()
         uncentered = G.diagonal().copy()
-        cross = np.outer(scaled.T @ self.shift_rows, self.shift)
+        totals = scaled.T @ self.shift_rows
+        if self.low is not None:
+            rows = self.low.coefficients * self.rows[:, None]
+            mixed = (scaled.T @ rows) @ self.low.terms
+            own = self.low.terms.T @ ((rows.T @ rows) @ self.low.terms)
+            G += mixed + mixed.T + own
+            uncentered += own.diagonal()
+            totals = totals + self.low.terms.T @ (rows.T @ self.shift_rows)
+        cross = np.outer(totals, self.shift)
         G -= cross + cross.T
         G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
         imprecise = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
@@ -180,6 +225,8 @@ class ScaledSparse(LinearOperator):
         part.shape = (len(rows), self.shape[1])
         part.X, part.squares = self.X[rows], self.squares[rows]
         part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
+        if self.low is not None:
+            part.low = LowRank(self.low.coefficients[rows], self.low.terms)
         return part
 
     def dense_rows(self, rows: slice | Array) -> Array:
@@ -187,6 +234,8 @@ class ScaledSparse(LinearOperator):
         block = self.X[rows].toarray().astype(np.float64)
         block *= self.rows[rows, None]
         block *= self.columns
+        if self.low is not None:
+            block += self.rows[rows, None] * (self.low.coefficients[rows] @ self.low.terms)
         block -= np.outer(self.shift_rows[rows], self.shift)
         return block
 
@@ -200,10 +249,13 @@ class ScaledSparse(LinearOperator):
         product = np.empty((self.shape[0], M.shape[1]), dtype=self.dtype)
         weighted = np.ascontiguousarray(self.columns[:, None] * M, dtype=self.dtype)
         shifted = (self.shift @ M).astype(self.dtype)
+        added = None if self.low is None else self.low.terms @ M
         rows, shift_rows = self.rows.astype(self.dtype), self.shift_rows.astype(self.dtype)
 
         def work(block: EntryBlock) -> None:
             part = block.matrix @ weighted
+            if self.low is not None:
+                part += self.low.coefficients[block.rows] @ added
             part *= rows[block.rows, None]
             part -= np.outer(shift_rows[block.rows], shifted)
             product[block.rows] = part
@@ -223,5 +275,7 @@ class ScaledSparse(LinearOperator):
         for _, part in parallel_map(work, entry_blocks(self.X)):
             total += part
         total *= self.columns[:, None]
+        if self.low is not None:
+            total += self.low.terms.T @ (self.low.coefficients.T @ (self.rows[:, None] * M))
         total -= self.shift[:, None] * (self.shift_rows @ M)
         return total.astype(self.dtype, copy=False)

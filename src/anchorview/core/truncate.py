@@ -20,7 +20,6 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigh, qr
 
 from anchorview._utils.progress import report_progress
@@ -30,6 +29,7 @@ from anchorview.core.group_summaries import Summaries, merge_summaries, summariz
 from anchorview.core.scale import ViewScaling, scaled_view_block
 from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock
+from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.parts import Parts
 from anchorview.views.schema import ViewsSchema
 
@@ -167,7 +167,7 @@ def _power_step(
 
 
 def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
-    if sparse.issparse(part.views[p]):
+    if is_sparse(part.views[p]):
         X = ScaledSparse.of(part, p, scaling)
         return np.asarray(X.T @ (X @ V.astype(X.dtype)), dtype=np.float64)
     columns = V.astype(part.dtype)
@@ -247,7 +247,7 @@ def _projected(
     """Scaled rows of a view in the directions, and the squared norm of the view."""
     width = part.n_features_per_view[p] if V is None else V.shape[1]
     rows = np.zeros((len(part), width), dtype=part.dtype)
-    if sparse.issparse(part.views[p]):
+    if is_sparse(part.views[p]):
         X = ScaledSparse.of(part, p, scaling)
         rows[:] = X.dense_rows(slice(None)) if V is None else X @ V.astype(X.dtype)
         return rows, X.squared_norm

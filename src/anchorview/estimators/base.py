@@ -23,8 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames
+from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import Imputation, Impute, fit_imputation
+from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
@@ -111,6 +113,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         impute = getattr(self, "impute", None)
         imputes = impute is not None if reset else self.imputation_ is not None
         data = container_with_nan(X) if imputes else MultiViewData(X)
+        if reset and data.design is not None:
+            raise ValueError(
+                f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
+                "without them, or use fit of DALMC or AutoDALMC."
+            )
         if reset:
             self._require_possible(data)
             if hasattr(self, "impute"):
@@ -196,7 +203,9 @@ def embeds_new_samples(model: "EmbeddingClusterer") -> bool:
     return True
 
 
-class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewClusterer):
+class EmbeddingClusterer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchMixin, MultiViewClusterer
+):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
     impute: Impute
@@ -207,7 +216,9 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
     _spread: ClusterSpread | None
     _relabeling: Relabeling | None
 
-    def _open(self, X: ViewsLike, out: PathLike | None) -> RowSource:
+    def _open(
+        self, X: ViewsLike, out: PathLike | None, batch: Any = None, covariates: Any = None
+    ) -> RowSource:
         """Source of the samples of a fit; raises if the parameters do not fit it.
 
         `out` is the folder of the results, if they are to be written.
@@ -220,6 +231,7 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         )
         if source.data is None and not self._works_in_parts(source, out):
             source = MemorySource(source.read())
+        set_design(source, X, batch, covariates)
         self._require_possible(source)
         self.imputation_ = fit_imputation(source, self.impute)
         if self.imputation_ is not None:
@@ -237,7 +249,14 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         """Whether a fit processes samples that are not in memory part by part."""
         return True
 
-    def _open_new(self, X: ViewsLike, out: PathLike | None = None) -> RowSource:
+    def _open_new(
+        self,
+        X: ViewsLike,
+        out: PathLike | None = None,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+    ) -> RowSource:
         """Source of samples to embed or label; raises if they do not have the views of the fit."""
         check_is_fitted(self, "labels_")
         source = open_source(
@@ -249,22 +268,38 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
         fitted = self.fitted_views
         source.require_like(fitted)
         self._warn_unnamed(source)
-        if self.imputation_ is not None:
+        set_design(source, X, batch, covariates)
+        if self.imputation_ is not None or self._correction is not None:
             source.prepare_parts(Imputation(self.imputation_, fitted))
+        correction = correction_for(self._correction, source, fitted, unknown_batch)
+        if correction is not None:
+            source.prepare_parts(correction)
         return source
+
+    @property
+    def part_preparation(self) -> PartPreparation:
+        """Function of new samples that prepares them for embedding; can be pickled."""
+        return PartPreparation(Imputation(self.imputation_, self.fitted_views), self._correction)
 
     def _require_embeds_new_samples(self) -> None:
         """Raise an AttributeError if only the samples of `fit` can be embedded."""
 
     @available_if(embeds_new_samples)
     def fit_transform(
-        self, X: ViewsLike, y: object = None, *, scale: bool = True, out: PathLike | None = None
+        self,
+        X: ViewsLike,
+        y: object = None,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        scale: bool = True,
+        out: PathLike | None = None,
     ) -> Any:
         """Fit, and embed the samples.
 
         Parameters
         ----------
-        X, y, out
+        X, y, batch, covariates, out
             As for `fit`.
         scale : bool, default=True
             As for `transform`. Must be False with `out`, whose files hold `embedding_`.
@@ -279,7 +314,7 @@ class EmbeddingClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mult
                 "out= holds the embedding as it is: use scale=False, or fit, and transform with "
                 "another out=."
             )
-        rows = self.fit(X, out=out).embedding_
+        rows = self.fit(X, batch=batch, covariates=covariates, out=out).embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:

@@ -36,6 +36,7 @@ from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
+from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -128,6 +129,9 @@ class DALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    batch_scale : bool, default=True
+        Whether features also get the same deviation in all batches, if `fit` is given `batch`; they
+        always get the same mean.
     memory_limit : float or str, default=None
         Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
         the parts in which views on disk are read follows from it. If None, half of the free memory.
@@ -163,6 +167,12 @@ class DALMC(EmbeddingClusterer):
         The chosen solver and the cost of each; set by `fit`.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    batches_ : tuple of str or None
+        Names of the batches that are taken out; set if `fit` is given `batch`.
+    batch_mixing_ : Series or None
+        How well the batches mix `before`, in the standardized views as given, and `after`, in the
+        embedding: the share of other batches among the 30 nearest neighbors of at most 2,000
+        samples, divided by their share of the samples. 1 is well mixed, 0 separated.
     n_clusters_ : int
         Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
     cluster_names_ : tuple of str or None
@@ -228,6 +238,7 @@ class DALMC(EmbeddingClusterer):
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
@@ -251,6 +262,7 @@ class DALMC(EmbeddingClusterer):
         normalize_embedding: bool = True,
         variant: str = "dalmc",
         impute: Impute = None,
+        batch_scale: bool = True,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -270,12 +282,21 @@ class DALMC(EmbeddingClusterer):
         self.normalize_embedding = normalize_embedding
         self.variant = variant
         self.impute = impute
+        self.batch_scale = batch_scale
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ViewsLike,
+        y: object = None,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        out: PathLike | None = None,
+    ) -> Self:
         """Cluster the samples.
 
         Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
@@ -291,6 +312,13 @@ class DALMC(EmbeddingClusterer):
             all NaN, or its id is missing in the DataFrame.
         y : ignored
             Not used, present for API consistency by convention.
+        batch : array-like (n,) or str, default=None
+            Batch of each sample, which is taken out of the views: in every batch, each feature gets
+            the mean of all samples and, with `batch_scale`, the same deviation. A Series is aligned
+            by sample id. With MuData or AnnData, also the name of a column of ``obs``.
+        covariates : array-like (n, q), DataFrame, str or list of str, default=None
+            Numbers by sample, such as age or depth, on which each feature is regressed within
+            batches, so that what they explain is taken out too. Aligned as `batch`.
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
             part by part; `embedding_` and `labels_` are memory maps of them. Beside them,
@@ -300,14 +328,16 @@ class DALMC(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        source = self._open(X, out)
+        source = self._open(X, out, batch, covariates)
+        batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)
         self._say(str(self.plan_))
 
         clock = perf_counter()
-        scalings = fit_scalings(source, self.scaling)
+        known = None if batches is None else batches.moments
+        scalings = fit_scalings(source, self.scaling, known)
         problem = self._compress(source, scalings)
         self._learn_views(source)
         self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
@@ -330,11 +360,14 @@ class DALMC(EmbeddingClusterer):
         self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._relabeling = None
         self._say("assigned", clock)
+        self._judge_batches(batches)
         return self
 
     @available_if(_can_add_batches)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: ViewsLike, y: object = None) -> Self:
+    def partial_fit(
+        self, X: ViewsLike, y: object = None, *, batch: object = None, covariates: object = None
+    ) -> Self:
         """Add a batch of samples and cluster all samples seen so far.
 
         Only sums over the batches are kept, and 20,000 samples drawn uniformly from all batches on
@@ -348,11 +381,19 @@ class DALMC(EmbeddingClusterer):
             All batches have the same views, and the first at least `n_clusters` samples.
         y : ignored
             Not used, present for API consistency by convention.
+        batch, covariates : None
+            Cannot be taken out here: their means change with every call, and the samples that are
+            kept are already scaled. Use `fit`, which reads files in parts.
 
         Returns
         -------
         self : DALMC
         """
+        if batch is not None or covariates is not None:
+            raise ValueError(
+                "partial_fit cannot take out batches or covariates: their means are known only "
+                "after the last call. Use fit, which reads files and Dask arrays in parts."
+            )
         start_seed, assignment_seed = self._seeds()
         if hasattr(self, "labels_") and not hasattr(self, "_batch_sums"):
             raise ValueError(
@@ -369,6 +410,7 @@ class DALMC(EmbeddingClusterer):
                 f"'{self.scaling}'. Start from a new model."
             )
         sums = sums.with_batch(data)
+        self._correction = self._mixing = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         sampled = LocalRows(self._embedder(sums.sample))
         self._assignment = self._fit_assignment(sampled, assignment_seed)
@@ -380,7 +422,16 @@ class DALMC(EmbeddingClusterer):
         return self
 
     @available_if(embeds_new_samples)
-    def transform(self, X: ViewsLike, *, scale: bool = True, out: PathLike | None = None) -> Any:
+    def transform(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        scale: bool = True,
+        out: PathLike | None = None,
+    ) -> Any:
         """Embed samples: the rows of the anchor graph that the fitted model gives them.
 
         Parameters
@@ -389,6 +440,11 @@ class DALMC(EmbeddingClusterer):
             Views of a dict are matched by name, other forms by position. Samples may lack views,
             also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or by
             leaving it out of a dict. Features are matched by name where names are known.
+        batch, covariates : default=None
+            As for `fit`; needed if the model was fitted with them.
+        unknown_batch : {"error", "center"}, default="error"
+            What to do with a batch that `fit` did not have, or not in a view: raise an error, or
+            center and scale it on its own samples here.
         scale : bool, default=True
             Whether to scale the columns to a mean square of 1 over the samples of `fit`, as
             classifiers and distances expect. If False, rows of the anchor graph as they are: for
@@ -403,17 +459,27 @@ class DALMC(EmbeddingClusterer):
         embedding : array (n, n_anchors)
             A dask array if the views are.
         """
-        source = self._open_new(X, out)
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
         return self._map(source, out, factor=self._scale_factor if scale else 1.0)
 
     @available_if(embeds_new_samples)
-    def predict(self, X: ViewsLike, *, out: PathLike | None = None) -> Any:
+    def predict(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        out: PathLike | None = None,
+    ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             As for `transform`: samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
         out : path-like, default=None
             As for `transform`.
 
@@ -422,7 +488,8 @@ class DALMC(EmbeddingClusterer):
         labels : array (n,) of int32
             A dask array if the views are.
         """
-        return self._map(self._open_new(X, out), out, factor=None)
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
+        return self._map(source, out, factor=None)
 
     @property
     def projections_(self) -> list[Array]:

@@ -18,14 +18,15 @@ NO_STRUCTURE = "no clear structure"
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
     views = (_view_line(name, row) for name, row in _views(model))
-    return [_clusters_line(model), *views, *_view_sentences(model)]
+    return [_clusters_line(model), *views, *_view_sentences(model), *_batch_sentences(model)]
 
 
 def result_html(model: Any) -> str:
     """HTML of the same."""
     line = f"<p>{escape(_clusters_line(model))}</p>"
     table = view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
-    return line + table + "".join(f"<p>{escape(text)}</p>" for text in _view_sentences(model))
+    sentences = [*_view_sentences(model), *_batch_sentences(model)]
+    return line + table + "".join(f"<p>{escape(text)}</p>" for text in sentences)
 
 
 def view_table_html(table: pd.DataFrame) -> str:
@@ -51,6 +52,10 @@ def _clusters_line(model: Any) -> str:
 
 def _view_sentences(model: Any) -> list[str]:
     return [capitalized(sentence) for sentence in getattr(model, "view_sentences", ())]
+
+
+def _batch_sentences(model: Any) -> list[str]:
+    return [capitalized(sentence) for sentence in getattr(model, "batch_sentences", ())]
 
 
 def _views(model: Any) -> list[tuple[str, dict[str, str]]]:

@@ -15,12 +15,13 @@ import numpy as np
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
+from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embed import Embedder
-from anchorview.core.imputation import Imputation
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import PartLabeler
+from anchorview.estimators.base import EmbeddingClusterer
 from anchorview.estimators.dalmc import DALMC
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.inspection.labeled_parts import LabeledSource
@@ -76,7 +77,7 @@ class Geometry(ABC):
 class EmbeddingGeometry(Geometry):
     """Rows of the embedding of DALMC and the centroids of K-means."""
 
-    prepare: Imputation
+    prepare: PartPreparation
     embedder: Embedder | None
     assignment: Assignment
     relabeling: Relabeling | None
@@ -117,7 +118,7 @@ class ConsensusGeometry(Geometry):
     the mean of the cluster.
     """
 
-    prepare: Imputation
+    prepare: PartPreparation
     labeler: PartLabeler
     relabeling: Relabeling | None
     assignment: Assignment
@@ -195,9 +196,9 @@ def geometry_of(model: Any, labeled: LabeledSource) -> Geometry:
     return MeansGeometry(labeled.labels_of, means, spread, ROUNDING)
 
 
-def prepare_for(model: Any) -> Imputation:
-    """Function that matches views to those of a model and imputes as it does."""
-    return Imputation(model.imputation_, model.fitted_views)
+def prepare_for(model: EmbeddingClusterer) -> PartPreparation:
+    """Function that matches views to those of a model and prepares them as it does."""
+    return model.part_preparation
 
 
 def embedding_geometry(model: DALMC) -> EmbeddingGeometry:
@@ -273,7 +274,7 @@ def _sums_of_blocks(embedding: Array, labels: Array, n_clusters: int) -> RowSums
 
 
 def _part_sums(
-    prepare: Imputation, labeler: PartLabeler, n_clusters: int, part: MultiViewData
+    prepare: PartPreparation, labeler: PartLabeler, n_clusters: int, part: MultiViewData
 ) -> RowSums:
     records = labeler(prepare(part))
     return _sums_of_blocks(records["embedding"], records["labels"], n_clusters)

@@ -14,8 +14,8 @@ from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.sources.open_source import open_source
-from anchorview.sources.row_source import Merge, RowSource
-from anchorview.views.alignment import require_unique_ids
+from anchorview.sources.row_source import Merge, RowSource, ids_in_memory
+from anchorview.views.alignment import matched_by_id, require_unique_ids
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Result
 
@@ -88,12 +88,6 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
 def predicts(model: Any) -> bool:
     """Whether an object is a model of this package that labels any samples."""
     return isinstance(model, MultiViewClusterer) and hasattr(model, "predict")
-
-
-def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
-    """Ids of all samples of a source, computed if they are in Dask."""
-    ids: Any = source.sample_ids
-    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,13 +210,3 @@ def aligned_labels(
             "leave the others out of X."
         )
     return labels[positions]
-
-
-def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
-    """Whether samples with these indices are matched by id, not by position.
-
-    The default index of a Series, 0, 1, 2..., is no id if the ids on the other side are no
-    integers.
-    """
-    counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
-    return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))

@@ -147,7 +147,9 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     parts = labeled.reduce(partial(_part_samples, step), _merge, "reading")
     data = Imputation(model.imputation_, fitted)(parts[0])
     # Labels need no finite values, but refits do.
-    return container_with_views(data, data.views), parts[1]
+    data = container_with_views(data, data.views)
+    correction = getattr(model, "_correction", None)
+    return data if correction is None else correction(data), parts[1]
 
 
 def _part_samples(step: int, part: MultiViewData, labels: Array) -> tuple[MultiViewData, Array]:
@@ -171,9 +173,7 @@ def _rows_with(data: MultiViewData, positions: list[int]) -> Array:
 
 def _selected(data: MultiViewData, positions: list[int], rows: Array) -> MultiViewData:
     """Return some views of some samples."""
-    views = {data.names[p]: data.views[p][rows] for p in positions}
-    available = None if data.available is None else data.available[rows][:, positions]
-    return MultiViewData(views, available=available)
+    return data.with_views(positions)[rows]
 
 
 def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> float:

@@ -9,14 +9,14 @@ from scipy.optimize import linear_sum_assignment
 
 from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
-from anchorview.inspection.labeled_parts import label_values, matched_by_id
+from anchorview.inspection.labeled_parts import label_values
 from anchorview.metrics import (
     adjusted_rand,
     clustering_accuracy,
     normalized_mutual_info,
     pairwise_f1,
 )
-from anchorview.views.alignment import require_unique_ids
+from anchorview.views.alignment import matched_by_id, require_unique_ids
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,8 +14,8 @@ import pandas as pd
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
+from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.embed import Embedder
-from anchorview.core.imputation import Imputation
 from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, FittedFamily
@@ -174,7 +174,7 @@ def _embedded(
 class Contributions:
     """Contributions of views to the margins of samples, by one or several embeddings."""
 
-    prepare: Imputation
+    prepare: PartPreparation
     geometry: EmbeddingGeometry | ConsensusGeometry
     readouts: tuple[Readout, ...]
     used: tuple[int, ...]

@@ -32,6 +32,8 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
     if structure is not None:
         sentences.append(f"{capitalized(structure_sentence(structure))}.")
     sentences += view_sentences(fit)
+    taken_out: list[str] = getattr(fit.model, "batch_sentences", [])
+    sentences += [f"{capitalized(sentence)}." for sentence in taken_out]
     return " ".join(sentences)
 
 

@@ -131,11 +131,13 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     sampled = data[rows]
     used = getattr(fit.model, "views_used_", sampled.names)
     sampled = sampled.with_views([sampled.names.index(name) for name in used])
-    alone = zip(sampled.names, sampled.views, sampled.feature_names, strict=True)
-    partitions = [
-        fit.model.predict(container_of_checked_rows({name: view}, True, (features,)))
-        for name, view, features in alone
-    ]
+    partitions = []
+    for name, view, features in zip(
+        sampled.names, sampled.views, sampled.feature_names, strict=True
+    ):
+        alone = container_of_checked_rows({name: view}, True, (features,))
+        alone.design = sampled.design
+        partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])
     matrix = np.array([[adjusted_rand(a, b) for b in partitions] for a in partitions])
     names = [*sampled.names, "result"]

@@ -128,6 +128,7 @@ class DiskSource(RowSource):
         else:
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
+        part.design = None if self.design is None else self.design[rows]
         part = part if self._prepare is None else self._prepare(part)
         part.first_row = rows.start
         return part

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Result
+from anchorview.views.sample_design import SampleDesign
 
 
 class MemorySource(RowSource):
@@ -26,6 +28,17 @@ class MemorySource(RowSource):
         self.data = data
         self.names, self.named = data.names, data.named
         self.sample_ids, self.feature_names = data.sample_ids, data.feature_names
+
+    @property
+    def design(self) -> SampleDesign | None:
+        """Batch and covariates of each sample."""
+        return self.data.design
+
+    @design.setter
+    def design(self, design: SampleDesign | None) -> None:
+        # A copy, as the container may be that of the user.
+        self.data = copy(self.data)
+        self.data.design = design
 
     def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
         """Replace the samples by a function of them."""

@@ -54,7 +54,7 @@ def open_source(
         absent = np.flatnonzero(~data.available.any(axis=0))
         by_name |= {data.names[p]: None for p in absent}
     budget = memory_budget(memory_limit)
-    return DiskSource(
+    in_parts = DiskSource(
         by_name,
         data.named,
         data.available,
@@ -63,3 +63,5 @@ def open_source(
         data.feature_names,
         nan_cells,
     )
+    in_parts.design = data.design
+    return in_parts

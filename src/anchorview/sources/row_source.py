@@ -3,9 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import pandas as pd
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
@@ -15,10 +18,10 @@ from anchorview.sources.view_scan import ViewScan, merge_with_scan, with_scan
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts, Result
+from anchorview.views.sample_design import SampleDesign
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 
 PartFunction = Callable[[MultiViewData], Result]
@@ -37,6 +40,17 @@ class LabeledRows(EmbeddedRows, Protocol):
     """The labels, likewise."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Both:
+    """One function after another; can be pickled."""
+
+    first: PartFunction[MultiViewData]
+    second: PartFunction[MultiViewData]
+
+    def __call__(self, part: MultiViewData) -> MultiViewData:
+        return self.second(self.first(part))
+
+
 class RowSource(Parts):
     """Views whose samples are processed in parts, each a container in memory."""
 
@@ -49,12 +63,14 @@ class RowSource(Parts):
     """Whether the first pass found all views for all samples; later passes then skip the checks."""
     nan_cells: bool = False
     """Whether single values may be NaN, until a function for `prepare_parts` imputes them."""
+    design: SampleDesign | None = None
+    """Batch and covariates of each sample; parts have those of their samples."""
     _prepare: PartFunction[MultiViewData] | None = None
     _scanned: bool = False
 
     def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
-        """From now on, replace every part by a function of it first."""
-        self._prepare = function
+        """From now on, replace every part by a function of it first, after earlier functions."""
+        self._prepare = function if self._prepare is None else _Both(self._prepare, function)
 
     def __repr__(self) -> str:
         widths = zip(self.names, self.n_features_per_view, strict=True)
@@ -157,3 +173,9 @@ class RowSource(Parts):
     @abstractmethod
     def read(self) -> MultiViewData:
         """All samples, in memory; raises if they do not fit."""
+
+
+def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
+    """Ids of all samples of a source, computed if they are in Dask."""
+    ids: Any = source.sample_ids
+    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids

@@ -111,3 +111,13 @@ def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:
     row_lengths = np.zeros(len(rows) + 1, dtype=taken.indptr.dtype)
     row_lengths[present + 1] = np.diff(taken.indptr)
     return sparse.csr_array((taken.data, taken.indices, np.cumsum(row_lengths)), shape=shape)
+
+
+def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
+    """Whether samples with these indices are matched by id, not by position.
+
+    The default index of a Series, 0, 1, 2..., is no id if the ids on the other side are no
+    integers.
+    """
+    counted = isinstance(a, pd.RangeIndex) or isinstance(b, pd.RangeIndex)
+    return not counted or all(pd.api.types.is_integer_dtype(index.dtype) for index in (a, b))

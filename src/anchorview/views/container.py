@@ -13,6 +13,7 @@ from scipy import sparse
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, named_views
+from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import (
     availability,
     common_length,
@@ -23,6 +24,7 @@ from anchorview.views.matrix_checks import (
 )
 from anchorview.views.mudata_views import AnnotatedData
 from anchorview.views.parts import Parts, Result
+from anchorview.views.sample_design import SampleDesign, sample_design, stacked_design
 from anchorview.views.schema import LARGEST_BLOCK, describe_view, working_precision
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
@@ -80,6 +82,10 @@ class MultiViewData(Parts):
     available : array (n, n_views) of bool, optional
         Which views each sample has, in addition to what `X` itself says. Values of `X` for a view
         that the sample does not have are ignored.
+    batch, covariates : optional
+        Batch and covariates of each sample, as for :meth:`anchorview.DALMC.fit`. They stay with the
+        samples, so that functions that take views only, such as those of
+        :mod:`anchorview.inspection`, know them.
 
     Attributes
     ----------
@@ -92,6 +98,8 @@ class MultiViewData(Parts):
         Ids of the samples, if they have any.
     feature_names : tuple of arrays of str or None
         Names of the features of each view, if it has any.
+    design : SampleDesign or None
+        Batch and covariates of each sample, if they are known.
 
     Examples
     --------
@@ -113,8 +121,16 @@ class MultiViewData(Parts):
     feature_names: tuple[FeatureNames | None, ...]
     first_row: int = 0
     """Position of the first sample in the source of which this is a part."""
+    design: SampleDesign | None = None
 
-    def __init__(self, X: "ViewsLike", *, available: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        X: "ViewsLike",
+        *,
+        available: ArrayLike | None = None,
+        batch: Any = None,
+        covariates: Any = None,
+    ) -> None:
         if isinstance(X, MultiViewData):
             if available is not None:
                 raise ValueError(
@@ -124,6 +140,8 @@ class MultiViewData(Parts):
             self._set(X.views, X.names, X.named, X.available, X.sample_ids, X.feature_names)
         else:
             self._set(*_checked(named_views(X), available))
+        known = X.design if isinstance(X, MultiViewData) else None
+        self.design = sample_design(batch, covariates, X, len(self), lambda: self.sample_ids, known)
 
     def _set(
         self,
@@ -172,7 +190,7 @@ class MultiViewData(Parts):
         if not isinstance(rows, slice):
             rows = np.atleast_1d(rows)
             rows = rows.astype(int) if rows.size == 0 else rows
-        return _new(
+        data = _new(
             tuple(view[rows] for view in self.views),
             self.names,
             self.named,
@@ -180,6 +198,8 @@ class MultiViewData(Parts):
             None if self.sample_ids is None else self.sample_ids[rows],
             self.feature_names,
         )
+        data.design = None if self.design is None else self.design[rows]
+        return data
 
     @property
     def n_features_per_view(self) -> tuple[int, ...]:
@@ -244,7 +264,7 @@ class MultiViewData(Parts):
             self.sample_ids,
             tuple(self.feature_names[p] for p in positions),
         )
-        data.first_row = self.first_row
+        data.first_row, data.design = self.first_row, self.design
         return data
 
     def matched_to(self, fitted: FittedViews) -> "MultiViewData":
@@ -265,7 +285,7 @@ class MultiViewData(Parts):
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        return _new(
+        data = _new(
             tuple(views),
             fitted.names,
             self.named,
@@ -273,6 +293,8 @@ class MultiViewData(Parts):
             self.sample_ids,
             fitted.feature_names,
         )
+        data.design = self.design
+        return data
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -386,7 +408,9 @@ def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> Mult
         if view is not data.views[p] or view.dtype.kind == "f":
             description = describe_view(p, names[p])
             finite_rows(view, has[:, p], description, data.sample_ids, features[p], 0)
-    return _new(views, names, data.named, data.available, data.sample_ids, features)
+    filled = _new(views, names, data.named, data.available, data.sample_ids, features)
+    filled.design = data.design
+    return filled
 
 
 def container_of_checked_rows(
@@ -399,19 +423,26 @@ def container_of_checked_rows(
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     """Samples of containers with the same views, in this order."""
     first = parts[0]
-    views = tuple(
-        sparse.vstack(own, format="csr") if any(map(sparse.issparse, own)) else np.vstack(own)
-        for own in zip(*(part.views for part in parts), strict=True)
-    )
+    views = tuple(map(_stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
     available = none_if_complete(np.vstack(has))
-    return _new(views, first.names, first.named, available, None, first.feature_names)
+    data = _new(views, first.names, first.named, available, None, first.feature_names)
+    data.design = stacked_design([part.design for part in parts])
+    return data
+
+
+def _stacked(parts: Sequence[Matrix]) -> Matrix:
+    if isinstance(parts[0], LowRankSum):
+        return parts[0].stacked(parts)
+    if any(map(sparse.issparse, parts)):
+        return sparse.vstack(parts, format="csr")
+    return np.vstack(parts)
 
 
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:
     """Rows of a view as a dense array of the view's own type."""
     block = view[rows]
-    return block.toarray() if sparse.issparse(block) else block
+    return block.toarray() if is_sparse(block) else block
 
 
 def _is_constant(view: Matrix, rows: slice | Array) -> bool:

@@ -2,8 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from anchorview._utils.typing import Array
 from anchorview.views.schema import ViewsSchema
 
 if TYPE_CHECKING:
@@ -26,3 +30,25 @@ class Parts(ViewsSchema):
         stage: str,
     ) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`."""
+
+    def reduce_as_is(
+        self,
+        function: "Callable[[MultiViewData], Result]",
+        merge: Callable[[Result, Result], Result],
+        stage: str,
+    ) -> Result:
+        """As `reduce`, of samples that need not be fit for a fit: views may be constant."""
+        return self.reduce(function, merge, stage)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRows:
+    """Finds some rows of a source in its parts; can be pickled."""
+
+    rows: Array
+    """Ascending positions in the source."""
+
+    def __call__(self, part: "MultiViewData") -> "list[MultiViewData]":
+        """Those of a part, as a list with one container or without any."""
+        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + len(part)])
+        return [part[self.rows[first:last] - part.first_row]] if last > first else []

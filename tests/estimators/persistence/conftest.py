@@ -34,6 +34,23 @@ def wide_auto():
         return AutoDALMC(3, budget="fast", random_state=0).fit(views)
 
 
+@pytest.fixture(scope="session")
+def batch_dalmc():
+    """Model that takes out batches and a covariate; one batch lacks a view."""
+    views, _ = clustered_views(16, 2, (2, 3))
+    batch, depth = np.arange(16) % 2, np.linspace(0, 1, 16) ** 2
+    views["view_1"][batch == 1] = np.nan
+    model = DALMC(2, n_components=1, max_iter=2, tol=0, random_state=0)
+    return model.fit(views, batch=batch, covariates=depth)
+
+
+@pytest.fixture
+def saved_batches(batch_dalmc, tmp_path):
+    """File of a DALMC model that takes out batches."""
+    batch_dalmc.save(tmp_path / "batches.anchorview")
+    return tmp_path / "batches.anchorview"
+
+
 @pytest.fixture
 def saved(dalmc, tmp_path):
     """File of a DALMC model."""
@@ -55,7 +72,7 @@ def saved_wide(wide_auto, tmp_path):
     return tmp_path / "wide.anchorview"
 
 
-@pytest.fixture(params=["saved", "saved_auto"])
+@pytest.fixture(params=["saved", "saved_auto", "saved_batches"])
 def either(request):
     """File of a model."""
     return request.getfixturevalue(request.param)

@@ -82,10 +82,10 @@ def test_lifts_of_older_files_have_no_directions():
     assert all(view.directions is None for view in lifted)
 
 
-def test_the_layout_belongs_to_the_version(saved, saved_auto):
+def test_the_layout_belongs_to_the_version(saved, saved_auto, saved_batches):
     """A renamed or new field needs another format version, and a translation of this one."""
     found = set()
-    for path in (saved, saved_auto):
+    for path in (saved, saved_auto, saved_batches):
         document = document_of(members_of(path))
         found |= {re.sub(r"\d+", "#", place) for place in places_in(document["state"])}
     expected = (MODELS / f"layout_v{document['format_version']}.txt").read_text().split()

@@ -94,6 +94,7 @@ from anchorview.estimators.auto.view_consistency import (
     partitions_of_views,
 )
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
+from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.sources.disk_source import DiskSource
@@ -128,6 +129,9 @@ class AutoDALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    batch_scale : bool, default=True
+        As for :class:`~anchorview.DALMC`: whether features also get the same deviation in all
+        batches, if `fit` is given `batch`.
     memory_limit : float or str, default=None
         As for :class:`~anchorview.DALMC`: memory in bytes that a fit may use in addition to the
         data, such as ``"1.5GB"``. If None, half of the free memory.
@@ -211,6 +215,11 @@ class AutoDALMC(EmbeddingClusterer):
         orthonormal; with more samples than the candidates are fitted to, approximately.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    batches_ : tuple of str or None
+        Names of the batches that are taken out; set if `fit` is given `batch`.
+    batch_mixing_ : Series or None
+        As of :class:`~anchorview.DALMC`: how well the batches mix `before`, in the standardized
+        views as given, and `after`, in the embedding. 1 is well mixed, 0 separated.
     n_samples_fit_ : int
         Number of samples.
     n_views_in_, n_features_in_ : int
@@ -291,6 +300,7 @@ class AutoDALMC(EmbeddingClusterer):
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
@@ -302,6 +312,7 @@ class AutoDALMC(EmbeddingClusterer):
         *,
         budget: Budget = "default",
         impute: Impute = None,
+        batch_scale: bool = True,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -309,12 +320,21 @@ class AutoDALMC(EmbeddingClusterer):
         self.n_clusters = n_clusters
         self.budget = budget
         self.impute = impute
+        self.batch_scale = batch_scale
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ViewsLike,
+        y: object = None,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        out: PathLike | None = None,
+    ) -> Self:
         """Choose the number of clusters if necessary, fit the candidates, find their consensus.
 
         Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
@@ -328,6 +348,9 @@ class AutoDALMC(EmbeddingClusterer):
             As for :meth:`anchorview.DALMC.fit`; a sample may lack views, but not all.
         y : ignored
             Not used, present for API consistency by convention.
+        batch, covariates : default=None
+            As for :meth:`anchorview.DALMC.fit`: batch of each sample and numbers by sample, which
+            are taken out of the views.
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
             ``second_labels.npy``, ``embedding.npy`` and, if there are other levels,
@@ -338,7 +361,8 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         self : AutoDALMC
         """
-        source = self._open(X, out)
+        source = self._open(X, out, batch, covariates)
+        batches = self._fit_batches(source)
         n_samples = len(source)
         _, seed = self._seeds()
         numbers = numbers_to_try(self.n_clusters, n_samples)
@@ -370,15 +394,27 @@ class AutoDALMC(EmbeddingClusterer):
         if source.data is None:
             self._say(f"labeled {source!r}", clock)
         self._warn()
+        self._judge_batches(batches)
         return self
 
-    def transform(self, X: ViewsLike, *, scale: bool = True, out: PathLike | None = None) -> Any:
+    def transform(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        scale: bool = True,
+        out: PathLike | None = None,
+    ) -> Any:
         """Embed samples by the best candidate.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             As for :meth:`anchorview.DALMC.transform`; samples may lack views.
+        batch, covariates, unknown_batch
+            As for :meth:`anchorview.DALMC.transform`.
         scale : bool, default=True
             As for :meth:`anchorview.DALMC.transform`.
         out : path-like, default=None
@@ -390,7 +426,7 @@ class AutoDALMC(EmbeddingClusterer):
         embedding : array (n, l)
             A dask array if the views are.
         """
-        source = self._open_new(X, out)
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
         function = partial(_scaled_embedding, self._labeler, self._scale_factor if scale else 1.0)
         path = None if out is None else Path(out)
         width = self._labeler.n_anchors
@@ -398,7 +434,14 @@ class AutoDALMC(EmbeddingClusterer):
         return self._with_ids(rows, source.sample_ids)
 
     def predict(
-        self, X: ViewsLike, *, level: int | None = None, out: PathLike | None = None
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        level: int | None = None,
+        out: PathLike | None = None,
     ) -> Any:
         """Cluster of each sample; for the samples of `fit`, ``labels_``.
 
@@ -406,6 +449,8 @@ class AutoDALMC(EmbeddingClusterer):
         ----------
         X : views of new samples, in any form that `fit` takes
             Samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
         level : int, default=None
             Number of clusters of one of `levels_`. If None, the chosen one.
         out : path-like, default=None
@@ -416,7 +461,7 @@ class AutoDALMC(EmbeddingClusterer):
         labels : array (n,) of int32
             A dask array if the views are.
         """
-        source = self._open_new(X, out)
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
         path = None if out is None else Path(out)
         fitted = self._level(level)
         labels = (
@@ -446,13 +491,22 @@ class AutoDALMC(EmbeddingClusterer):
         assert self.level_labels_ is not None
         return self.level_labels_[:, self._others.index(fitted)]
 
-    def predict_with_confidence(self, X: ViewsLike) -> tuple[Any, Any]:
+    def predict_with_confidence(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+    ) -> tuple[Any, Any]:
         """Cluster of each sample, and the share of the partitions that agree with it.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
             Samples may lack views.
+        batch, covariates, unknown_batch
+            As for `transform`.
 
         Returns
         -------
@@ -460,16 +514,19 @@ class AutoDALMC(EmbeddingClusterer):
         confidence : array (n,)
             Both are dask arrays if the views are.
         """
-        found, _ = self._labeled(self._open_new(X), ("labels", "confidence"), None)
+        source = self._open_new(X, None, batch, covariates, unknown_batch)
+        found, _ = self._labeled(source, ("labels", "confidence"), None)
         return found["labels"], found["confidence"]
 
-    def candidate_labels(self, X: ViewsLike) -> Any:
+    def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.
 
         Parameters
         ----------
         X : views of samples, in any form that `fit` takes
             Samples may lack views.
+        batch, covariates
+            As for `transform`.
 
         Returns
         -------
@@ -477,7 +534,7 @@ class AutoDALMC(EmbeddingClusterer):
             Rows in the order of `candidates_`, without those that failed. Equal labels in different
             rows are unrelated. A dask array if the views are.
         """
-        source = self._open_new(X)
+        source = self._open_new(X, None, batch, covariates)
         function, width = self._labeler.candidate_labels, len(self._candidates)
         return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T
 

@@ -235,7 +235,7 @@ class CandidatePool:
 
         def work(p: int) -> tuple[slice | Array, Array]:
             has = slice(None) if data.available is None else np.flatnonzero(data.available[:, p])
-            view = MultiViewData([data.views[p][has]])
+            view = data.with_views([p])[has]
             D = directions[p].astype(data.dtype)
             rows = np.vstack([scaled_block(view, (scalings[p],), b) @ D for b in view.blocks()])
             _, labels, _ = _kmeans_runs(rows, min(n_clusters, len(rows)), self.seed)

@@ -208,7 +208,5 @@ def informative_views(data: MultiViewData) -> MultiViewData:
     positions = [p for p in range(len(data.views)) if data.is_informative(p)]
     if len(positions) == len(data.views):
         return data
-    available = None if data.available is None else data.available[:, positions]
-    rows = slice(None) if available is None else available.any(axis=1)
-    views = {data.names[p]: data.views[p][rows] for p in positions}
-    return MultiViewData(views, available=None if available is None else available[rows])
+    found = data.with_views(positions)
+    return found if found.available is None else found[found.available.any(axis=1)]

@@ -1,6 +1,6 @@
 """A sample of the rows that represents all, selected by content and not by position."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import add
 
 import numpy as np
@@ -16,7 +16,9 @@ from anchorview.views.container import (
     concatenate_samples,
     dense_rows,
 )
+from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.matrix_checks import none_if_complete
+from anchorview.views.parts import SelectedRows
 
 SAMPLE_SIZE, MIN_SAMPLE_SIZE, SAMPLES_PER_CLUSTER = 10_000, 5_000, 100
 """About how many rows everything is fitted to: the first number or, if a smaller number of clusters
@@ -55,19 +57,6 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
     return concatenate_samples(*source.reduce(SelectedRows(rows), add, "reading the sample"))
 
 
-@dataclass(frozen=True, eq=False)
-class SelectedRows:
-    """Finds some rows of a source in its parts; can be pickled."""
-
-    rows: Array
-    """Ascending positions in the source."""
-
-    def __call__(self, part: MultiViewData) -> list[MultiViewData]:
-        """Those of a part, as a list with one container or without any."""
-        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + len(part)])
-        return [part[self.rows[first:last] - part.first_row]] if last > first else []
-
-
 def _part_keys(part: MultiViewData) -> list[Array]:
     """A projection of each row, and its squared norm in each view: NaN where it lacks the view.
 
@@ -79,7 +68,9 @@ def _part_keys(part: MultiViewData) -> list[Array]:
 
     def work(block: RowBlock) -> None:
         for p in block.views:
-            rows = part.views[p][block.rows].astype(np.float64)
+            rows = part.views[p][block.rows]
+            rows = rows.toarray() if isinstance(rows, LowRankSum) else rows
+            rows = rows.astype(np.float64)
             direction = np.random.RandomState(p).standard_normal(rows.shape[1])
             # Values that are too large are reported when the sample is scaled.
             with np.errstate(over="ignore", invalid="ignore"):

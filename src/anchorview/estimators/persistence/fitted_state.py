@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.assign import Assignment
+from anchorview.core.batch_correction import BatchCorrection
+from anchorview.core.batch_mixing import BatchMixing
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
@@ -149,6 +151,41 @@ def _(spread: ClusterSpread) -> ClusterSpread:
 
 
 @validate.register
+def _(correction: BatchCorrection) -> BatchCorrection:
+    batches, names = correction.batches, correction.covariate_names
+    require(len(set(batches)) == len(batches) > 0, "'batches' are not unique")
+    require(len(set(names)) == len(names), "'covariate_names' are not unique")
+    count, q = len(batches), len(names)
+    for name in ("covariate_centers", "covariate_scales"):
+        values = getattr(correction, name)
+        require(values.shape == (q,), f"{name!r} has shape {values.shape}")
+    require((correction.covariate_scales > 0).all(), "'covariate_scales' are not positive")
+    for view in correction.views:
+        d = len(view.mean)
+        shapes = {
+            "sizes": (count,),
+            "intercepts": (count, d),
+            "factors": (count, d),
+            "slopes": (q, d),
+            "mean": (d,),
+            "deviation": (d,),
+        }
+        for name, shape in shapes.items():
+            found = getattr(view, name).shape
+            require(found == shape, f"{name!r} has shape {found}")
+        require_range("sizes", view.sizes, 0)
+        positive = (view.factors > 0).all() and (view.deviation >= 0).all()
+        require(positive, "'factors' or 'deviation' are not positive")
+    return correction
+
+
+@validate.register
+def _(mixing: BatchMixing) -> BatchMixing:
+    require_range("mixing", (mixing.before, mixing.after), 0)
+    return mixing
+
+
+@validate.register
 def _(plan: Plan) -> Plan:
     known = plan.route in plan.work and plan.work.keys() == plan.memory.keys()
     require(known, "'work' and 'memory' are not of the same routes")
@@ -189,6 +226,9 @@ class FittedState:
     _spread: ClusterSpread | None
     """None in files of older versions."""
     _relabeling: Relabeling | None
+    _correction: BatchCorrection | None
+    """None without batches and covariates, as the next without batches."""
+    _mixing: BatchMixing | None
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -230,6 +270,12 @@ class FittedState:
             lengths.require_length(f"n_features_per_view_/{p}", f"d{p}", d)
         lengths.require(self, embedding_="n l", labels_="n", view_weights_="v")
         lengths.require(self, feature_names_per_view_="d*", imputation_="d*")
+        if self._correction is not None:
+            lengths.require_length("_correction/views", "v", len(self._correction.views))
+            for p, view in enumerate(self._correction.views):
+                lengths.require(view, mean=f"d{p}")
+        batches = self._correction is not None and self._correction.has_batches
+        require(batches == (self._mixing is not None), "'_mixing' is missing or unexpected")
         if self.sample_ids_ is not None:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)

@@ -36,10 +36,17 @@ def translated(version: int, document: dict[str, Any], arrays: dict[str, Array])
     try:
         if version <= 3:
             _translate_version_3(tree)
-        _translate_version_4(tree)
+        if version <= 4:
+            _translate_version_4(tree)
+        _translate_version_5(tree)
     except (LookupError, AttributeError, TypeError) as error:
         raise ValueError(f"a field is missing: {error}") from error
     return tree
+
+
+def _translate_version_5(tree: Tree) -> None:
+    # Batches and covariates could not be taken out.
+    tree["state"]["_correction"] = tree["state"]["_mixing"] = None
 
 
 def _translate_version_4(tree: Tree) -> None:

@@ -125,6 +125,7 @@ class DaskSource(RowSource):
             self.complete,
             self.nan_cells,
             self._prepare,
+            self.design,
         )
 
     def map_rows(

@@ -13,6 +13,7 @@ from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
 from anchorview.views.matrix_checks import as_matrix, frame_values
+from anchorview.views.sample_design import SampleDesign
 from anchorview.views.schema import describe_view
 
 
@@ -32,10 +33,14 @@ class PartReader:
     """Whether single values may be NaN."""
     prepare: Callable[[MultiViewData], MultiViewData] | None = None
     """What is done with the container first."""
+    design: SampleDesign | None = None
+    """Batch and covariates of all samples."""
 
     def __call__(self, start: int, *arguments: Any) -> MultiViewData:
         """Container of some samples; the arguments are those of `_container`."""
         part = self._container(start, *arguments)
+        if self.design is not None:
+            part.design = self.design[start : start + len(part)]
         part = part if self.prepare is None else self.prepare(part)
         part.first_row = start
         return part

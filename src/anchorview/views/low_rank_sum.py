@@ -1,0 +1,65 @@
+"""Sparse views from whose rows something dense was subtracted, without making them dense."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from anchorview._utils.typing import Array
+
+
+class LowRankSum:
+    """Rows ``sparse + coefficients @ terms`` of a view, of which blocks become dense.
+
+    Both `entries` and `coefficients` are CSR matrices; there are few `terms`.
+    """
+
+    def __init__(
+        self, entries: sparse.csr_array, coefficients: sparse.csr_array, terms: Array
+    ) -> None:
+        self.entries, self.coefficients, self.terms = entries, coefficients, terms
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        n, d = self.entries.shape
+        return n, d
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Type of the entries."""
+        return np.dtype(self.entries.dtype)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries of the sparse part."""
+        return int(self.entries.nnz)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the entries."""
+        return int(self.entries.data.nbytes + self.entries.indices.nbytes)
+
+    def __getitem__(self, rows: Any) -> "LowRankSum":
+        """Return some rows."""
+        return LowRankSum(self.entries[rows], self.coefficients[rows], self.terms)
+
+    def toarray(self) -> Array:
+        """Dense rows."""
+        rows: Array = self.entries.toarray()
+        rows += self.coefficients @ self.terms
+        return rows
+
+    def stacked(self, parts: Sequence["LowRankSum"]) -> "LowRankSum":
+        """Rows of several parts with the same terms."""
+        return LowRankSum(
+            sparse.vstack([part.entries for part in parts], format="csr"),
+            sparse.vstack([part.coefficients for part in parts], format="csr"),
+            self.terms,
+        )
+
+
+def is_sparse(view: Any) -> bool:
+    """Whether a view is stored as the entries that are not zero."""
+    return sparse.issparse(view) or isinstance(view, LowRankSum)

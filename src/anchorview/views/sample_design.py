@@ -1,0 +1,209 @@
+"""The batch and the covariates of each sample, in the order of the samples."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.text import listed, quoted
+from anchorview._utils.typing import Array
+from anchorview.views.alignment import matched_by_id, require_unique_ids
+
+ONE_BATCH = ("",)
+"""Name of the batch of all samples if there are only covariates; no value has an empty name."""
+
+Ids = Callable[[], "pd.Index[Any] | None"]
+"""Returns the sample ids; computed only if something is aligned by them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampleDesign:
+    """Batch and covariates of each sample."""
+
+    batches: tuple[str, ...]
+    """Names of the batches, of which some may have no samples."""
+    codes: Array
+    """Position of the batch of each sample."""
+    covariates: Array
+    """Finite numbers, (n_samples, n_covariates)."""
+    covariate_names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "SampleDesign":
+        """Return the batches and covariates of some samples."""
+        return replace(self, codes=self.codes[rows], covariates=self.covariates[rows])
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether batches were given, not only covariates."""
+        return self.batches != ONE_BATCH
+
+
+def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
+    """Design of the samples of several parts of a source; None if they have none."""
+    first = parts[0]
+    if first is None:
+        return None
+    known = [part for part in parts if part is not None]
+    return replace(
+        first,
+        codes=np.concatenate([part.codes for part in known]),
+        covariates=np.concatenate([part.covariates for part in known]),
+    )
+
+
+def sample_design(
+    batch: Any,
+    covariates: Any,
+    X: Any,
+    n_samples: int,
+    ids: Ids,
+    known: SampleDesign | None = None,
+) -> SampleDesign | None:
+    """Design of the samples of `X`; `known`, which `X` has itself, if nothing is given.
+
+    Values with an index are aligned by sample id if `X` has ids, others by position. A name is that
+    of a column of ``X.obs``.
+    """
+    if batch is None and covariates is None:
+        return known
+    if known is not None:
+        raise ValueError(
+            "batch= and covariates= cannot be given with MultiViewData that has its own. Give them "
+            "once."
+        )
+    batches: tuple[str, ...] = ONE_BATCH
+    codes: Array = np.zeros(n_samples, np.int32)
+    if batch is not None:
+        values = _aligned(_obs(batch, X, "batch"), n_samples, ids, "batch")
+        batches, codes = _batch_codes(values, ids)
+    matrix: Array = np.empty((n_samples, 0))
+    names: tuple[str, ...] = ()
+    if covariates is not None:
+        found = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
+        matrix, names = _covariate_matrix(found, ids)
+    return SampleDesign(batches, codes, matrix, names)
+
+
+def _obs(values: Any, X: Any, what: str) -> Any:
+    """Columns of ``X.obs`` if values are names, else the values, computed if they are in Dask."""
+    is_list = isinstance(values, list) and bool(values)
+    names = isinstance(values, str) or (
+        what == "covariates" and is_list and all(isinstance(name, str) for name in values)
+    )
+    if not names:
+        return values.compute() if hasattr(values, "compute") else values
+    obs = getattr(X, "obs", None)
+    if not isinstance(obs, pd.DataFrame):
+        raise ValueError(
+            f"{what}={values!r} names columns of obs, but X is not a MuData or AnnData object. "
+            "Give one value per sample."
+        )
+    missing = [
+        name for name in ([values] if isinstance(values, str) else values) if name not in obs
+    ]
+    if missing:
+        raise ValueError(
+            f"{what}: X.obs has no column {missing[0]!r}, only {listed(list(obs.columns))}."
+        )
+    return obs[values]
+
+
+def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
+    """Values in the order of the samples."""
+    if isinstance(values, pd.Series | pd.DataFrame):
+        known = ids()
+        if known is not None and matched_by_id(values.index, known):
+            return _by_id(values, known, what)
+    elif not isinstance(values, pd.Categorical):
+        values = np.asarray(values)
+    if len(values) != n_samples or np.ndim(values) > (2 if what == "covariates" else 1):
+        raise ValueError(
+            f"{what} has shape {np.shape(values)}, but X has {n_samples} samples. Give one value "
+            "per sample."
+        )
+    return values
+
+
+def _by_id(values: Any, ids: "pd.Index[Any]", what: str) -> Any:
+    if values.index.equals(ids):
+        return values
+    require_unique_ids(values.index, what)
+    positions = values.index.get_indexer(ids)
+    if (positions < 0).any():
+        unknown = ids[positions < 0].tolist()
+        raise ValueError(
+            f"{what} has no value for {len(unknown)} of {len(ids)} samples: {listed(unknown)}. Its "
+            f"index has ids such as {quoted(values.index[0])}. Give a value for every sample, or "
+            "an array in the order of the samples."
+        )
+    return values.iloc[positions]
+
+
+def _sample(row: int, ids: Ids) -> str:
+    known = ids()
+    return f"row {row}" if known is None else f"sample {quoted(known[row])}"
+
+
+def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
+    """Names of the batches, and the position of that of each sample."""
+    codes, found = pd.factorize(values, use_na_sentinel=True)
+    names = [_batch_name(value) for value in found]
+    empty = np.array([not name.strip() for name in names] + [True])
+    missing = np.flatnonzero(empty[codes])
+    if len(missing):
+        raise ValueError(
+            f"batch is missing for {len(missing)} samples, the first of which is "
+            f"{_sample(int(missing[0]), ids)}. Give a batch for every sample, or leave these out."
+        )
+    batches = tuple(sorted(set(names)))
+    positions = np.array([batches.index(name) for name in names], np.int32)
+    return batches, positions[codes]
+
+
+def _batch_name(value: Any) -> str:
+    """Name of a batch: 1, 1.0 and "1" are the same, as files and tables do not keep the type."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    return str(value)
+
+
+def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...]]:
+    """Finite numbers, one column per covariate, and the names of the columns."""
+    if isinstance(values, pd.Series):
+        values = values.to_frame(None if values.name is None else str(values.name))
+    if isinstance(values, pd.DataFrame):
+        for column, dtype in zip(values.columns, values.dtypes, strict=True):
+            if not pd.api.types.is_numeric_dtype(dtype):
+                raise ValueError(
+                    f"covariates: column {column!r} is not numeric (dtype {dtype}). Encode it as "
+                    "numbers, or give it as batch."
+                )
+        unnamed = isinstance(values.columns, pd.RangeIndex)
+        names = None if unnamed else tuple(map(str, values.columns))
+        matrix = values.to_numpy(np.float64, na_value=np.nan)
+    else:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            raise ValueError(
+                f"covariates are not numeric (dtype {array.dtype}). Encode them as numbers, or "
+                "give them as batch."
+            )
+        matrix, names = array.astype(np.float64).reshape(len(array), -1), None
+    names = names or tuple(map(default_covariate, range(matrix.shape[1])))
+    rows, columns = np.nonzero(~np.isfinite(matrix))
+    if len(rows):
+        raise ValueError(
+            f"covariate {names[columns[0]]!r} is NaN or infinite for "
+            f"{_sample(int(rows[0]), ids)}. Fill it in, or leave the sample out."
+        )
+    return matrix, names
+
+
+def default_covariate(position: int) -> str:
+    """Name of a covariate that has none."""
+    return f"covariate_{position}"

@@ -1,0 +1,314 @@
+"""Batches and covariates are taken out in `fit`, and of new samples, wherever these are."""
+
+import warnings
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview.compared import OPMC
+from anchorview.inspection import leave_one_view_out, memberships, view_contributions
+from anchorview.sources import disk_source
+from anchorview.sources.dask import chunks, dask_source
+from anchorview.views.low_rank_sum import LowRankSum
+from helpers.batches import centered_on_itself, corrected, planted_batches
+from helpers.unjudged import structure_not_judged
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return planted_batches()
+
+
+@pytest.fixture
+def in_parts(set_constants):
+    """Files and chunks are processed in several parts."""
+    set_constants(disk_source, PART=40_000, PRODUCTS_PER_PART=0)
+    set_constants(dask_source, SMALL_PART=1)
+    set_constants(chunks, PRODUCTS_PER_PART=0)
+
+
+def dalmc(**settings):
+    return DALMC(5, random_state=0, **settings)
+
+
+def assert_same(embedding, expected, atol=1e-10):
+    """Assert that embeddings are equal up to the signs of columns, which rounding decides."""
+    embedding = np.asarray(embedding)
+    signs = np.sign((embedding * expected).sum(axis=0))
+    np.testing.assert_allclose(embedding * signs, expected, atol=atol)
+
+
+def stored(views, folder):
+    for name, view in views.items():
+        np.save(folder / f"{name}.npy", view)
+    return open_views(folder)
+
+
+def test_types_are_found_where_batches_dominate(planted):
+    views, types, batch = planted
+    raw = dalmc().fit(views)
+    assert adjusted_rand_score(batch, raw.labels_) > 0.5
+    assert adjusted_rand_score(types, raw.labels_) < 0.3
+    model = dalmc().fit(views, batch=batch)
+    assert adjusted_rand_score(types, model.labels_) >= 0.95
+    assert adjusted_rand_score(batch, model.labels_) <= 0.02
+    assert model.batches_ == ("0", "1", "2", "3")
+    assert model.batch_mixing_["before"] < 0.1
+    assert model.batch_mixing_["after"] > 0.8
+    assert "4 batches taken out; mixing of batches 0.0" in repr(model)
+    assert raw.batches_ is None and raw.batch_mixing_ is None
+
+
+@pytest.mark.parametrize("scaling", ["zscore-unit", "unit-center", "none"])
+@pytest.mark.parametrize("batch_scale", [True, False])
+def test_equal_to_correcting_in_memory_first(scaling, batch_scale, planted):
+    views, _, batch = planted
+    model = dalmc(scaling=scaling, batch_scale=batch_scale).fit(views, batch=batch)
+    expected = dalmc(scaling=scaling).fit(corrected(views, batch, scale=batch_scale))
+    assert_same(model.embedding_, expected.embedding_)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+def test_the_same_from_files_and_dask(planted, in_parts, tmp_path):
+    views, _, batch = planted
+    depth = np.linspace(-1, 1, len(batch)) ** 3
+    expected = dalmc().fit(corrected(views, batch, depth))
+    files = stored(views, tmp_path)
+    lazy = {name: da.from_array(view, chunks=(90, -1)) for name, view in views.items()}
+    for X in (views, files, lazy):
+        model = dalmc().fit(X, batch=pd.Series(batch), covariates=depth)
+        assert_same(model.embedding_, expected.embedding_)
+        np.testing.assert_array_equal(np.asarray(model.labels_), expected.labels_)
+        again = model.predict(X, batch=batch, covariates=depth)
+        np.testing.assert_array_equal(np.asarray(again), expected.labels_)
+    out = dalmc().fit(views, batch=batch, covariates=depth, out=tmp_path / "results")
+    np.testing.assert_array_equal(np.asarray(out.labels_), expected.labels_)
+
+
+def test_auto_is_equal_to_correcting_first(planted, in_parts, tmp_path):
+    views, types, batch = planted
+    with structure_not_judged():
+        expected = AutoDALMC(5, budget="fast", random_state=0).fit(corrected(views, batch))
+        model = AutoDALMC(5, budget="fast", random_state=0).fit(views, batch=batch)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert adjusted_rand_score(types, model.labels_) >= 0.95
+    assert adjusted_rand_score(batch, model.labels_) <= 0.02
+    files = stored(views, tmp_path)
+    labels, confidence = model.predict_with_confidence(files, batch=batch)
+    np.testing.assert_array_equal(labels, model.labels_)
+    np.testing.assert_allclose(confidence, model.confidence_)
+    transformed = model.transform(views, batch=batch, scale=False)
+    np.testing.assert_allclose(transformed, model.embedding_, atol=1e-10)
+    model.save(tmp_path / "auto.anchorview")
+    loaded = load(tmp_path / "auto.anchorview")
+    np.testing.assert_array_equal(loaded.predict(views, batch=batch), model.labels_)
+    pd.testing.assert_series_equal(loaded.batch_mixing_, model.batch_mixing_)
+
+
+@pytest.mark.parametrize("solver", ["compressed", "left", "direct", "truncated"])
+def test_sparse_views_stay_sparse(solver, monkeypatch):
+    rng = np.random.default_rng(0)
+    types, batch = rng.integers(3, size=200), rng.integers(2, size=200)
+    rates = rng.gamma(1, size=(3, 520)) * np.where(rng.random(520) < 0.5, 0.3, 0.0)
+    counts = rng.poisson(rates[types] * (1 + batch[:, None]))
+    counts[:, :2] += 1 + rng.poisson(1, size=(200, 2))
+    width = {"compressed": 40}.get(solver, 520)
+    dense = counts[:, :width].astype(float)
+    settings = {"n_clusters": 3, "random_state": 0, "solver": solver}
+    other = rng.normal(size=(200, 4)) + 5 * types[:, None]
+    expected = DALMC(**settings).fit([dense, other], batch=batch)
+    if solver != "compressed":
+        monkeypatch.delattr(LowRankSum, "toarray")
+    model = DALMC(**settings).fit([sparse.csr_array(counts[:, :width]), other], batch=batch)
+    assert_same(model.embedding_, expected.embedding_, 1e-7)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+def test_auto_takes_sparse_views():
+    rng = np.random.default_rng(0)
+    types, batch = rng.integers(3, size=150), rng.integers(2, size=150)
+    counts = rng.poisson(rng.gamma(1, size=(3, 30))[types] * (1 + 3 * batch[:, None]))
+    views = {
+        "counts": counts.astype(float),
+        "other": rng.normal(size=(150, 4)) + 6 * types[:, None],
+    }
+    with structure_not_judged():
+        model = AutoDALMC(3, budget="fast", random_state=0)
+        expected = model.fit(views, batch=batch).labels_
+        views["counts"] = sparse.csr_array(views["counts"])
+        labels = model.fit(views, batch=batch).labels_
+    assert adjusted_rand_score(expected, labels) == 1
+
+
+def test_batches_are_aligned_by_id(planted):
+    views, _, batch = planted
+    ids = pd.Index([f"s{i}" for i in range(len(batch))])
+    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
+    values = pd.Series([f"plate {b}" for b in batch], index=ids)
+    table = pd.DataFrame({"age": np.arange(400.0) % 17, "depth": np.arange(400) % 5}, index=ids)
+    expected = dalmc().fit(frames, batch=values, covariates=table)
+    shuffled = np.random.default_rng(0).permutation(400)
+    other = table.iloc[shuffled][["depth", "age"]]
+    model = dalmc().fit(frames, batch=values.iloc[shuffled], covariates=other)
+    assert_same(model.embedding_, expected.embedding_)
+    # Covariates of new samples are matched by name.
+    np.testing.assert_array_equal(
+        model.predict(frames, batch=values, covariates=table), expected.labels_
+    )
+    with pytest.raises(ValueError, match="batch has no value for 1 of 400 samples: 's7'"):
+        dalmc().fit(frames, batch=values.drop("s7"))
+    with pytest.raises(ValueError, match="fitted with the covariates"):
+        model.predict(frames, batch=values, covariates=table[["age"]])
+
+
+def test_columns_of_obs_are_batches():
+    anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
+    views, _, batch = planted_batches(120, k=3, n_batches=2, lacking=False)
+    ids = [f"c{i}" for i in range(120)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        modalities = {
+            name: anndata.AnnData(view, obs=pd.DataFrame(index=ids)) for name, view in views.items()
+        }
+        data = mudata.MuData(modalities)
+    data.obs["plate"] = pd.Categorical.from_codes(batch, ["a", "b"])
+    data.obs["depth"] = np.arange(120) % 7
+    model = DALMC(3, random_state=0).fit(data, batch="plate", covariates=["depth"])
+    expected = DALMC(3, random_state=0).fit(views, batch=batch, covariates=np.arange(120) % 7)
+    assert_same(model.embedding_, expected.embedding_)
+    assert model.batches_ == ("a", "b")
+    with pytest.raises(ValueError, match=r"X\.obs has no column 'donor', only 'plate', 'depth'"):
+        model.fit(data, batch="donor")
+
+
+def test_numbers_and_texts_name_the_same_batch(planted):
+    views, _, batch = planted
+    model = dalmc().fit(views, batch=batch)
+    for same in (batch.astype(float), batch.astype(str), pd.Categorical(batch), batch.tolist()):
+        np.testing.assert_array_equal(model.predict(views, batch=same), model.labels_)
+
+
+def test_an_unknown_batch_can_be_centered_on_itself(planted):
+    views, types, batch = planted
+    known = batch < 2
+    old = {name: view[known] for name, view in views.items()}
+    new = {name: view[batch == 2] for name, view in views.items()}
+    # Batch 0 lacks view_2, so it is unknown in this view only.
+    model = dalmc().fit(old, batch=batch[known])
+    names = np.full((batch == 2).sum(), "new")
+    for function in (model.predict, model.transform):
+        with pytest.raises(ValueError, match="Batch 'new' is unknown: the model was fitted on"):
+            function(new, batch=names)
+    reference = dalmc().fit(corrected(old, batch[known]))
+    expected = reference.transform(centered_on_itself(new, old, batch[known]))
+    found = model.transform(new, batch=names, unknown_batch="center")
+    assert_same(found, expected, 1e-9)
+    labels = model.predict(new, batch=names, unknown_batch="center")
+    assert adjusted_rand_score(types[batch == 2], labels) > 0.9
+    one = {name: view[:1] for name, view in new.items()}
+    with pytest.raises(ValueError, match="Batch 'new' has 1 sample with view 0"):
+        model.predict(one, batch=names[:1], unknown_batch="center")
+    with pytest.raises(ValueError, match="unknown_batch='ignore' should be"):
+        model.predict(new, batch=names, unknown_batch="ignore")
+
+
+def test_a_view_that_a_known_batch_lacked_is_unknown_too(planted):
+    views, _, batch = planted
+    model = dalmc().fit(views, batch=batch)
+    rows = np.flatnonzero(batch == 1)[:20]
+    new = {name: view[rows] for name, view in views.items()}
+    with pytest.raises(ValueError, match="Batch '3' had no sample with view 1 in fit"):
+        model.predict(new, batch=np.full(20, 3))
+    new["view_1"] = np.full_like(new["view_1"], np.nan)
+    assert len(model.predict(new, batch=np.full(20, 3))) == 20
+
+
+def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
+    views, _, batch = planted
+    text = batch.astype(object)
+    missing = text.copy()
+    missing[5] = None
+    alone = text.copy()
+    alone[np.flatnonzero(batch == 1)[0]] = "alone"
+    ages = np.arange(400.0)
+    nan = ages.copy()
+    nan[3] = np.nan
+    for match, given in {
+        "batch is missing for 1 samples, the first of which is row 5": {"batch": missing},
+        "Batch 'alone' has 1 sample with view 0": {"batch": alone},
+        "batch has shape .3,., but X has 400 samples": {"batch": [1, 2, 3]},
+        "batch='plate' names columns of obs": {"batch": "plate"},
+        "covariate 'covariate_0' is NaN or infinite for row 3": {"covariates": nan},
+        "covariate 'covariate_0' is constant within every": {"batch": batch, "covariates": batch},
+        "covariate 'covariate_0' is constant for all": {"covariates": np.ones(400)},
+        "'covariate_1' is a linear combination of 'covariate_0'": {
+            "covariates": np.column_stack([ages, 3 * ages + 1])
+        },
+        "column 'sex' is not numeric": {"covariates": pd.DataFrame({"sex": ["f", "m"] * 200})},
+        "covariates are not numeric": {"covariates": np.array(["f", "m"] * 200)},
+    }.items():
+        with pytest.raises(ValueError, match=match):
+            dalmc().fit(views, **given)
+    constant = {**views, "view_0": np.tile(batch[:, None], 3) + 0.0}
+    with pytest.raises(ValueError, match="view 0 is constant in every batch"):
+        dalmc().fit(constant, batch=batch)
+
+
+def test_new_samples_come_with_what_fit_was_given(planted):
+    views, _, batch = planted
+    with pytest.raises(ValueError, match="fitted with batch: give these for new samples too"):
+        dalmc().fit(views, batch=batch).predict(views)
+    with pytest.raises(ValueError, match="but DALMC was fitted without"):
+        dalmc().fit(views).predict(views, batch=batch)
+    with pytest.raises(ValueError, match="partial_fit cannot take out batches"):
+        dalmc(scaling="zscore").partial_fit(views, batch=batch)
+
+
+def test_the_container_keeps_batches_with_the_samples(planted):
+    views, _, batch = planted
+    data = MultiViewData(views, batch=batch, covariates=np.arange(400) % 3)
+    model = dalmc().fit(views, batch=batch, covariates=np.arange(400) % 3)
+    np.testing.assert_array_equal(dalmc().fit(data).labels_, model.labels_)
+    rows = np.flatnonzero(batch != 2)[::2]
+    np.testing.assert_array_equal(model.predict(data[rows]), model.labels_[rows])
+    contributions = view_contributions(model, data, by="cluster")
+    assert contributions.shape == (5, 3)
+    likely = memberships(model, data).to_numpy().argmax(axis=1)
+    np.testing.assert_array_equal(likely, model.labels_)
+    agreement = leave_one_view_out(model, data)["agreement"]
+    assert agreement["view_0"] > 0.5
+    with pytest.raises(ValueError, match="fitted with batch and covariates"):
+        view_contributions(model, views)
+    with pytest.raises(ValueError, match="cannot be given with MultiViewData that has its own"):
+        dalmc().fit(data, batch=batch)
+    with pytest.raises(ValueError, match="OPMC cannot take out batches"):
+        OPMC(5).fit(data)
+
+
+def test_a_warning_if_batches_and_clusters_cannot_be_told_apart():
+    rng = np.random.default_rng(0)
+    batch = np.repeat([0, 1], 100)
+    types = 2 * batch + rng.integers(2, size=200)
+    views = {
+        f"v{p}": 6 * rng.normal(size=(4, 8))[types] + rng.normal(size=(200, 8)) for p in (0, 1)
+    }
+    with pytest.warns(UserWarning, match="cannot be told apart: nearly every cluster lies within"):
+        DALMC(4, random_state=0).fit(views, batch=batch)
+
+
+def test_only_covariates(planted):
+    views, _, _ = planted_batches(150, k=3, n_batches=1, lacking=False)
+    depth = np.random.default_rng(1).gamma(2, size=150)
+    slopes = np.random.default_rng(2).normal(size=30)
+    views["view_0"] = views["view_0"] + 40 * np.outer(depth, slopes)
+    model = DALMC(3, random_state=0).fit(views, covariates=depth)
+    expected = DALMC(3, random_state=0).fit(corrected(views, np.zeros(150), depth, scale=False))
+    assert_same(model.embedding_, expected.embedding_)
+    assert model.batches_ is None and model.batch_mixing_ is None
+    assert "1 covariate taken out" in repr(model)
+    np.testing.assert_array_equal(model.predict(views, covariates=depth), model.labels_)
