@@ -32,6 +32,7 @@ from anchorview.core.cost_model import EXACT_ROUTES, Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.imputation import STATISTICS, Impute
+from anchorview.core.preprocessing import STEPS, Preprocess
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
@@ -39,7 +40,9 @@ from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.schema import ViewsSchema
+from anchorview.views.view_selection import Join
 
 
 def _can_add_batches(model: "DALMC") -> bool:
@@ -126,6 +129,12 @@ class DALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
+        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
+        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
+        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
+        inverse document frequency (peaks). Medians and frequencies are those of the samples of
+        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
     memory_limit : float or str, default=None
         Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
         the parts in which views on disk are read follows from it. If None, half of the free memory.
@@ -161,6 +170,10 @@ class DALMC(EmbeddingClusterer):
         The chosen solver and the cost of each; set by `fit`.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    preprocessing_ : tuple of FittedStep or None
+        Preprocessing of each view; set if `preprocess` is.
+    view_selection_ : dict or None
+        `views` of `fit`.
     n_clusters_ : int
         Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
     cluster_names_ : tuple of str or None
@@ -226,6 +239,7 @@ class DALMC(EmbeddingClusterer):
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
@@ -249,6 +263,7 @@ class DALMC(EmbeddingClusterer):
         normalize_embedding: bool = True,
         variant: str = "dalmc",
         impute: Impute = None,
+        preprocess: Preprocess = None,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -268,12 +283,21 @@ class DALMC(EmbeddingClusterer):
         self.normalize_embedding = normalize_embedding
         self.variant = variant
         self.impute = impute
+        self.preprocess = preprocess
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ViewsLike,
+        y: object = None,
+        *,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
+        out: PathLike | None = None,
+    ) -> Self:
         """Cluster the samples.
 
         Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
@@ -289,6 +313,16 @@ class DALMC(EmbeddingClusterer):
             all NaN, or its id is missing in the DataFrame.
         y : ignored
             Not used, present for API consistency by convention.
+        views : dict of str to str, default=None
+            For AnnData and MuData objects and dicts or lists of AnnData objects: what each view
+            is, by its name, of which there are as many as the dict has entries. ``"X"``,
+            ``"layer:NAME"`` or ``"obsm:NAME"``; a boolean column of ``var`` that selects features
+            may follow ``X`` or a layer, as in ``"X:highly_variable"``. The names are those of
+            modalities or of the given views; of one AnnData object, they are chosen freely. The
+            methods for new samples select the same. If None, ``X`` of all.
+        join : {"outer", "inner"}, default="outer"
+            Samples of views that are aligned by id: all, of which some lack views, or only those
+            that have all views.
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
             part by part; `embedding_` and `labels_` are memory maps of them. Beside them,
@@ -298,7 +332,7 @@ class DALMC(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        source = self._open(X, out)
+        source = self._open(X, out, views, join)
         folder = None if out is None else Path(out)
         start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)

@@ -17,7 +17,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embed import Embedder
-from anchorview.core.imputation import Imputation
+from anchorview.core.preprocessing import Preparation
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.labeling import PartLabeler
@@ -76,7 +76,7 @@ class Geometry(ABC):
 class EmbeddingGeometry(Geometry):
     """Rows of the embedding of DALMC and the centroids of K-means."""
 
-    prepare: Imputation
+    prepare: Preparation
     embedder: Embedder | None
     assignment: Assignment
     relabeling: Relabeling | None
@@ -117,7 +117,7 @@ class ConsensusGeometry(Geometry):
     the mean of the cluster.
     """
 
-    prepare: Imputation
+    prepare: Preparation
     labeler: PartLabeler
     relabeling: Relabeling | None
     assignment: Assignment
@@ -195,9 +195,10 @@ def geometry_of(model: Any, labeled: LabeledSource) -> Geometry:
     return MeansGeometry(labeled.labels_of, means, spread, ROUNDING)
 
 
-def prepare_for(model: Any) -> Imputation:
-    """Function that matches views to those of a model and imputes as it does."""
-    return Imputation(model.imputation_, model.fitted_views)
+def prepare_for(model: Any) -> Preparation:
+    """Function that matches views to those of a model and prepares them as it does."""
+    preparation: Preparation = model.preparation
+    return preparation
 
 
 def embedding_geometry(model: DALMC) -> EmbeddingGeometry:
@@ -273,7 +274,7 @@ def _sums_of_blocks(embedding: Array, labels: Array, n_clusters: int) -> RowSums
 
 
 def _part_sums(
-    prepare: Imputation, labeler: PartLabeler, n_clusters: int, part: MultiViewData
+    prepare: Preparation, labeler: PartLabeler, n_clusters: int, part: MultiViewData
 ) -> RowSums:
     records = labeler(prepare(part))
     return _sums_of_blocks(records["embedding"], records["labels"], n_clusters)

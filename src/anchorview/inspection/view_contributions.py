@@ -15,7 +15,7 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.embed import Embedder
-from anchorview.core.imputation import Imputation
+from anchorview.core.preprocessing import Preparation
 from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, FittedFamily
@@ -174,7 +174,7 @@ def _embedded(
 class Contributions:
     """Contributions of views to the margins of samples, by one or several embeddings."""
 
-    prepare: Imputation
+    prepare: Preparation
     geometry: EmbeddingGeometry | ConsensusGeometry
     readouts: tuple[Readout, ...]
     used: tuple[int, ...]

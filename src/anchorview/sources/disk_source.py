@@ -132,6 +132,7 @@ class DiskSource(RowSource):
         else:
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
+        part.first_row = rows.start
         part = part if self._prepare is None else self._prepare(part)
         part.first_row = rows.start
         return part

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
 
 PartFunction = Callable[[MultiViewData], Result]
 Merge = Callable[[Result, Result], Result]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Two functions of a part, one after the other; can be pickled."""
+
+    first: PartFunction[MultiViewData]
+    second: PartFunction[MultiViewData]
+
+    def __call__(self, part: MultiViewData) -> MultiViewData:
+        """The part after both."""
+        return self.second(self.first(part))
 
 
 class LabeledRows(EmbeddedRows, Protocol):
@@ -53,8 +66,8 @@ class RowSource(Parts):
     _scanned: bool = False
 
     def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
-        """From now on, replace every part by a function of it first."""
-        self._prepare = function
+        """From now on, replace every part, as prepared so far, by a function of it first."""
+        self._prepare = function if self._prepare is None else Steps(self._prepare, function)
 
     def __repr__(self) -> str:
         widths = zip(self.names, self.n_features_per_view, strict=True)

@@ -24,6 +24,7 @@ from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
+from anchorview.core.preprocessing import STEPS, Preprocess
 from anchorview.estimators.auto.candidates import (
     LABEL_DTYPE,
     MAX_CLUSTERS,
@@ -100,7 +101,9 @@ from anchorview.sources.disk_source import DiskSource
 from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.schema import ViewsSchema
+from anchorview.views.view_selection import Join
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -128,6 +131,12 @@ class AutoDALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
+        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
+        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
+        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
+        inverse document frequency (peaks). Medians and frequencies are those of the samples of
+        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
     memory_limit : float or str, default=None
         As for :class:`~anchorview.DALMC`: memory in bytes that a fit may use in addition to the
         data, such as ``"1.5GB"``. If None, half of the free memory.
@@ -211,6 +220,10 @@ class AutoDALMC(EmbeddingClusterer):
         orthonormal; with more samples than the candidates are fitted to, approximately.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    preprocessing_ : tuple of FittedStep or None
+        Preprocessing of each view; set if `preprocess` is.
+    view_selection_ : dict or None
+        `views` of `fit`.
     n_samples_fit_ : int
         Number of samples.
     n_views_in_, n_features_in_ : int
@@ -290,6 +303,7 @@ class AutoDALMC(EmbeddingClusterer):
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
         "verbose": VERBOSE,
@@ -301,6 +315,7 @@ class AutoDALMC(EmbeddingClusterer):
         *,
         budget: Budget = "default",
         impute: Impute = None,
+        preprocess: Preprocess = None,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -308,12 +323,21 @@ class AutoDALMC(EmbeddingClusterer):
         self.n_clusters = n_clusters
         self.budget = budget
         self.impute = impute
+        self.preprocess = preprocess
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ViewsLike,
+        y: object = None,
+        *,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
+        out: PathLike | None = None,
+    ) -> Self:
         """Choose the number of clusters if necessary, fit the candidates, find their consensus.
 
         Views on disk (:func:`anchorview.open_views`, ``numpy.memmap``) are read part by part. Dask
@@ -327,6 +351,11 @@ class AutoDALMC(EmbeddingClusterer):
             As for :meth:`anchorview.DALMC.fit`; a sample may lack views, but not all.
         y : ignored
             Not used, present for API consistency by convention.
+        views : dict of str to str, default=None
+            What each view of an AnnData or MuData object is, as for
+            :meth:`anchorview.DALMC.fit`: ``{"rna": "obsm:X_pca", "protein": "X"}``.
+        join : {"outer", "inner"}, default="outer"
+            All samples, or only those that have all views, as for :meth:`anchorview.DALMC.fit`.
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
             ``second_labels.npy``, ``embedding.npy`` and, if there are other levels,
@@ -337,7 +366,7 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         self : AutoDALMC
         """
-        source = self._open(X, out)
+        source = self._open(X, out, views, join)
         n_samples = len(source)
         _, seed = self._seeds()
         numbers = numbers_to_try(self.n_clusters, n_samples)

@@ -36,6 +36,7 @@ class PartReader:
     def __call__(self, start: int, *arguments: Any) -> MultiViewData:
         """Container of some samples; the arguments are those of `_container`."""
         part = self._container(start, *arguments)
+        part.first_row = start
         part = part if self.prepare is None else self.prepare(part)
         part.first_row = start
         return part
