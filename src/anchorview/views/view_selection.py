@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.typing import Array
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.input_grammar import (
     NamedViews,
@@ -112,10 +113,18 @@ def with_common_samples(given: NamedViews) -> NamedViews:
         return replace(given, views=[view.loc[common] for view in views])
     rows = np.flatnonzero(given.available.all(axis=1))
     _require_some(rows)
-    for p, view in enumerate(views):
-        views[p] = view.iloc[rows] if p in frames else taken_rows(view, rows)
+    return replace(with_samples(given, rows), available=None)
+
+
+def with_samples(given: NamedViews, rows: Array) -> NamedViews:
+    """Views of some samples; all views have the same samples."""
+    views = [
+        view.iloc[rows] if isinstance(view, pd.DataFrame) else taken_rows(view, rows)
+        for view in given.views
+    ]
+    available = None if given.available is None else given.available[rows]
     ids = None if given.sample_ids is None else given.sample_ids[rows]
-    return replace(given, views=views, available=None, sample_ids=ids)
+    return replace(given, views=views, available=available, sample_ids=ids)
 
 
 def _require_some(samples: Any) -> None:
