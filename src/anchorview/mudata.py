@@ -12,11 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.typing import Array
 from anchorview.estimators.base import EmbeddingClusterer
 from anchorview.views.mudata_views import (
     AnnotatedData,
-    is_mudata,
     is_anndata,
+    is_mudata,
     require_mudata,
     views_from_mudata,
 )
@@ -85,18 +86,17 @@ def write_results(
         [str(c) if names is None else names[c] for c in clusters.tolist()], dtype=object
     )
     labels = pd.Categorical.from_codes(codes, categories).remove_unused_categories()
-    columns = {key: pd.Series(labels, index=mdata.obs_names)}
+    columns: dict[str, Any] = {key: labels}
     confidence = getattr(model, "confidence_", None)
     if confidence is not None:
-        taken = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
-        columns[f"{key}_confidence"] = pd.Series(taken, index=mdata.obs_names)
+        columns[f"{key}_confidence"] = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
     embedding = np.asarray(model.embedding_)[rows]
     embedding[rows < 0] = np.nan
-    for owner in (mdata, *_modalities_to_write(mdata)):
-        own = mdata.obs_names.get_indexer(owner.obs_names)
-        for name, column in columns.items():
-            owner.obs[name] = column.iloc[own].to_numpy() if owner is mdata else column.iloc[own]
-        owner.obsm[f"X_{key}"] = embedding[own]
+    _write_cells(mdata, columns, f"X_{key}", embedding)
+    for modality in _modalities_to_write(mdata):
+        own = mdata.obs_names.get_indexer(modality.obs_names)
+        of_cells = {name: column[own] for name, column in columns.items()}
+        _write_cells(modality, of_cells, f"X_{key}", embedding[own])
     mdata.uns[key] = {
         "params": {name: _storable(value) for name, value in model.get_params(deep=False).items()},
         **_view_results(model),
@@ -111,6 +111,14 @@ def require_writable_object(mdata: AnnotatedData, key: str) -> None:
         raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
     if mdata.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: mdata.copy().")
+
+
+def _write_cells(
+    cells: AnnotatedData, columns: Mapping[str, Any], name: str, embedding: Array
+) -> None:
+    for column, values in columns.items():
+        cells.obs[column] = values
+    cells.obsm[name] = embedding
 
 
 def _modalities_to_write(mdata: Any) -> list[Any]:

@@ -545,9 +545,9 @@ class TestFiles:
             path.write_bytes(whole[:length])
             assert "cannot be read as .h5mu" in error_of(path)
 
-    def test_without_mudata(self, tmp_path, monkeypatch):
+    def test_without_anndata(self, tmp_path, monkeypatch):
         path = self.save(tmp_path)
-        monkeypatch.setitem(sys.modules, "mudata", None)
+        monkeypatch.setitem(sys.modules, "anndata", None)
         assert 'pip install "anchorview[mudata]"' in error_of(path)
         with pytest.raises(ImportError):
             read_views(path)

@@ -41,9 +41,7 @@ def cluster_map(
     codes = clusters.cat.codes.to_numpy()[rows]
     drawn, positions = map_layout(np.asarray(data.obsm[f"X_{key}"])[rows], codes)
     rows = rows[drawn]
-    points = pd.DataFrame(
-        {"x": positions[:, 0], "y": positions[:, 1]}, index=data.obs_names[rows]
-    )
+    points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=data.obs_names[rows])
     points["cluster"] = clusters.iloc[rows].to_numpy()
     if color is not None:
         points[color] = data.obs[color].iloc[rows].to_numpy()

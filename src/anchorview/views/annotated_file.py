@@ -1,6 +1,5 @@
 """Files of AnnData and MuData objects: what a view may be, without reading the matrices."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,7 +101,7 @@ class StoredElements:
     path: Path
     key: str
 
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> list[str]:
         """Names of the elements."""
         with _open(self.path) as file:
             return list(file[self.key]) if self.key in file else []

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
+from anchorview.views.annotated_matrix import chosen_matrix
 from anchorview.views.column_warnings import warn_about_frame, warn_about_names
 from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.annotated_matrix import chosen_matrix
 from anchorview.views.matrix_choice import MatrixChoice
 from anchorview.views.mudata_views import (
     AnnotatedData,
@@ -125,9 +125,7 @@ def named_views(X: Any) -> NamedViews:
     )
 
 
-def views_of_mudata(
-    mdata: Any, choices: Mapping[str, MatrixChoice] | None = None
-) -> NamedViews:
+def views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = None) -> NamedViews:
     """Views of a MuData or AnnData object; by default ``X`` of each modality."""
     found = selected_modalities(mdata, choices)
     return NamedViews(

@@ -210,7 +210,9 @@ def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
     step = node.chunks[0] if node.chunks else 1
     dtype = node.dtype.newbyteorder("=")
-    return DenseMatrix(path, node.shape, dtype, node.name, row_step=step, feature_names=feature_names)
+    return DenseMatrix(
+        path, node.shape, dtype, node.name, row_step=step, feature_names=feature_names
+    )
 
 
 def _pair(shape: Sequence[int]) -> tuple[int, int]:

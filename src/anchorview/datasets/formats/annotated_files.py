@@ -32,7 +32,9 @@ def open_h5mu(path: Path, selection: ViewSelection | None = None) -> ViewFile:
     choices = dict.fromkeys(cells, MatrixChoice()) if selection is None else _parsed(selection)
     unknown = [name for name in choices if name not in cells]
     if unknown:
-        raise DataFileError(f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}.")
+        raise DataFileError(
+            f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
+        )
     subjects = {name: f"Modality {name!r}" for name in choices}
     return _opened(path, {name: cells[name] for name in choices}, choices, subjects)
 

@@ -381,14 +381,14 @@ class AutoDALMC(EmbeddingClusterer):
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             pool = CandidatePool(sample, seed, n_samples)
-            views, curve = self._choose_views(source, sample, pool, seed)
-            pool = views.pool
+            choice, curve = self._choose_views(source, sample, pool, seed)
+            pool = choice.pool
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
                 if self.n_clusters_ > numbers[-1]:
                     self._require_memory(source, self.n_clusters_, out)
             fitted = fit_candidates(pool, self._settings(pool), self.n_clusters_, self._say)
-            chosen = self._fit_consensus(views, sample.with_views(views.used), fitted)
+            chosen = self._fit_consensus(choice, sample.with_views(choice.used), fitted)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
             self._judge_structure(pool, seed)
