@@ -159,7 +159,7 @@ def fit(
         "max_iter": max_iter,
         "tol": tol,
     }
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     with explained_errors(options=terminal.FIT_OPTIONS):
         paths = OutputPaths(out, save, report, results)
         require_separate(paths.by_option(), {"DATA": data})

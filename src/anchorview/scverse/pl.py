@@ -35,6 +35,17 @@ def cluster_map(
     Returns
     -------
     display : SampleMapDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3)
+    >>> len(av.pl.cluster_map(cells).points)
+    60
     """
     clusters = clusters_of(data, key)
     rows = np.flatnonzero(clusters.notna())
@@ -63,6 +74,17 @@ def sizes(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ClusterSiz
     Returns
     -------
     display : ClusterSizesDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3)
+    >>> int(av.pl.sizes(cells).sizes.sum())
+    60
     """
     clusters = clusters_of(data, key)
     counts = clusters.value_counts(sort=False)
@@ -87,6 +109,17 @@ def views(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ViewAgreem
     Returns
     -------
     display : ViewAgreementDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3, views={"genes": "X"})
+    >>> av.pl.views(cells).weights.index.tolist()
+    ['genes']
     """
     found = _results(data, key)
     names = pd.Index([str(name) for name in found["view_names"]])
@@ -114,6 +147,17 @@ def number_of_clusters(
     Returns
     -------
     display : ClusterNumberDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> model = av.tl.auto(cells, range(2, 5), budget="fast")
+    >>> av.pl.number_of_clusters(cells).n_clusters == model.n_clusters_
+    True
     """
     found = _results(data, key)
     if "curve" not in found:

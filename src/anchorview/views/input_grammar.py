@@ -161,14 +161,15 @@ def with_anndata(
                 views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
         return replace(given, views=views, known_features=features)
-    own_ids = {p: views[p].index for p in matrices}
+    own_ids = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
     available = np.ones((len(ids), len(views)), bool)
-    for p, matrix in matrices.items():
-        rows = own_ids[p].get_indexer(ids)
-        views[p] = taken_rows(matrix, rows)
+    for p, own in own_ids.items():
+        rows = own.get_indexer(ids)
         available[:, p] = rows >= 0
+        if p in matrices:
+            views[p] = taken_rows(matrices[p], rows)
     return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
 
 
