@@ -27,7 +27,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler

@@ -50,17 +50,22 @@ def test_equal_to_preprocessing_first(model, views, prepared, tmp_path):
 def test_files_sparse_matrices_and_dask(views, tmp_path, set_constants):
     set_constants(disk_source, PART=1000)
     model = DALMC(3, random_state=0, preprocess=STEPS)
-    expected = model.fit(views).embedding_.copy()
+    expected = np.abs(model.fit(views).embedding_)
     in_sparse = {name: sparse.csr_array(view) for name, view in views.items()}
-    np.testing.assert_allclose(model.fit(in_sparse).embedding_, expected, atol=1e-6)
+
+    def check(rows):
+        # Rounding may change the signs of columns.
+        np.testing.assert_allclose(np.abs(rows), expected, atol=1e-5)
+
+    check(model.fit(in_sparse).embedding_)
     for name, view in views.items():
         np.save(tmp_path / f"{name}.npy", view)
-    np.testing.assert_allclose(model.fit(open_views(tmp_path)).embedding_, expected, atol=1e-6)
+    check(model.fit(open_views(tmp_path)).embedding_)
     labels = model.labels_.copy()
     np.testing.assert_array_equal(model.predict(open_views(tmp_path)), labels)
     arrays = {name: da.from_array(view, chunks=(50, -1)) for name, view in views.items()}
     model.fit(arrays)
-    np.testing.assert_allclose(model.embedding_.compute(), expected, atol=1e-6)
+    check(model.embedding_.compute())
     np.testing.assert_array_equal(model.predict(arrays).compute(), labels)
 
 

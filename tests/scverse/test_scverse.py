@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scanpy
+from scipy import stats
 
 from anchorview import scverse as av
 from anchorview.metrics import adjusted_rand
@@ -56,7 +57,26 @@ def test_results_are_written_by_cell(clustered):
         np.testing.assert_array_equal(modality.obsm["X_dalmc"], mdata.obsm["X_dalmc"][rows])
 
 
+def test_markers_are_ranked_by_the_t_test(clustered):
+    mdata, _ = clustered
+    rna = mdata["rna"]
+    counts = rna.X.toarray().astype(float)
+    totals = counts.sum(axis=1, keepdims=True)
+    values = np.log1p(counts * np.median(totals) / totals)
+    for group in rna.obs["dalmc"].cat.categories:
+        found = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
+        inside = (rna.obs["dalmc"] == group).to_numpy()
+        expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
+        found = found.loc[rna.var_names]
+        np.testing.assert_allclose(found["scores"], expected.statistic, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(found["pvals"], expected.pvalue, rtol=0.02, atol=1e-9)
+        ratio = np.expm1(values[inside].mean(axis=0)) / np.expm1(values[~inside].mean(axis=0))
+        np.testing.assert_allclose(found["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
 def test_markers_are_those_of_scanpy(clustered):
+    # Slow, since scanpy compiles its functions first.
     mdata, _ = clustered
     rna = mdata["rna"].copy()
     scanpy.pp.normalize_total(rna)
