@@ -14,6 +14,7 @@ import pytest
 from anchorview import __version__
 from anchorview._utils.errors import OutputFileError
 from anchorview.estimators.persistence import ModelFileError, load_model, save_model
+from anchorview.estimators.persistence.model_file import FORMAT_VERSION
 from helpers.model_files import (
     error_of,
     few_or_many,
@@ -115,9 +116,9 @@ def test_pickles_are_not_run(saved):
 
 
 def test_newer_versions(saved):
-    forge_document(saved, {"format_version": 6, "anchorview_version": "9.1\n"})
+    forge_document(saved, {"format_version": FORMAT_VERSION + 1, "anchorview_version": "9.1\n"})
     message = error_of(saved)
-    assert "written by anchorview '9.1\\n' in a newer format (6;" in message
+    assert f"written by anchorview '9.1\\n' in a newer format ({FORMAT_VERSION + 1};" in message
     assert __version__ in message
     assert "Upgrade anchorview" in message
     forge_document(saved, {"new": 1})
