@@ -194,7 +194,7 @@ def _require_counts(data: MultiViewData, p: int) -> None:
     """Raise if a value of a view is negative, which counts are not."""
     view: Any = data.views[p]
     entries = view.data if sparse.issparse(view) else view
-    if not entries.size or entries.dtype.kind in "bu":
+    if not entries.size or entries.dtype.kind not in "fi":
         return
     has = np.ones(len(data), bool) if data.available is None else data.available[:, p]
     # Rows of samples without the view may be NaN, and comparisons with NaN are False.
