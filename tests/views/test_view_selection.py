@@ -9,6 +9,7 @@ from scipy import sparse
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views, read_views
 from anchorview.datasets import DataFileError, convert
+from anchorview.distributed import dask_views
 from anchorview.sources import disk_source
 from anchorview.sources.open_source import open_source
 from anchorview.views.matrix_choice import MatrixChoice
@@ -280,3 +281,17 @@ def test_files_are_converted_with_missing_rows(path, tmp_path):
     protein = opened.views["protein"][:]
     assert np.isnan(protein).all(axis=1).sum() == 40
     np.testing.assert_array_equal(protein, read_views(path).views["protein"].to_numpy())
+
+
+def test_files_in_dask(mdata, path):
+    views = dask_views(open_views(path, views={"rna": "X"}))
+    model = DALMC(3, random_state=0, preprocess="lognorm").fit(views)
+    expected = DALMC(3, random_state=0, preprocess="lognorm").fit(mdata["rna"].X)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_sparse_views_with_missing_samples_are_refused_in_dask(mdata, tmp_path):
+    gaps = {"rna": mdata["rna"][:100].copy(), "protein": mdata["protein"]}
+    mudata.MuData(gaps).write(tmp_path / "gaps.h5mu")
+    with pytest.raises(ValueError, match=r"view 0 \('rna'\) is sparse, and \d+ samples lack it"):
+        dask_views(open_views(tmp_path / "gaps.h5mu"))

@@ -1,5 +1,6 @@
 """One matrix of an AnnData object or of its file, with the names of its columns."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ def chosen_matrix(
         found = cells.X
     matrix = _checked(found, subject, choice.name or "X")
     features = cells.var_names
+    if matrix.shape[1] != len(features):
+        raise ValueError(
+            f"{subject} has {matrix.shape[1]} columns, but {len(features)} names of features. The "
+            "object or its file is damaged."
+        )
     if choice.mask is None:
         return _named(matrix, features), features
     kept = _get(cells.var, choice.mask, f"{subject} has no column {choice.mask!r} in var")
@@ -52,8 +58,7 @@ def chosen_matrix(
 def _named(matrix: "DenseOrCsr | StoredView", features: "pd.Index[Any]") -> Any:
     """Matrix whose columns have names, if it is on disk; others have no place for them."""
     if isinstance(matrix, StoredView):
-        # The view is new, and nobody else has it.
-        object.__setattr__(matrix, "feature_names", np.asarray(features, dtype=object))
+        return replace(matrix, feature_names=np.asarray(features, dtype=object))
     return matrix
 
 
