@@ -69,9 +69,10 @@ def dask_views(
     has = None if given.available is None else availability(given.available, n, names)
     for p, view in enumerate(stored):
         if has is not None and view.is_sparse and not has[:, p].all():
+            lacking = int((~has[:, p]).sum())
             raise ValueError(
-                f"{given.descriptions[p]} is sparse, and {int((~has[:, p]).sum())} samples lack "
-                "it, which blocks of a dask array cannot say. Fit without Dask, or with join='inner'."
+                f"{given.descriptions[p]} is sparse, and {lacking} samples lack it, which blocks "
+                "of a dask array cannot say. Fit without Dask, or with join='inner'."
             )
     by_name = [view for view in stored if view.ids(slice(0, 1)) is not None]
     arrays = [
