@@ -337,6 +337,8 @@ class DALMC(EmbeddingClusterer):
         start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)
         self._say(str(self.plan_))
+        if self.plan_.route == "compressed":
+            source.require_compressible()
 
         clock = perf_counter()
         scalings = fit_scalings(source, self.scaling)

@@ -64,6 +64,9 @@ class RowSource(Parts):
     """Whether single values may be NaN, until a function for `prepare_parts` imputes them."""
     _prepare: PartFunction[MultiViewData] | None = None
     _scanned: bool = False
+    _patterns: frozenset[tuple[int, ...]] = frozenset()
+    """Patterns of available views that the first pass has found."""
+    _compresses: bool = False
 
     def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
         """From now on, replace every part, as prepared so far, by a function of it first."""
@@ -82,6 +85,9 @@ class RowSource(Parts):
             partial(with_scan, function), partial(merge_with_scan, merge), stage
         )
         self._require_fittable(scan)
+        self._patterns = scan.patterns
+        if self._compresses:
+            self._require_pattern_memory()
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
         self._scanned = True
         return result
@@ -93,7 +99,7 @@ class RowSource(Parts):
         return self._reduce(function, merge, stage)
 
     def _require_fittable(self, scan: ViewScan) -> None:
-        """Raise if a view is missing or constant, or there are too many patterns for the memory."""
+        """Raise if a view is missing, constant or too small to be squared."""
         for p in range(len(self.names)):
             if p not in scan.constant_rows:
                 raise ValueError(self.missing_message(p))
@@ -101,8 +107,19 @@ class RowSource(Parts):
                 raise ValueError(self.constant_message(p))
             if p in scan.tiny:
                 raise ValueError(self.underflow_message(p))
+
+    def require_compressible(self) -> None:
+        """Raise, now or after the first pass, if Gram matrices of all patterns need too much.
+
+        Only a fit that adds up such matrices needs them.
+        """
+        self._compresses = True
+        if self._patterns:
+            self._require_pattern_memory()
+
+    def _require_pattern_memory(self) -> None:
         widths = self.n_features_per_view
-        squares = [sum(widths[p] for p in views) ** 2 for views in scan.patterns]
+        squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
         require_memory(
             8.0 * (2 * sum(squares) + max(squares)),
