@@ -295,3 +295,12 @@ def test_sparse_views_with_missing_samples_are_refused_in_dask(mdata, tmp_path):
     mudata.MuData(gaps).write(tmp_path / "gaps.h5mu")
     with pytest.raises(ValueError, match=r"view 0 \('rna'\) is sparse, and \d+ samples lack it"):
         dask_views(open_views(tmp_path / "gaps.h5mu"))
+
+
+def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp_path):
+    X = sparse.random_array((60, 3000), density=0.01, rng=0, format="csr", dtype=np.float32)
+    annotated(sparse.csr_matrix(X), [f"c{i}" for i in range(60)], "g").write(tmp_path / "a.h5ad")
+    source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
+    assert source.reduce(len, int.__add__, "counting") == 60
+    with pytest.raises(MemoryError, match="Compressing 1 patterns of missing views"):
+        source.require_compressible()
