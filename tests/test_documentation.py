@@ -43,7 +43,7 @@ def inline_code(page):
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
 )
-@pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
+@pytest.mark.filterwarnings("ignore:::(mudata|anndata|scanpy)\\b")
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}

@@ -12,9 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.typing import Array
 from anchorview.estimators.base import EmbeddingClusterer
 from anchorview.views.mudata_views import (
     AnnotatedData,
+    is_anndata,
     is_mudata,
     require_mudata,
     views_from_mudata,
@@ -23,7 +25,13 @@ from anchorview.views.mudata_views import (
 __all__ = ["is_mudata", "views_from_mudata", "write_results"]
 
 
-def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "anchorview") -> None:
+def write_results(
+    mdata: AnnotatedData,
+    model: EmbeddingClusterer,
+    key: str = "anchorview",
+    *,
+    partial: bool = False,
+) -> None:
     """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
     Samples are matched by id: the cells may be in another order than in the fit. Earlier results
@@ -32,14 +40,20 @@ def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "a
     Parameters
     ----------
     mdata : MuData or AnnData
-        Gets ``obs[key]`` (the cluster labels, categorical, as strings), ``obsm["X_" + key]`` (the
-        embedding) and ``uns[key]`` (a dict with "params", "view_names" and "view_weights";
-        a parameter that is None is written as "None").
+        Gets ``obs[key]`` (the cluster labels, categorical, as strings), of AutoDALMC also
+        ``obs[key + "_confidence"]``, ``obsm["X_" + key]`` (the embedding) and ``uns[key]``: a dict
+        with "params", in which None is written as "None"; "view_names", "view_weights",
+        "view_matrices", "view_preprocessing" and, of AutoDALMC, "view_agreement"; and "curve" and
+        "levels", if it chose the number of clusters. Modalities of a MuData object get the same
+        entries of ``obs`` and ``obsm`` for their cells.
     model : DALMC
         Fitted on all samples of `mdata`. If it was fitted on arrays or sparse matrices, which have
         no sample ids, the samples must be in the order of `mdata`.
     key : str, default="anchorview"
         Name of the entries.
+    partial : bool, default=False
+        Whether `mdata` may have cells that the model was not fitted on, as with ``join="inner"``.
+        They get no cluster, and NaN otherwise.
 
     Raises
     ------
@@ -59,29 +73,98 @@ def write_results(mdata: AnnotatedData, model: EmbeddingClusterer, key: str = "a
     >>> list(cells.obs["anchorview"].cat.categories)
     ['0', '1', '2']
     >>> cells.obsm["X_anchorview"].shape[0], sorted(cells.uns["anchorview"])
-    (60, ['params', 'view_names', 'view_weights'])
+    (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
-    require_mudata(mdata)
+    require_writable_object(mdata, key)
     check_is_fitted(model, "labels_")
+    rows = _rows_of_cells(mdata, model, partial)
+    names = getattr(model, "cluster_names_", None)
+    clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
+    codes = np.where(rows < 0, -1, codes)
+    # Of type object: not all versions of anndata can save pandas' own strings.
+    categories = pd.Index(
+        [str(c) if names is None else names[c] for c in clusters.tolist()], dtype=object
+    )
+    labels = pd.Categorical.from_codes(codes, categories).remove_unused_categories()
+    columns: dict[str, Any] = {key: labels}
+    confidence = getattr(model, "confidence_", None)
+    if confidence is not None:
+        columns[f"{key}_confidence"] = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
+    embedding = np.asarray(model.embedding_)[rows]
+    embedding[rows < 0] = np.nan
+    _write_cells(mdata, columns, f"X_{key}", embedding)
+    for modality in _modalities_to_write(mdata):
+        own = mdata.obs_names.get_indexer(modality.obs_names)
+        of_cells = {name: column[own] for name, column in columns.items()}
+        _write_cells(modality, of_cells, f"X_{key}", embedding[own])
+    mdata.uns[key] = {
+        "params": {name: _storable(value) for name, value in model.get_params(deep=False).items()},
+        **_view_results(model),
+        **_level_results(model),
+    }
+
+
+def require_writable_object(mdata: AnnotatedData, key: str) -> None:
+    """Raise if results cannot be written into an object under a name."""
+    require_mudata(mdata)
     if not key or "/" in key:
         raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
     if mdata.is_view:
         raise ValueError("This object is a view of another one. Write into a copy: mdata.copy().")
-    rows = _rows_of_cells(mdata, model)
-    clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
-    # Of type object: not all versions of anndata can save pandas' own strings.
-    names = pd.Index([str(cluster) for cluster in clusters], dtype=object)
-    mdata.obs[key] = pd.Categorical.from_codes(codes, names)
-    mdata.obsm[f"X_{key}"] = np.asarray(model.embedding_)[rows]
-    mdata.uns[key] = {
-        "params": {name: _storable(value) for name, value in model.get_params(deep=False).items()},
-        "view_names": [str(name) for name in model.view_names_in_],
+
+
+def _write_cells(
+    cells: AnnotatedData, columns: Mapping[str, Any], name: str, embedding: Array
+) -> None:
+    for column, values in columns.items():
+        cells.obs[column] = values
+    cells.obsm[name] = embedding
+
+
+def _modalities_to_write(mdata: Any) -> list[Any]:
+    """Modalities of a MuData object, in which functions for AnnData look for results."""
+    return [] if is_anndata(mdata) else [own for own in mdata.mod.values() if not own.is_view]
+
+
+def _view_results(model: Any) -> dict[str, Any]:
+    names = model.view_names_in_
+    matrices = getattr(model, "view_selection_", None) or {}
+    steps = getattr(model, "preprocessing_", None) or (None,) * len(names)
+    found = {
+        "view_names": [str(name) for name in names],
         "view_weights": np.asarray(model.view_weights_),
+        "view_matrices": [matrices.get(name, "X") for name in names],
+        "view_preprocessing": ["None" if step is None else str(step.step) for step in steps],
+    }
+    agreement = getattr(model, "view_agreement_", None)
+    return found if agreement is None else {**found, "view_agreement": np.asarray(agreement)}
+
+
+def _level_results(model: Any) -> dict[str, Any]:
+    """Curve of the number of clusters and levels, if the number was chosen."""
+    curve, levels = getattr(model, "curve_", None), getattr(model, "levels_", None)
+    if curve is None or levels is None:
+        return {}
+    return {
+        "curve": {
+            "n_clusters": np.asarray(curve.index),
+            "agreement": np.asarray(curve),
+            "chance": np.asarray(model.chance_curve_.reindex(curve.index)),
+        },
+        "levels": {
+            "n_clusters": np.asarray(levels.index),
+            **{name: np.asarray(levels[name]) for name in levels.columns},
+        },
     }
 
 
-def _rows_of_cells(mdata: AnnotatedData, model: EmbeddingClusterer) -> NDArray[np.intp]:
-    """Row of each cell in the results of the model: by id, or by position if it has no ids."""
+def _rows_of_cells(
+    mdata: AnnotatedData, model: EmbeddingClusterer, partial: bool
+) -> NDArray[np.intp]:
+    """Row of each cell in the results of the model: by id, or by position if it has no ids.
+
+    With `partial`, -1 for a cell that the model does not have.
+    """
     n = len(model.labels_)
     if model.sample_ids_ is None:
         if n != mdata.n_obs:
@@ -99,8 +182,9 @@ def _rows_of_cells(mdata: AnnotatedData, model: EmbeddingClusterer) -> NDArray[n
                 f"{owner}, so samples cannot be matched by id. Make the ids unique, for example "
                 "with obs_names_make_unique(), and fit the model again."
             )
+    unmatched_cells = cells[:0] if partial else cells.difference(ids, sort=False)
     for unmatched, size, subject, other in (
-        (cells.difference(ids, sort=False), len(cells), "cells of the object", "model"),
+        (unmatched_cells, len(cells), "cells of the object", "model"),
         (ids.difference(cells, sort=False), n, "samples of the model", "object"),
     ):
         if len(unmatched):

@@ -476,11 +476,11 @@ def test_incomplete_views_become_multiview_data(mat5, form):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("data.txt", "unknown file type '.txt'. Save the views as .npz, .mat, .h5, .hdf5, .h5mu "),
+        ("data.txt", "unknown file type '.txt'. Save the views as .npz, .mat, .h5, .hdf5, .h5mu, "),
         ("data", "unknown file type ''"),
         ("data.csv", "into a folder"),
         ("data.PARQUET", "into a folder"),
-        ("data.h5ad", "save it as .h5mu"),
+        ("data.h5ad", "cannot be read as .h5ad"),
     ],
 )
 def test_other_formats(tmp_path, name, message):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview.compared import AMGL, OPMC
-from anchorview.inspection import cluster_summary, memberships, representatives
+from anchorview.inspection import associate, cluster_summary, memberships, representatives
 from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import check_fit
 from anchorview.report.cluster_cards import cluster_cards
@@ -418,3 +418,16 @@ def test_names_with_invalid_bytes_are_escaped(problem, report):
     _, _, model = problem
     page = report(model, None, name="f\udcfcd", call="anchorview fit f\udcfcd")
     assert "f\\udcfcd" in page.text
+
+
+def test_association_with_other_variables(problem, report):
+    views, y, model = problem
+    table = pd.DataFrame({EVIL: np.asarray(y, dtype=str), "noise": np.arange(90) % 7})
+    found = associate(model, table)
+    page = report(model, views, associations=found)
+    assert "Other variables" in page.section_titles
+    assert EVIL in page.text
+    assert "1 of 2 variables differ between clusters" in page.text
+    assert not any("hacked" in script for _, script in page.scripts)
+    with pytest.raises(ValueError, match="associations lacks the column 'variable'"):
+        report(model, views, associations=table)

@@ -232,7 +232,7 @@ def test_refused_options(options, message):
     [
         (
             lambda: mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))}),
-            r"Modality 'rna' has no X\. Give a layer or a use_rep",
+            r"Modality 'rna' has no X\. Give another matrix of it",
         ),
         (
             lambda: mudata.MuData({"rna": modality(np.ones((4, 0)), IDS)}),
@@ -328,7 +328,7 @@ def test_containers_that_are_no_views_are_refused_with_advice():
         TypeError, match=r"view 1 \('b'\) is of type MuData.* pass it alone, or its"
     ):
         MultiViewData({"a": RNA, "b": example()})
-    with pytest.raises(ValueError, match=r"view 0 is an AnnData object without X\. Give a matrix"):
+    with pytest.raises(ValueError, match=r"view 0 has no X\. Give another matrix of it"):
         MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])
     with pytest.raises(TypeError, match=r"view 0 is of type MultiViewData.* a dict of its views"):
         MultiViewData([MultiViewData(RNA), RNA])
@@ -545,9 +545,9 @@ class TestFiles:
             path.write_bytes(whole[:length])
             assert "cannot be read as .h5mu" in error_of(path)
 
-    def test_without_mudata(self, tmp_path, monkeypatch):
+    def test_without_anndata(self, tmp_path, monkeypatch):
         path = self.save(tmp_path)
-        monkeypatch.setitem(sys.modules, "mudata", None)
+        monkeypatch.setitem(sys.modules, "anndata", None)
         assert 'pip install "anchorview[mudata]"' in error_of(path)
         with pytest.raises(ImportError):
             read_views(path)

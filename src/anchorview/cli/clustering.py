@@ -65,6 +65,8 @@ class Samples:
     ids: "pd.Index[Any] | None"
     name: str
     """Name of the data set."""
+    selection: Mapping[str, str] | None = None
+    """Which matrices of the file are the views, if they were selected."""
     by_sample: "Mapping[str, Any]" = field(default_factory=dict)
     """Arguments of `fit` with one value per sample."""
 
@@ -147,13 +149,13 @@ class Printing:
 
 
 def is_large(
-    path: Path, memory_limit: str | None, labels: str | None = None, **layout: bool
+    path: Path, memory_limit: str | None, labels: str | None = None, **layout: Any
 ) -> bool:
     """Whether data can be read in parts, and are too large to be read as a whole.
 
     `labels` is the name of the class labels in the data, if it is not one of the usual names.
     Tables that have them in a column are read as a whole. `layout` are the options `id_column` and
-    `header` of tables.
+    `header` of tables, and `views` of files with several matrices per view.
     """
     from anchorview._utils.memory import memory_budget
     from anchorview.datasets import open_views, stays_on_disk
@@ -184,7 +186,7 @@ def read_samples(
     *,
     on_disk: bool = False,
     nan_cells: bool = False,
-    **layout: bool,
+    **layout: Any,
 ) -> Samples:
     """Read samples into memory, or open them on disk; for the options see :func:`is_large`.
 
@@ -198,7 +200,7 @@ def read_samples(
         with labels_named(labels, path):
             file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
         data = container_with_nan(file) if nan_cells else MultiViewData(file)
-        return Samples(data, file.target, file.sample_ids, path.name)
+        return Samples(data, file.target, file.sample_ids, path.name, layout.get("views"))
     if zero_rows_missing:
         raise ValueError(
             "--zero-rows-missing needs the data in memory. Convert them with 'anchorview convert "
@@ -211,7 +213,21 @@ def read_samples(
     for view in views:
         if ids is None:
             ids = view.ids(slice(None))
-    return Samples(file, file.target, ids, path.name)
+    return Samples(file, file.target, ids, path.name, layout.get("views"))
+
+
+def selection_like_fit(path: Path, model: Any) -> dict[str, str] | None:
+    """Which matrices of a file are the views of a model; None unless it has to choose."""
+    from anchorview.datasets.formats.format_table import find_format
+    from anchorview.views.annotated_file import modality_names
+
+    found, selection = find_format(path), model.view_selection_
+    if selection is None or found is None or not found.selects:
+        return None
+    if path.suffix.lower() == ".h5ad":
+        return dict(selection)
+    names = modality_names(path)
+    return {name: matrix for name, matrix in selection.items() if name in names} or None
 
 
 def option_name(parameter: str) -> str:
@@ -264,6 +280,9 @@ def cluster_samples(
         in_parts = {} if in_memory or paths.results is None else {"out": paths.results}
         start = perf_counter()
         model = estimator.fit(views, **samples.by_sample, **in_parts)
+        if samples.selection is not None:
+            # The file was opened with the selection; new files are to be opened with it as well.
+            model.view_selection_ = dict(samples.selection)
         seconds = perf_counter() - start
         # Labels are fetched from the workers only if they are needed.
         needed = scheduler is None or paths.labels is not None or samples.target is not None

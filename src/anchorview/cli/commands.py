@@ -24,6 +24,7 @@ from anchorview.cli.clustering import (
     option_name,
     read_samples,
     require_separate,
+    selection_like_fit,
     write_labels,
 )
 from anchorview.cli.explaining import explain_clusters
@@ -122,7 +123,9 @@ def fit(
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
     batch: options.Batch = None,
+    view: options.View = None,
     impute: options.Impute = None,
+    preprocess: options.PreprocessView = None,
     method: options.Method = None,
     budget: options.Budget = None,
     n_anchors: options.NAnchors = None,
@@ -157,11 +160,14 @@ def fit(
         "max_iter": max_iter,
         "tol": tol,
     }
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     with explained_errors(options=terminal.FIT_OPTIONS):
         paths = OutputPaths(out, save, report, results)
         require_separate(paths.by_option(), {"DATA": data})
-        layout = {"id_column": not no_id_column, "header": not no_header}
+        selection = options.parse_pairs(view, "--view")
+        steps = options.parse_pairs(preprocess, "--preprocess")
+        layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
+        layout["views"] = selection
         on_disk = is_large(data, memory_limit, class_labels, **layout) or scheduler is not None
         chosen = method or ("dalmc" if settings else "auto")
         for name, value in (("--scheduler", scheduler), ("--memory-limit", memory_limit)):
@@ -181,10 +187,11 @@ def fit(
             settings["budget"] = budget
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
-        if impute is not None:
-            if chosen not in ("auto", "dalmc"):
-                raise ValueError(f"--impute is for --method auto and dalmc, not {chosen}.")
-            settings["impute"] = impute
+        prepared = {"impute": impute, "preprocess": steps}
+        for name, option in prepared.items():
+            if option is not None and chosen not in ("auto", "dalmc"):
+                raise ValueError(f"--{name} is for --method auto and dalmc, not {chosen}.")
+        settings |= {name: option for name, option in prepared.items() if option is not None}
         if chosen != "auto" and not isinstance(n_clusters, int | None):
             raise ValueError(
                 f"-k: {chosen} takes one number of clusters, for example -k {n_clusters[0]}; only "
@@ -297,7 +304,8 @@ def predict(
             _require_level(fitted, level, model)
             is_chosen = level in (None, fitted.n_fitted_clusters)
             with_confidence = hasattr(fitted, "predict_with_confidence") and is_chosen
-            layout = {"id_column": not no_id_column, "header": not no_header}
+            layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
+            layout["views"] = selection_like_fit(data, fitted)
             samples = read_samples(
                 data,
                 zero_rows_missing,
@@ -388,13 +396,15 @@ def info(
     class_labels: options.Labels = None,
     no_id_column: options.NoIdColumn = False,
     no_header: options.NoHeader = False,
+    view: options.View = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Describe multi-view data or a saved model."""
     with explained_errors(options=terminal.DATA_OPTIONS):
         from anchorview import load
 
-        layout = {"id_column": not no_id_column, "header": not no_header}
+        layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
+        layout["views"] = options.parse_pairs(view, "--view")
         if _may_be_a_model(path):
             fitted = load(path)
             if as_json:

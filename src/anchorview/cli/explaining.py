@@ -16,6 +16,7 @@ from anchorview.cli.clustering import (
     is_large,
     read_samples,
     require_separate,
+    selection_like_fit,
     warn_about_formulas,
 )
 from anchorview.cli.terminal import (
@@ -46,7 +47,7 @@ def explain_clusters(
     zero_rows_missing: bool,
     class_labels: str | None,
     batch: Path | None,
-    **layout: bool,
+    **layout: Any,
 ) -> None:
     """Inspect the clusters of a model on samples, write the outputs and print a summary.
 
@@ -70,6 +71,7 @@ def explain_clusters(
         model: Any = load(model_path)
         if not hasattr(model, "predict"):
             raise ValueError(f"{model_path} is an ablation, which cannot label new samples.")
+        layout["views"] = selection_like_fit(data_path, model)
         samples = read_samples(
             data_path,
             zero_rows_missing,

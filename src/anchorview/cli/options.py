@@ -29,6 +29,19 @@ def parse_n_clusters(text: str) -> int | list[int] | range:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def parse_pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:
+    """Parse options of the form VIEW=VALUE, each view once; None if there are none."""
+    pairs: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"{option} {text}: write the name of a view, =, and a value.")
+        if name in pairs:
+            raise ValueError(f"{option} names the view {name!r} twice.")
+        pairs[name] = value
+    return pairs or None
+
+
 def option(description: str, *names: str, default: str | bool = True, **rest: Any) -> Any:
     """Option with a help text; `default` describes what is done without it."""
     return typer.Option(*names, help=description, show_default=default, **rest)
@@ -42,8 +55,8 @@ Data = Annotated[
     Path,
     _argument(
         "DATA",
-        "Multi-view data: a .npz, .mat, .h5 or .h5mu file, a Zarr store, or a folder of .npy, .csv "
-        "or .parquet files.",
+        "Multi-view data: a .npz, .mat, .h5, .h5mu or .h5ad file, a Zarr store, or a folder of "
+        ".npy, .csv or .parquet files.",
     ),
 ]
 NewFolder = Annotated[Path, _argument("FOLDER", "Folder to create.")]
@@ -203,6 +216,25 @@ Impute = Annotated[
     typer.Option(
         "--impute",
         help="Fill single missing values by the mean or median of the feature (auto and dalmc).",
+        show_default=False,
+    ),
+]
+View = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--view",
+        help="Matrix of an .h5ad or .h5mu file that is a view: X, layer:NAME or obsm:NAME, and "
+        "features selected by a column of var, as in rna=X:highly_variable. Repeat for each view.",
+        metavar="NAME=MATRIX",
+        show_default="X of each modality",
+    ),
+]
+PreprocessView = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--preprocess",
+        help="Preprocess the counts of a view: lognorm, clr or tfidf (auto and dalmc).",
+        metavar="NAME=STEP",
         show_default=False,
     ),
 ]

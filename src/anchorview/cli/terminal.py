@@ -42,6 +42,8 @@ DATA_OPTIONS = {
     "id_column=False": "--no-id-column",
     "header=False": "--no-header",
     "impute=": "--impute",
+    "preprocess=": "--preprocess",
+    "views=": "--view",
 }
 """Options about data, for the parameters that errors of the library name."""
 

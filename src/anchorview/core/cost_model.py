@@ -208,7 +208,7 @@ def gram_memory(data: MultiViewData) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
     widths = [d for size, d in _group_shapes(data) if size > d]
     # Products of sparse blocks, and of few features, are held as a whole before they are added.
-    some_sparse = any(map(sparse.issparse, data.views))
+    some_sparse = any(map(is_sparse, data.views))
     held = max((d for d in widths if some_sparse or d <= TILE), default=0)
     parts = max_pending_results() * data.dtype.itemsize * held**2
     squares = [d**2 for d in widths]

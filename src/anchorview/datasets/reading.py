@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from anchorview.datasets.formats.format_table import (
     find_format,
 )
 from anchorview.datasets.formats.table_checks import TableLayout
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.view_file import ViewFile
 
 
@@ -28,6 +30,7 @@ def read_views(
     zero_rows_missing: bool = False,
     id_column: str | bool = True,
     header: bool = True,
+    views: ViewSelection | None = None,
 ) -> ViewFile:
     r"""Read views, and class labels if there are any, from a file or a folder.
 
@@ -40,7 +43,8 @@ def read_views(
       those, all matrices with more than one row and column, in the natural order of their names;
     - in a folder: its ``.csv`` and ``.parquet`` files, by their names without suffix, in natural
       order; class labels are such a file too, with one column;
-    - in ``.h5mu``: ``X`` of each modality; class labels are a column of ``obs``;
+    - in ``.h5mu``: ``X`` of each modality, or the matrices that `views` names; in ``.h5ad``,
+      ``X`` or these matrices; class labels are a column of ``obs``;
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
       :func:`open_views` finds, which leaves them on disk.
 
@@ -67,10 +71,10 @@ def read_views(
     Parameters
     ----------
     path : str or path-like
-        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu``, ``.h5`` or
-        ``.hdf5`` file. Some need an extra package: HDF5 and MATLAB 7.3
+        A ``.npz`` file, a ``.mat`` file of MATLAB 5 or later, a folder, or a ``.h5mu``, ``.h5ad``,
+        ``.h5`` or ``.hdf5`` file. Some need an extra package: HDF5 and MATLAB 7.3
         ``pip install "anchorview[hdf5]"``, Parquet ``"anchorview[parquet]"``, Zarr
-        ``"anchorview[zarr]"``, and ``.h5mu`` ``"anchorview[mudata]"``.
+        ``"anchorview[zarr]"``, ``.h5mu`` and ``.h5ad`` ``"anchorview[mudata]"``.
     zero_rows_missing : bool, default=False
         Whether a row of zeros means that the sample lacks the view. A row of NaN always does.
     id_column : str or bool, default=True
@@ -79,6 +83,9 @@ def read_views(
         same number of rows.
     header : bool, default=True
         For folders of tables, whether the first row of CSV files has the names of the columns.
+    views : dict of str to str, default=None
+        For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as `views` of
+        :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality.
 
     Returns
     -------
@@ -122,13 +129,17 @@ def read_views(
     with data_file_errors(path):
         found = existing_format(path)
         layout = table_layout(found, id_column, header)
-        file = found.read(path) if layout is None else found.read(path, layout)
+        file = found.read(path, *_options(found, layout, views))
         available = _availability(file, zero_rows_missing)
         return replace(file, path=path, available=available)
 
 
 def open_views(
-    path: str | os.PathLike[str], *, id_column: str | bool = True, header: bool = True
+    path: str | os.PathLike[str],
+    *,
+    id_column: str | bool = True,
+    header: bool = True,
+    views: ViewSelection | None = None,
 ) -> ViewFile:
     """Open views that stay on disk: their rows are read in blocks when they are needed.
 
@@ -139,7 +150,9 @@ def open_views(
       ``feature_names.json`` an object with a list of names for each view that has them;
     - in ``.h5`` and ``.hdf5``, and in a Zarr store: all 2-D numeric datasets, including those in
       groups, by their names within the file, in natural order;
-    - in ``.mat`` of MATLAB 7.3: the matrices that :func:`read_views` reads;
+    - in ``.h5ad``, ``.h5mu`` and ``.mat`` of MATLAB 7.3: the matrices that :func:`read_views`
+      reads; sparse ones are read in parts if they are in CSR form, as anndata stores them by
+      default, and otherwise as a whole;
     - in a folder of only ``.parquet`` files: each file. All must have the same samples in the same
       order; their ids are read with the rows.
 
@@ -157,6 +170,8 @@ def open_views(
     header : bool, default=True
         Whether CSV files have a header, as in :func:`read_views`. Only True can be opened, as CSV
         files cannot stay on disk.
+    views : dict of str to str, default=None
+        For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as in :func:`read_views`.
 
     Returns
     -------
@@ -194,7 +209,7 @@ def open_views(
                 f"a {found.name} cannot stay on disk, but these can: {names}. "
                 "anchorview.datasets.convert writes a folder of .npy files."
             )
-        return found.open(path) if layout is None else found.open(path, layout)
+        return found.open(path, *_options(found, layout, views))
 
 
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
@@ -217,6 +232,18 @@ def table_layout(found: Format, id_column: str | bool, header: bool) -> TableLay
     return None
 
 
+def _options(
+    found: Format, layout: TableLayout | None, views: ViewSelection | None
+) -> tuple[Any, ...]:
+    """Arguments of the functions of a format besides the path."""
+    if views is not None and not found.selects:
+        raise DataFileError(
+            f"views= selects matrices of .h5ad and .h5mu files, not of a {found.name}. Leave it "
+            "out."
+        )
+    return (layout,) if found.by_id else (views,) if found.selects else ()
+
+
 def existing_format(path: Path) -> Format:
     """Return the format of a path; raise if there is nothing, or nothing with a known format."""
     if not path.exists():
@@ -230,11 +257,6 @@ def existing_format(path: Path) -> Format:
     if path.is_dir():
         raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
     suffix = path.suffix.lower()
-    if suffix == ".h5ad":
-        raise DataFileError(
-            "an .h5ad file holds a single modality. Put the modalities into one MuData object "
-            "and save it as .h5mu."
-        )
     if suffix in MEMBER_SUFFIXES:
         raise DataFileError(
             "is a single view. Put one file per view into a folder, and give the folder."

@@ -26,6 +26,13 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import Imputation, Impute, fit_imputation
+from anchorview.core.preprocessing import (
+    FittedStep,
+    Preparation,
+    Preprocess,
+    Preprocessing,
+    fit_preprocessing,
+)
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, relabeling_from
@@ -35,7 +42,9 @@ from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
 from anchorview.views.fitted_views import FittedViews
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.schema import ViewsSchema
+from anchorview.views.view_selection import Join, select_like_fit, select_views
 
 PathLike = str | os.PathLike[str]
 
@@ -47,6 +56,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
     imputation_: tuple[Array | None, ...] | None = None
+    preprocessing_: tuple[FittedStep | None, ...] | None = None
+    view_selection_: dict[str, str] | None = None
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -110,7 +121,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
         `fitting` says that `labels_` will be those of these samples.
         """
-        impute = getattr(self, "impute", None)
+        X = X if reset else select_like_fit(X, self.view_selection_)
+        impute, preprocess = getattr(self, "impute", None), getattr(self, "preprocess", None)
         imputes = impute is not None if reset else self.imputation_ is not None
         data = container_with_nan(X) if imputes else MultiViewData(X)
         if reset and data.design is not None:
@@ -123,12 +135,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             if hasattr(self, "impute"):
                 self.imputation_ = fit_imputation(data, impute)
             data = Imputation(self.imputation_)(data) if imputes else data
+            if hasattr(self, "preprocess"):
+                self.preprocessing_ = fit_preprocessing(data, preprocess)
+            if self.preprocessing_ is not None:
+                data = Preprocessing(self.preprocessing_)(data)
             data.require_fittable()
             self._learn_views(data)
         else:
             self._warn_unnamed(data)
-            data = data.matched_to(self.fitted_views)
-            data = Imputation(self.imputation_)(data) if imputes else data
+            data = self.preparation(data)
         if fitting:
             self.sample_ids_ = data.sample_ids
         return data
@@ -166,6 +181,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             self.n_features_per_view_,
             self.feature_names_per_view_,
         )
+
+    @property
+    def preparation(self) -> Preparation:
+        """What is done with new samples before they are scaled."""
+        return Preparation(self.imputation_, self.preprocessing_, self.fitted_views)
 
     def _warn_unnamed(self, schema: ViewsSchema) -> None:
         """Warn, as scikit-learn does, if features with names are matched by position."""
@@ -209,6 +229,7 @@ class EmbeddingClusterer(
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
     impute: Impute
+    preprocess: Preprocess
     memory_limit: float | str | None
     n_samples_fit_: int | None
     n_clusters_: int
@@ -217,14 +238,22 @@ class EmbeddingClusterer(
     _relabeling: Relabeling | None
 
     def _open(
-        self, X: ViewsLike, out: PathLike | None, batch: Any = None, covariates: Any = None
+        self,
+        X: ViewsLike,
+        out: PathLike | None,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
+        batch: Any = None,
+        covariates: Any = None,
     ) -> RowSource:
         """Source of the samples of a fit; raises if the parameters do not fit it.
 
-        `out` is the folder of the results, if they are to be written.
+        `out` is the folder of the results, if they are to be written; `views` and `join` are those
+        of `fit`.
         """
+        self.view_selection_ = None if views is None else dict(views)
         source = open_source(
-            X,
+            select_views(X, views, join),
             self.memory_limit,
             write_results=out is not None,
             nan_cells=self.impute is not None,
@@ -236,6 +265,9 @@ class EmbeddingClusterer(
         self.imputation_ = fit_imputation(source, self.impute)
         if self.imputation_ is not None:
             source.prepare_parts(Imputation(self.imputation_))
+        self.preprocessing_ = fit_preprocessing(source, self.preprocess)
+        if self.preprocessing_ is not None:
+            source.prepare_parts(Preprocessing(self.preprocessing_))
         if source.data is not None:
             source.data.require_fittable()
         if out is not None:
@@ -260,7 +292,7 @@ class EmbeddingClusterer(
         """Source of samples to embed or label; raises if they do not have the views of the fit."""
         check_is_fitted(self, "labels_")
         source = open_source(
-            X,
+            select_like_fit(X, self.view_selection_),
             self.memory_limit,
             write_results=out is not None,
             nan_cells=self.imputation_ is not None,
@@ -269,8 +301,9 @@ class EmbeddingClusterer(
         source.require_like(fitted)
         self._warn_unnamed(source)
         set_design(source, X, batch, covariates)
-        if self.imputation_ is not None or self._correction is not None:
-            source.prepare_parts(Imputation(self.imputation_, fitted))
+        prepares = self.imputation_ is not None or self.preprocessing_ is not None
+        if prepares or self._correction is not None:
+            source.prepare_parts(self.preparation)
         correction = correction_for(self._correction, source, fitted, unknown_batch)
         if correction is not None:
             source.prepare_parts(correction)
@@ -279,7 +312,7 @@ class EmbeddingClusterer(
     @property
     def part_preparation(self) -> PartPreparation:
         """Function of new samples that prepares them for embedding; can be pickled."""
-        return PartPreparation(Imputation(self.imputation_, self.fitted_views), self._correction)
+        return PartPreparation(self.preparation, self._correction)
 
     def _require_embeds_new_samples(self) -> None:
         """Raise an AttributeError if only the samples of `fit` can be embedded."""

@@ -32,6 +32,7 @@ from anchorview.core.cost_model import EXACT_ROUTES, Plan, PlanRequest, Route
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.imputation import STATISTICS, Impute
+from anchorview.core.preprocessing import STEPS, Preprocess
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
@@ -40,7 +41,9 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.schema import ViewsSchema
+from anchorview.views.view_selection import Join
 
 
 def _can_add_batches(model: "DALMC") -> bool:
@@ -129,6 +132,12 @@ class DALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
+        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
+        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
+        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
+        inverse document frequency (peaks). Medians and frequencies are those of the samples of
+        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
     batch_scale : bool, default=True
         Whether features also get the same deviation in all batches, if `fit` is given `batch`; they
         always get the same mean.
@@ -167,6 +176,10 @@ class DALMC(EmbeddingClusterer):
         The chosen solver and the cost of each; set by `fit`.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    preprocessing_ : tuple of FittedStep or None
+        Preprocessing of each view; set if `preprocess` is.
+    view_selection_ : dict or None
+        `views` of `fit`.
     batches_ : tuple of str or None
         Names of the batches that are taken out; set if `fit` is given `batch`.
     batch_mixing_ : Series or None
@@ -238,6 +251,7 @@ class DALMC(EmbeddingClusterer):
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
@@ -262,6 +276,7 @@ class DALMC(EmbeddingClusterer):
         normalize_embedding: bool = True,
         variant: str = "dalmc",
         impute: Impute = None,
+        preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -282,6 +297,7 @@ class DALMC(EmbeddingClusterer):
         self.normalize_embedding = normalize_embedding
         self.variant = variant
         self.impute = impute
+        self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -293,6 +309,8 @@ class DALMC(EmbeddingClusterer):
         X: ViewsLike,
         y: object = None,
         *,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
         batch: Any = None,
         covariates: Any = None,
         out: PathLike | None = None,
@@ -312,6 +330,16 @@ class DALMC(EmbeddingClusterer):
             all NaN, or its id is missing in the DataFrame.
         y : ignored
             Not used, present for API consistency by convention.
+        views : dict of str to str, default=None
+            For AnnData and MuData objects and dicts or lists of AnnData objects: what each view
+            is, by its name, of which there are as many as the dict has entries. ``"X"``,
+            ``"layer:NAME"`` or ``"obsm:NAME"``; a boolean column of ``var`` that selects features
+            may follow ``X`` or a layer, as in ``"X:highly_variable"``. The names are those of
+            modalities or of the given views; of one AnnData object, they are chosen freely. The
+            methods for new samples select the same. If None, ``X`` of all.
+        join : {"outer", "inner"}, default="outer"
+            Samples of views that are aligned by id: all, of which some lack views, or only those
+            that have all views.
         batch : array-like (n,) or str, default=None
             Batch of each sample, which is taken out of the views: in every batch, each feature gets
             the mean of all samples and, with `batch_scale`, the same deviation. A Series is aligned
@@ -328,16 +356,18 @@ class DALMC(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        source = self._open(X, out, batch, covariates)
+        source = self._open(X, out, views, join, batch, covariates)
         batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)
         self._say(str(self.plan_))
+        if self.plan_.route == "compressed":
+            source.require_compressible()
 
         clock = perf_counter()
-        known = None if batches is None else batches.moments
-        scalings = fit_scalings(source, self.scaling, known)
+        moments = None if batches is None else batches.moments
+        scalings = fit_scalings(source, self.scaling, moments)
         problem = self._compress(source, scalings)
         self._learn_views(source)
         self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)

@@ -5,6 +5,7 @@ Every function takes views in any form that estimators take and passes once over
 metrics; imports no plotting.
 """
 
+from anchorview.inspection.association import associate
 from anchorview.inspection.left_out_views import leave_one_view_out
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
@@ -15,6 +16,7 @@ from anchorview.inspection.view_contributions import view_contributions
 
 __all__ = [
     "PartitionComparison",
+    "associate",
     "cluster_markers",
     "cluster_summary",
     "compare_partitions",

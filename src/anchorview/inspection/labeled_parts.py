@@ -18,6 +18,7 @@ from anchorview.sources.row_source import Merge, RowSource, ids_in_memory
 from anchorview.views.alignment import matched_by_id, require_unique_ids
 from anchorview.views.container import MultiViewData
 from anchorview.views.parts import Result
+from anchorview.views.view_selection import select_like_fit
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
@@ -75,7 +76,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     if predicts(model_or_labels):
         return _predicted(model_or_labels, X)
     model = model_or_labels if hasattr(model_or_labels, "fit") else None
-    source = open_source(X, nan_cells=True)
+    source = open_source(_selected(model, X), nan_cells=True)
     labels, label_ids = label_values(model_or_labels)
     by_sample = aligned_labels(labels, label_ids, ids_in_memory(source), len(source))
     codes, clusters = pd.factorize(by_sample, sort=True)
@@ -124,7 +125,7 @@ def _predicted(model: Any, X: Any) -> LabeledSource:
     check_is_fitted(model)
     limit = getattr(model, "memory_limit", None)
     # Without imputation, a model cannot label samples with single NaN: reading them raises.
-    source = open_source(X, limit, nan_cells=model.imputation_ is not None)
+    source = open_source(_selected(model, X), limit, nan_cells=model.imputation_ is not None)
     source.require_like(model.fitted_views)
     names = getattr(model, "cluster_names_", None)
     count = getattr(model, "n_clusters_", model.n_clusters)
@@ -134,6 +135,11 @@ def _predicted(model: Any, X: Any) -> LabeledSource:
         if hasattr(predictor, name):
             setattr(predictor, name, None)
     return LabeledSource(source, clusters, PredictedLabels(predictor), *_names(source, model))
+
+
+def _selected(model: Any, X: Any) -> Any:
+    """Views that a model selects of AnnData and MuData objects; else all."""
+    return select_like_fit(X, getattr(model, "view_selection_", None))
 
 
 def _names(

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.core.imputation import Imputation
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.base import MultiViewClusterer
@@ -145,7 +144,7 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
         raise ValueError(f"X lacks the view {missing[0]!r}. Give all views of the fit.")
     step = -(-len(labeled.source) // MAX_SAMPLES)
     parts = labeled.reduce(partial(_part_samples, step), _merge, "reading")
-    data = Imputation(model.imputation_, fitted)(parts[0])
+    data = model.preparation(parts[0])
     # Labels need no finite values, but refits do.
     data = container_with_views(data, data.views)
     correction = getattr(model, "_correction", None)
@@ -187,8 +186,7 @@ def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0}
     if model.random_state is None:
         params["random_state"] = 0
-    if hasattr(model, "impute"):
-        params["impute"] = None
+    params |= {name: None for name in ("impute", "preprocess") if hasattr(model, name)}
     components: Any = getattr(model, "n_components", None)
     if np.ndim(components):
         params["n_components"] = [components[p] for p in positions]

@@ -4,12 +4,14 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
+from anchorview.report.association_section import association_section
 from anchorview.report.checked_fit import CheckedFit, check_fit
 from anchorview.report.findings import Findings, find
 from anchorview.report.number_section import number_section
@@ -33,6 +35,7 @@ def write_fit_report(
     name: str | None = None,
     texts: Sequence[str | None] | None = None,
     thumbnails: Sequence[str | os.PathLike[str] | None] | None = None,
+    associations: pd.DataFrame | None = None,
 ) -> None:
     """Write a report on a fitted model as one self-contained HTML file.
 
@@ -71,6 +74,9 @@ def write_fit_report(
     thumbnails : sequence of path-like (n,), default=None
         An image file per sample, or None. Small copies are embedded, first of typical and doubtful
         samples, then of others on the map, up to a total of 1.5 MB.
+    associations : DataFrame, default=None
+        Association with other variables, such as clinical ones, as returned by
+        :func:`anchorview.inspection.associate`; a section of its own.
 
     Raises
     ------
@@ -113,6 +119,8 @@ def write_fit_report(
     sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
+    if associations is not None:
+        sections.append(association_section(associations))
     sections.append(number_section(fit, findings))
     sections.append(_technical_section(fit, findings, call, seconds))
     title = f"{fit.estimator_name} clusters" if name is None else name

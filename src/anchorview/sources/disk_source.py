@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
@@ -48,6 +49,9 @@ PART = 32 * 2**20
 PRODUCTS_PER_PART = 4
 """Minimum size of a part, in sizes of its Gram matrix: adding up the matrices of smaller parts
 would cost as much as reading."""
+
+INDEX_BYTES = 8
+"""Maximum size of the column index of an entry of a sparse view."""
 
 COPIES = 4
 """Memory of a part while it is read, converted, checked and scaled, in sizes of the part."""
@@ -114,7 +118,7 @@ class DiskSource(RowSource):
         """Read some samples into memory that is used again for the next part."""
         views = dict(self.views)
         for p, (name, view) in enumerate(self.views.items()):
-            if isinstance(view, StoredView):
+            if isinstance(view, StoredView) and not view.is_sparse:
                 shape = (rows.stop - rows.start, view.shape[1])
                 views[name] = scratch(f"view {p}", shape, view.dtype)
                 view.read_into(views[name], rows.start)
@@ -129,6 +133,7 @@ class DiskSource(RowSource):
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
         part.design = None if self.design is None else self.design[rows]
+        part.first_row = rows.start
         part = part if self._prepare is None else self._prepare(part)
         part.first_row = rows.start
         return part
@@ -173,9 +178,7 @@ class DiskSource(RowSource):
     @property
     def _row_bytes(self) -> int:
         views = [view for view in self.views.values() if view is not None]
-        # Integers and half precision are converted before they are processed.
-        sizes = [max(view.dtype.itemsize, self.dtype.itemsize) for view in views]
-        return sum(view.shape[1] * size for view, size in zip(views, sizes, strict=True))
+        return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit in passes; raises if it needs more memory than it may use."""
@@ -405,6 +408,16 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: "np.dtype[Any
     descr = np.lib.format.dtype_to_descr(dtype)
     header = {"descr": descr, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_2_0(stream, header)
+
+
+def _row_bytes(view: Any, itemsize: int) -> int:
+    """Bytes of a row while it is processed; of a sparse view, of the entries and their columns."""
+    # Integers and half precision are converted before they are processed.
+    size = max(view.dtype.itemsize, itemsize)
+    if not (sparse.issparse(view) or getattr(view, "is_sparse", False)):
+        return int(view.shape[1] * size)
+    stored = view.n_stored if isinstance(view, StoredView) else view.nnz  # type: ignore[attr-defined]
+    return int(-(-stored * (size + INDEX_BYTES) // view.shape[0]))
 
 
 def _is_finite(rows: Array) -> bool:

@@ -28,6 +28,18 @@ PartFunction = Callable[[MultiViewData], Result]
 Merge = Callable[[Result, Result], Result]
 
 
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Two functions of a part, one after the other; can be pickled."""
+
+    first: PartFunction[MultiViewData]
+    second: PartFunction[MultiViewData]
+
+    def __call__(self, part: MultiViewData) -> MultiViewData:
+        """The part after both."""
+        return self.second(self.first(part))
+
+
 class LabeledRows(EmbeddedRows, Protocol):
     """The embedding of all samples, and their labels once :meth:`label` was called."""
 
@@ -38,17 +50,6 @@ class LabeledRows(EmbeddedRows, Protocol):
     """The embedding in the form that the source returns; complete after the context."""
     labels: Any
     """The labels, likewise."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Both:
-    """One function after another; can be pickled."""
-
-    first: PartFunction[MultiViewData]
-    second: PartFunction[MultiViewData]
-
-    def __call__(self, part: MultiViewData) -> MultiViewData:
-        return self.second(self.first(part))
 
 
 class RowSource(Parts):
@@ -67,10 +68,13 @@ class RowSource(Parts):
     """Batch and covariates of each sample; parts have those of their samples."""
     _prepare: PartFunction[MultiViewData] | None = None
     _scanned: bool = False
+    _patterns: frozenset[tuple[int, ...]] = frozenset()
+    """Patterns of available views that the first pass has found."""
+    _compresses: bool = False
 
     def prepare_parts(self, function: PartFunction[MultiViewData]) -> None:
-        """From now on, replace every part by a function of it first, after earlier functions."""
-        self._prepare = function if self._prepare is None else _Both(self._prepare, function)
+        """From now on, replace every part, as prepared so far, by a function of it first."""
+        self._prepare = function if self._prepare is None else Steps(self._prepare, function)
 
     def __repr__(self) -> str:
         widths = zip(self.names, self.n_features_per_view, strict=True)
@@ -85,6 +89,9 @@ class RowSource(Parts):
             partial(with_scan, function), partial(merge_with_scan, merge), stage
         )
         self._require_fittable(scan)
+        self._patterns = scan.patterns
+        if self._compresses:
+            self._require_pattern_memory()
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
         self._scanned = True
         return result
@@ -96,7 +103,7 @@ class RowSource(Parts):
         return self._reduce(function, merge, stage)
 
     def _require_fittable(self, scan: ViewScan) -> None:
-        """Raise if a view is missing or constant, or there are too many patterns for the memory."""
+        """Raise if a view is missing, constant or too small to be squared."""
         for p in range(len(self.names)):
             if p not in scan.constant_rows:
                 raise ValueError(self.missing_message(p))
@@ -104,8 +111,19 @@ class RowSource(Parts):
                 raise ValueError(self.constant_message(p))
             if p in scan.tiny:
                 raise ValueError(self.underflow_message(p))
+
+    def require_compressible(self) -> None:
+        """Raise, now or after the first pass, if Gram matrices of all patterns need too much.
+
+        Only a fit that adds up such matrices needs them.
+        """
+        self._compresses = True
+        if self._patterns:
+            self._require_pattern_memory()
+
+    def _require_pattern_memory(self) -> None:
         widths = self.n_features_per_view
-        squares = [sum(widths[p] for p in views) ** 2 for views in scan.patterns]
+        squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
         require_memory(
             8.0 * (2 * sum(squares) + max(squares)),

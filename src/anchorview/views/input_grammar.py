@@ -16,18 +16,19 @@ from scipy import sparse
 
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
+from anchorview.views.annotated_matrix import chosen_matrix
 from anchorview.views.column_warnings import warn_about_frame, warn_about_names
 from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
+from anchorview.views.matrix_choice import MatrixChoice
 from anchorview.views.mudata_views import (
     AnnotatedData,
-    anndata_values,
     is_anndata,
     is_mudata,
-    modality_features,
-    views_from_mudata,
+    selected_modalities,
 )
 from anchorview.views.schema import describe_view
+from anchorview.views.stored_matrices import select_stored
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -95,11 +96,10 @@ class NamedViews:
 
 def named_views(X: Any) -> NamedViews:
     """Separate and name the views of any accepted form of input."""
+    if isinstance(X, NamedViews):
+        return X
     if is_mudata(X):
-        views, available = views_from_mudata(X)
-        return NamedViews(
-            tuple(views), True, list(views.values()), available, X.obs_names, modality_features(X)
-        )
+        return views_of_mudata(X)
     if isinstance(X, ViewFile):
         own = named_views(X.views)
         return NamedViews(
@@ -107,55 +107,81 @@ def named_views(X: Any) -> NamedViews:
         )
     # Sparse comes first, as a dok_array is a Mapping.
     if sparse.issparse(X):
-        return _numbered([X])
+        return numbered_views([X])
     if isinstance(X, list | tuple | Mapping) and not X:
         raise ValueError(f"There are no views: got an empty {type(X).__name__}.")
     if isinstance(X, Mapping):
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return _with_anndata(NamedViews(names, True, list(X.values())))
+        return with_anndata(NamedViews(names, True, list(X.values())))
     if isinstance(X, list | tuple):
-        return _with_anndata(_numbered([X] if all(map(_is_row, X)) else X))
+        return with_anndata(numbered_views([X] if all(map(_is_row, X)) else X))
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
-        return _numbered([X])
+        return numbered_views([X])
     raise TypeError(
         "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
         f"matrices, or one of these; got {type(X).__name__}."
     )
 
 
-def _with_anndata(given: NamedViews) -> NamedViews:
-    """Views with ``X`` in place of AnnData objects: frames, or sparse matrices with equal rows.
+def views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = None) -> NamedViews:
+    """Views of a MuData or AnnData object; by default ``X`` of each modality."""
+    found = selected_modalities(mdata, choices)
+    return NamedViews(
+        tuple(found.views),
+        True,
+        list(found.views.values()),
+        found.available,
+        mdata.obs_names,
+        found.features,
+    )
 
-    Sparse ones are aligned here, as a sparse matrix has no ids by which this could be done later.
+
+def with_anndata(
+    given: NamedViews, choices: Mapping[str, MatrixChoice] | None = None
+) -> NamedViews:
+    """Views with matrices in place of AnnData objects: frames, or others with equal rows.
+
+    Matrices that are sparse or on disk are aligned here, as they have no ids by which this could
+    be done later. By default the matrix is ``X``.
     """
     views = list(given.views)
     matrices = {}
     features = {}
     for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
         if is_anndata(view):
-            features[given.names[p]] = np.asarray(view.var_names, dtype=object)
-            values = anndata_values(view, description)
+            choice = MatrixChoice() if choices is None else choices[given.names[p]]
+            values, names = chosen_matrix(view, choice, description)
+            features[given.names[p]] = np.asarray(names, dtype=object)
             if isinstance(values, np.ndarray):
-                views[p] = pd.DataFrame(values, view.obs_names, view.var_names, copy=False)
+                views[p] = pd.DataFrame(values, view.obs_names, names, copy=False)
             else:
                 matrices[p] = values
                 views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
         return replace(given, views=views, known_features=features)
-    own_ids = {p: views[p].index for p in matrices}
+    own_ids = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
     available = np.ones((len(ids), len(views)), bool)
-    for p, matrix in matrices.items():
-        rows = own_ids[p].get_indexer(ids)
-        views[p] = reindex_rows(matrix, rows)
+    for p, own in own_ids.items():
+        rows = own.get_indexer(ids)
         available[:, p] = rows >= 0
+        if p in matrices:
+            views[p] = taken_rows(matrices[p], rows)
     return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
 
 
-def _numbered(views: Sequence[Any]) -> NamedViews:
+def taken_rows(view: Any, rows: Array) -> Any:
+    """Rows of a matrix in memory or on disk; -1 is a sample that it lacks."""
+    if np.array_equal(rows, np.arange(view.shape[0])):
+        return view
+    return select_stored(view, rows) if isinstance(view, StoredView) else reindex_rows(view, rows)
+
+
+def numbered_views(views: Sequence[Any]) -> NamedViews:
+    """Views without names of their own."""
     return NamedViews(tuple(f"view_{p}" for p in range(len(views))), False, list(views))
 
 

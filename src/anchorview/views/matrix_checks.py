@@ -23,14 +23,14 @@ def is_dask_array(view: Any) -> bool:
     return hasattr(view, "__dask_graph__") and hasattr(view, "chunks")
 
 
-def read_whole(view: Any) -> Array:
+def read_whole(view: Any) -> Matrix:
     """All rows of a view that is on disk or in Dask, if they fit into memory."""
     require_memory(
         float(view.nbytes),
         f"Reading a view of {view.shape[0]} samples and {view.shape[1]} features",
         "Use DALMC, which reads such views part by part, or fewer samples.",
     )
-    return np.asarray(view)
+    return view[:] if isinstance(view, StoredView) else np.asarray(view)
 
 
 def as_matrix(view: Any, description: str) -> Matrix:

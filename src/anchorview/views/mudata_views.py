@@ -4,15 +4,18 @@ Neither package is imported: a caller who has such an object has the package.
 """
 
 from collections.abc import Mapping, MutableMapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from anchorview._utils.typing import FeatureNames
 from anchorview.views.alignment import DenseOrCsr, reindex_rows
+from anchorview.views.annotated_matrix import chosen_matrix
+from anchorview.views.matrix_choice import MatrixChoice
+from anchorview.views.stored_matrices import select_stored
+from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
@@ -131,12 +134,7 @@ def views_from_mudata(
     np.True_
     """
     require_mudata(mdata)
-    repeated = mdata.obs_names[mdata.obs_names.duplicated()]
-    if len(repeated):
-        raise ValueError(
-            f"The sample name {repeated[0]!r} occurs more than once. Call obs_names_make_unique()."
-        )
-    modalities = _modalities(mdata)
+    modalities = modalities_of(mdata)
     for option, choice in (("layer", layer), ("use_rep", use_rep), ("use_var", use_var)):
         named = choice if isinstance(choice, Mapping) else ()
         unknown = [name for name in named if name not in modalities]
@@ -144,39 +142,86 @@ def views_from_mudata(
             raise ValueError(
                 f"{option} names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
             )
-    views: dict[str, View] = {}
-    available = np.ones((mdata.n_obs, len(modalities)), dtype=bool)
-    for p, (name, modality) in enumerate(modalities.items()):
-        matrix, features = _selected_features(name, modality, layer, use_rep, use_var)
-        rows = _rows_in_modality(mdata, name, modality)
-        available[:, p] = rows >= 0
-        aligned = reindex_rows(matrix, rows)
-        if isinstance(aligned, np.ndarray):
-            views[name] = pd.DataFrame(aligned, mdata.obs_names, features, copy=False)
-        else:
-            views[name] = aligned
-    return views, available
-
-
-def anndata_values(cells: Any, description: str) -> DenseOrCsr:
-    """``X`` of an AnnData object that is one view among others."""
-    if cells.X is None:
-        raise ValueError(
-            f"{description} is an AnnData object without X. Give a matrix of it, such as "
-            "cells.layers[...] or cells.obsm[...]."
-        )
-    return _in_memory(cells.X, description, "X")
-
-
-def modality_features(mdata: AnnotatedData) -> dict[str, FeatureNames]:
-    """Names of the features in ``X`` of each modality."""
-    return {
-        name: np.asarray(modality.var_names, dtype=object)
-        for name, modality in _modalities(mdata).items()
+    choices = {
+        name: _choice(name, modality, layer, use_rep, use_var)
+        for name, modality in modalities.items()
     }
+    found = selected_modalities(mdata, choices)
+    return {name: _in_memory(view) for name, view in found.views.items()}, found.available
 
 
-def _modalities(mdata: Any) -> dict[str, Any]:
+class SelectedModalities(NamedTuple):
+    """Views of the same samples, and what is known about them."""
+
+    views: dict[str, View]
+    available: NDArray[np.bool_]
+    features: dict[str, FeatureNames]
+    """Names of the features of each view."""
+
+
+def selected_modalities(
+    mdata: AnnotatedData, choices: Mapping[str, MatrixChoice] | None = None
+) -> SelectedModalities:
+    """Modalities of a MuData object as views; matrices of backed objects stay on disk.
+
+    `choices` names the modalities and their matrices; by default ``X`` of each. Of an AnnData
+    object, it names the views.
+    """
+    require_unique_names(mdata.obs_names)
+    modalities = modalities_of(mdata)
+    if choices is None:
+        choices = dict.fromkeys(modalities, MatrixChoice())
+    elif is_anndata(mdata):
+        modalities = dict.fromkeys(choices, mdata)
+    unknown = [name for name in choices if name not in modalities]
+    if unknown:
+        raise ValueError(
+            f"views names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
+        )
+    available = np.ones((mdata.n_obs, len(choices)), dtype=bool)
+    found = SelectedModalities({}, available, {})
+    for p, (name, choice) in enumerate(choices.items()):
+        subject = f"View {name!r}" if modalities[name] is mdata else f"Modality {name!r}"
+        matrix, features = chosen_matrix(modalities[name], choice, subject)
+        rows = _rows_in_modality(mdata, name, modalities[name])
+        available[:, p] = rows >= 0
+        found.views[name] = aligned_matrix(matrix, rows, mdata.obs_names, features)
+        found.features[name] = np.asarray(features, dtype=object)
+    return found
+
+
+def aligned_matrix(
+    matrix: "DenseOrCsr | StoredView",
+    rows: NDArray[np.intp],
+    ids: "pd.Index[Any]",
+    features: "pd.Index[Any]",
+) -> View:
+    """Rows of a matrix for samples with these ids; a row of -1 is missing."""
+    if isinstance(matrix, StoredView):
+        if np.array_equal(rows, np.arange(len(matrix))):
+            return matrix
+        return select_stored(matrix, rows)
+    aligned = reindex_rows(matrix, rows)
+    if isinstance(aligned, np.ndarray):
+        return pd.DataFrame(aligned, ids, features, copy=False)
+    return aligned
+
+
+def _in_memory(view: View) -> View:
+    return view[:] if isinstance(view, StoredView) else view
+
+
+def require_unique_names(names: "pd.Index[Any]") -> None:
+    """Raise if a sample name occurs more than once."""
+    repeated = names[names.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"The sample name {repeated[0]!r} occurs more than once. Call obs_names_make_unique()."
+        )
+
+
+def modalities_of(mdata: Any) -> dict[str, Any]:
+    """Modalities by name; an AnnData object is one, named "view_0"."""
     if is_anndata(mdata):
         return {"view_0": mdata}
     if getattr(mdata, "axis", 0) == 1:
@@ -192,10 +237,10 @@ def _modalities(mdata: Any) -> dict[str, Any]:
     return modalities
 
 
-def _selected_features(
+def _choice(
     name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
-) -> tuple[DenseOrCsr, "pd.Index[Any]"]:
-    """Return the selected values of a modality, and the names of their columns."""
+) -> MatrixChoice:
+    """Matrix of a modality that the options name."""
     layer_name, rep_name, var_name = (
         choice.get(name) if isinstance(choice, Mapping) else choice
         for choice in (layer, use_rep, use_var)
@@ -208,50 +253,10 @@ def _selected_features(
                 f"Modality {name!r} is given both a use_rep and a use_var, which selects features "
                 "of X or a layer only. Give one."
             )
-        found = _get(modality.obsm, rep_name, f"Modality {name!r} has no {rep_name!r} in obsm")
-        matrix = _in_memory(found, f"Modality {name!r}", rep_name)
-        if isinstance(found, pd.DataFrame):
-            return matrix, found.columns
-        return matrix, pd.Index([f"{rep_name}_{i}" for i in range(matrix.shape[1])])
-    if layer_name is not None:
-        found = _get(modality.layers, layer_name, f"Modality {name!r} has no layer {layer_name!r}")
-    else:
-        found = modality.X
-    matrix = _in_memory(found, f"Modality {name!r}", layer_name or "X")
-    features = modality.var_names
-    if var_name is None or (var_name not in modality.var and not isinstance(use_var, Mapping)):
-        return matrix, features
-    kept = _get(modality.var, var_name, f"Modality {name!r} has no column {var_name!r} in var")
-    if not pd.api.types.is_bool_dtype(kept.dtype) or kept.isna().any() or not kept.any():
-        raise ValueError(
-            f"Modality {name!r}: the column {var_name!r} of var must be True or False for each "
-            "feature, and True for at least one."
-        )
-    selected = kept.to_numpy(dtype=bool)
-    return matrix[:, selected], features[selected]
-
-
-def _get(store: Any, name: str, complaint: str) -> Any:
-    if name not in store:
-        there = ", ".join(map(str, store.keys())) or "nothing"
-        raise ValueError(f"{complaint}; there is {there}.")
-    return store[name]
-
-
-def _in_memory(found: Any, subject: str, what: str) -> DenseOrCsr:
-    """Values of any type that anndata stores, also on disk, as an array or CSR matrix."""
-    if found is None:
-        raise ValueError(f"{subject} has no X. Give a layer or a use_rep.")
-    # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
-    if not sparse.issparse(found) and hasattr(found, "to_memory"):
-        found = found.to_memory()
-    matrix = sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
-        raise ValueError(
-            f"{subject}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
-            "needs one row per sample and at least one numeric column."
-        )
-    return matrix
+        return MatrixChoice("obsm", rep_name)
+    if var_name not in modality.var and not isinstance(use_var, Mapping):
+        var_name = None
+    return MatrixChoice("X" if layer_name is None else "layer", layer_name, var_name)
 
 
 def _rows_in_modality(mdata: Any, name: str, modality: Any) -> NDArray[np.intp]:

@@ -85,6 +85,7 @@ class StoredView(ABC):
     feature_names: FeatureNames | None = field(default=None, kw_only=True)
     version: FileVersion | None = field(init=False)
     ndim: ClassVar[int] = 2
+    is_sparse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path).absolute())
@@ -98,7 +99,7 @@ class StoredView(ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice) -> Array:
+    def __getitem__(self, rows: slice) -> Any:
         """Read consecutive rows into a new C-contiguous array."""
         start, stop = self._bounds(rows)
         if start == stop:

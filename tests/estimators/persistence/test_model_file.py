@@ -116,10 +116,9 @@ def test_pickles_are_not_run(saved):
 
 
 def test_newer_versions(saved):
-    newer = FORMAT_VERSION + 1
-    forge_document(saved, {"format_version": newer, "anchorview_version": "9.1\n"})
+    forge_document(saved, {"format_version": FORMAT_VERSION + 1, "anchorview_version": "9.1\n"})
     message = error_of(saved)
-    assert f"written by anchorview '9.1\\n' in a newer format ({newer};" in message
+    assert f"written by anchorview '9.1\\n' in a newer format ({FORMAT_VERSION + 1};" in message
     assert __version__ in message
     assert "Upgrade anchorview" in message
     forge_document(saved, {"new": 1})

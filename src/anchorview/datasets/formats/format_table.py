@@ -11,7 +11,12 @@ import pandas as pd
 
 from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_contents import require_free_memory
-from anchorview.datasets.formats.h5mu import read_h5mu
+from anchorview.datasets.formats.annotated_files import (
+    open_h5ad,
+    open_h5mu,
+    read_h5ad,
+    read_h5mu,
+)
 from anchorview.datasets.formats.hdf5 import open_hdf5
 from anchorview.datasets.formats.matlab5 import read_matlab5
 from anchorview.datasets.formats.matlab73 import is_hdf5, open_matlab73, read_matlab73
@@ -43,6 +48,8 @@ class Format:
     """Names of files by which a store without a suffix is recognized."""
     by_id: bool = False
     """Whether views may have different samples, which are matched by their ids."""
+    selects: bool = False
+    """Whether it has several matrices per view; `read` and `open` then take a selection too."""
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""
@@ -83,7 +90,8 @@ FORMATS = (
     Format(".mat file of MATLAB 7.3", (".mat",), read_matlab73, open_matlab73, requires=is_hdf5),
     Format(".mat file of MATLAB 5 to 7", (".mat",), read_matlab5),
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), _all_rows(open_hdf5), open_hdf5),
-    Format(".h5mu file", (".h5mu",), read_h5mu),
+    Format(".h5mu file", (".h5mu",), read_h5mu, open_h5mu, selects=True),
+    Format(".h5ad file", (".h5ad",), read_h5ad, open_h5ad, selects=True),
     Format(
         "Zarr store", (".zarr",), _all_rows(open_zarr), open_zarr, "store", markers=METADATA_FILES
     ),

@@ -132,8 +132,11 @@ def _require_no_sequences(name: str | None) -> None:
         )
 
 
-def require_readable(path: Path) -> None:
-    """Raise if a file that another package is going to read whole cannot be read safely."""
+def require_readable(path: Path, *, whole: bool = True) -> None:
+    """Raise if a file that another package is going to read cannot be read safely.
+
+    With `whole`, all of it must fit into memory.
+    """
     h5py = _h5py()
     sizes = [0.0]
 
@@ -148,7 +151,8 @@ def require_readable(path: Path) -> None:
     with h5py.File(path, "r") as file:
         require_own_data(file)
         _require_no_sequences(examine("/", file) or file.visititems(examine))
-    require_free_memory(2 * sum(sizes), "reading the file")
+    if whole:
+        require_free_memory(2 * sum(sizes), "reading the file")
 
 
 def open_hdf5(path: Path) -> ViewFile:

@@ -24,6 +24,7 @@ from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
+from anchorview.core.preprocessing import STEPS, Preprocess
 from anchorview.estimators.auto.candidates import (
     LABEL_DTYPE,
     MAX_CLUSTERS,
@@ -101,7 +102,9 @@ from anchorview.sources.disk_source import DiskSource
 from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.schema import ViewsSchema
+from anchorview.views.view_selection import Join
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -129,6 +132,12 @@ class AutoDALMC(EmbeddingClusterer):
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
         sample without the view, and needs no imputation. Medians need the samples in memory. If
         None, single missing values raise an error.
+    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
+        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
+        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
+        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
+        inverse document frequency (peaks). Medians and frequencies are those of the samples of
+        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
     batch_scale : bool, default=True
         As for :class:`~anchorview.DALMC`: whether features also get the same deviation in all
         batches, if `fit` is given `batch`.
@@ -215,6 +224,10 @@ class AutoDALMC(EmbeddingClusterer):
         orthonormal; with more samples than the candidates are fitted to, approximately.
     imputation_ : tuple of arrays or None
         Values that fill NaN in each view; set if `impute` is.
+    preprocessing_ : tuple of FittedStep or None
+        Preprocessing of each view; set if `preprocess` is.
+    view_selection_ : dict or None
+        `views` of `fit`.
     batches_ : tuple of str or None
         Names of the batches that are taken out; set if `fit` is given `batch`.
     batch_mixing_ : Series or None
@@ -300,6 +313,7 @@ class AutoDALMC(EmbeddingClusterer):
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
         "impute": [StrOptions(set(STATISTICS)), Mapping, None],
+        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
@@ -312,6 +326,7 @@ class AutoDALMC(EmbeddingClusterer):
         *,
         budget: Budget = "default",
         impute: Impute = None,
+        preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -320,6 +335,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.n_clusters = n_clusters
         self.budget = budget
         self.impute = impute
+        self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -331,6 +347,8 @@ class AutoDALMC(EmbeddingClusterer):
         X: ViewsLike,
         y: object = None,
         *,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
         batch: Any = None,
         covariates: Any = None,
         out: PathLike | None = None,
@@ -348,6 +366,11 @@ class AutoDALMC(EmbeddingClusterer):
             As for :meth:`anchorview.DALMC.fit`; a sample may lack views, but not all.
         y : ignored
             Not used, present for API consistency by convention.
+        views : dict of str to str, default=None
+            What each view of an AnnData or MuData object is, as for
+            :meth:`anchorview.DALMC.fit`: ``{"rna": "obsm:X_pca", "protein": "X"}``.
+        join : {"outer", "inner"}, default="outer"
+            All samples, or only those that have all views, as for :meth:`anchorview.DALMC.fit`.
         batch, covariates : default=None
             As for :meth:`anchorview.DALMC.fit`: batch of each sample and numbers by sample, which
             are taken out of the views.
@@ -361,7 +384,7 @@ class AutoDALMC(EmbeddingClusterer):
         -------
         self : AutoDALMC
         """
-        source = self._open(X, out, batch, covariates)
+        source = self._open(X, out, views, join, batch, covariates)
         batches = self._fit_batches(source)
         n_samples = len(source)
         _, seed = self._seeds()
@@ -377,14 +400,14 @@ class AutoDALMC(EmbeddingClusterer):
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             pool = CandidatePool(sample, seed, n_samples)
-            views, curve = self._choose_views(source, sample, pool, seed)
-            pool = views.pool
+            choice, curve = self._choose_views(source, sample, pool, seed)
+            pool = choice.pool
             if curve is not None:
                 clock = self._say(f"chose {self.n_clusters_} clusters", clock)
                 if self.n_clusters_ > numbers[-1]:
                     self._require_memory(source, self.n_clusters_, out)
             fitted = fit_candidates(pool, self._settings(pool), self.n_clusters_, self._say)
-            chosen = self._fit_consensus(views, sample.with_views(views.used), fitted)
+            chosen = self._fit_consensus(choice, sample.with_views(choice.used), fitted)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
             self._judge_structure(pool, seed)

@@ -18,8 +18,8 @@ from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.compress import Problem, compress
-from anchorview.core.cost_model import plan
+from anchorview.core.compress import Problem, compress, compress_truncated
+from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
@@ -30,6 +30,12 @@ from anchorview.estimators.auto.settings import STANDARDIZED, Family, Setting
 from anchorview.views.container import MultiViewData
 
 MAX_ITER, TOL = 50, 1e-4
+
+ROUTES: tuple[Route, ...] = (*EXACT_ROUTES, "truncated")
+"""Ways to compress the samples; wide views are truncated where the exact ways take long."""
+
+BETA = 0.1
+"""Weight of the alignment in families without a lift, which decides how far views are truncated."""
 
 N_KMEANS_RUNS = 4
 """Number of K-means runs per candidate, each of which gives a partition."""
@@ -94,6 +100,11 @@ class FamilyProblem:
     n_directions: int
     """Number of components per view up to which `spectra` suffice."""
     spectra: Spectra
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether wide views were truncated to their leading directions."""
+        return self.problem.left_out is not None
 
     def with_directions(self, n_directions: int) -> Self:
         """Problem with spectra for at least as many components per view."""
@@ -179,11 +190,11 @@ class CandidatePool:
     def _prepare(self, family: Family, n_directions: int) -> FamilyProblem:
         """Prepare what the candidates of a family share, with up to `n_directions` components."""
         known = self._problems.get(family)
-        self._problems[family] = (
-            self._problem(family, n_directions)
-            if known is None
-            else known.with_directions(n_directions)
-        )
+        # A truncated problem has only the directions that were needed so far.
+        if known is None or (known.is_truncated and n_directions > known.n_directions):
+            self._problems[family] = self._problem(family, n_directions)
+        else:
+            self._problems[family] = known.with_directions(n_directions)
         return self._problems[family]
 
     def _problem(self, family: Family, n_directions: int) -> FamilyProblem:
@@ -192,13 +203,18 @@ class CandidatePool:
         scalings = fit_scalings(data, family.scaling)
         if family.n_landmarks is None:
             n_components = [min(n_directions, d) for d in data.n_features_per_view]
-            route = plan(data, n_components, n_directions, MAX_ITER).route
+            route = plan(data, n_components, n_directions, MAX_ITER, ROUTES).route
         else:
             lift, data = fit_lift(data, scalings, family.n_landmarks, self.small_sample, self.seed)
             scalings = fit_scalings(data, "none")
             # Lifted samples have so few weights that compressing them would cost more.
             route = "direct"
-        problem = compress(data, scalings, route, unit_norm=True)
+        if route == "truncated":
+            problem, _ = compress_truncated(
+                data, scalings, n_components, BETA * sum(n_components), unit_norm=True
+            )
+        else:
+            problem = compress(data, scalings, route, unit_norm=True)
         normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
         problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)

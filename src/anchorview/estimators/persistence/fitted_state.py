@@ -18,6 +18,7 @@ from anchorview.core.batch_mixing import BatchMixing
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder
+from anchorview.core.preprocessing import FittedStep
 from anchorview.core.scale import ViewScaling
 from anchorview.core.trace import Trace
 from anchorview.core.truncate import Truncation
@@ -133,6 +134,18 @@ def _(scaling: ViewScaling) -> ViewScaling:
 
 
 @validate.register
+def _(step: FittedStep) -> FittedStep:
+    fitted = {"total": step.total, "idf": step.idf}
+    expected = {"lognorm": {"total"}, "tfidf": {"idf"}, "clr": set()}[step.step]
+    known = {name for name, value in fitted.items() if value is not None}
+    require(known == expected, f"'{step.step}' is not fitted as it should be")
+    require(step.total is None or step.total > 0, "'total' is not positive")
+    if step.idf is not None:
+        require_range("idf", step.idf, 0)
+    return step
+
+
+@validate.register
 def _(relabeling: Relabeling) -> Relabeling:
     names, clusters = relabeling.names, relabeling.clusters
     require(len(set(names)) == len(names) > 1, "'names' are not unique")
@@ -217,6 +230,8 @@ class FittedState:
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
     imputation_: tuple[Array | None, ...] | None
+    preprocessing_: tuple[FittedStep | None, ...] | None
+    view_selection_: dict[str, str] | None
     n_samples_fit_: int | None
     """None in files of older versions that do not say it."""
     sample_ids_: AnyIndex | None
@@ -270,6 +285,11 @@ class FittedState:
             lengths.require_length(f"n_features_per_view_/{p}", f"d{p}", d)
         lengths.require(self, embedding_="n l", labels_="n", view_weights_="v")
         lengths.require(self, feature_names_per_view_="d*", imputation_="d*")
+        if self.preprocessing_ is not None:
+            lengths.require_length("preprocessing_", "v", len(self.preprocessing_))
+            for p, step in enumerate(self.preprocessing_):
+                if step is not None:
+                    lengths.require(step, idf=f"d{p}")
         if self._correction is not None:
             lengths.require_length("_correction/views", "v", len(self._correction.views))
             for p, view in enumerate(self._correction.views):

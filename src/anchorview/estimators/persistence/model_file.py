@@ -23,7 +23,7 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.typing import Array
 
 FORMAT = "anchorview-model"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """Raise it with every change of the layout, and translate the previous one in `older_formats`."""
 
 DOCUMENT = "anchorview.json"

@@ -38,10 +38,17 @@ def translated(version: int, document: dict[str, Any], arrays: dict[str, Array])
             _translate_version_3(tree)
         if version <= 4:
             _translate_version_4(tree)
-        _translate_version_5(tree)
+        if version <= 5:
+            _translate_version_5(tree)
+        _translate_version_6(tree)
     except (LookupError, AttributeError, TypeError) as error:
         raise ValueError(f"a field is missing: {error}") from error
     return tree
+
+
+def _translate_version_6(tree: Tree) -> None:
+    # There was no preprocessing, and views were not selected.
+    tree["state"]["preprocessing_"] = tree["state"]["view_selection_"] = None
 
 
 def _translate_version_5(tree: Tree) -> None:

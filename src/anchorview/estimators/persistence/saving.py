@@ -145,7 +145,7 @@ def _restored(tree: Tree) -> "DALMC | AutoDALMC":
         if isinstance(value, list):
             simple = all(type(item) in (int, float) for item in value)
         if isinstance(value, dict):
-            simple = all(type(item) is str for item in value.values())
+            simple = all(type(item) in (str, type(None)) for item in value.values())
         require(simple, f"the parameter {key!r} has a wrong type")
     # Parameters that are newer than the file have their defaults.
     model: DALMC | AutoDALMC = estimator(**params)

@@ -41,6 +41,7 @@ class PartReader:
         part = self._container(start, *arguments)
         if self.design is not None:
             part.design = self.design[start : start + len(part)]
+        part.first_row = start
         part = part if self.prepare is None else self.prepare(part)
         part.first_row = start
         return part

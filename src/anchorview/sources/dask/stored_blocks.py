@@ -67,6 +67,13 @@ def dask_views(
     n = common_length(stored, names)
     rows = _part_rows(stored, part_rows)
     has = None if given.available is None else availability(given.available, n, names)
+    for p, view in enumerate(stored):
+        if has is not None and view.is_sparse and not has[:, p].all():
+            lacking = int((~has[:, p]).sum())
+            raise ValueError(
+                f"{given.descriptions[p]} is sparse, and {lacking} samples lack it, which blocks "
+                "of a dask array cannot say. Fit without Dask, or with join='inner'."
+            )
     by_name = [view for view in stored if view.ids(slice(0, 1)) is not None]
     arrays = [
         _array(_Loader(view, by_name[:1], rows), n, None if has is None else has[:, p])

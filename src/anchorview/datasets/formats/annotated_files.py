@@ -1,0 +1,136 @@
+"""Files of AnnData (``.h5ad``) and MuData (``.h5mu``) objects, whose matrices can stay on disk."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.typing import FeatureNames
+from anchorview.datasets.file_contents import by_precedence, labels_by_id, require_free_memory
+from anchorview.datasets.formats.hdf5 import require_readable
+from anchorview.views.alignment import require_unique_ids
+from anchorview.views.annotated_file import StoredCells, modality_names, read_table
+from anchorview.views.annotated_matrix import chosen_matrix
+from anchorview.views.matrix_choice import MatrixChoice, ViewSelection, parse_selection
+from anchorview.views.mudata_views import aligned_matrix
+from anchorview.views.stored_view import StoredView
+from anchorview.views.view_file import Target, View, ViewFile
+
+
+def open_h5mu(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+    """Open the modalities of a MuData file as views; by default ``X`` of each."""
+    _require_readable(path)
+    cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
+    if not cells:
+        raise DataFileError("the MuData object has no modalities.")
+    choices = dict.fromkeys(cells, MatrixChoice()) if selection is None else _parsed(selection)
+    unknown = [name for name in choices if name not in cells]
+    if unknown:
+        raise DataFileError(
+            f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
+        )
+    subjects = {name: f"Modality {name!r}" for name in choices}
+    return _opened(path, {name: cells[name] for name in choices}, choices, subjects)
+
+
+def open_h5ad(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+    """Open matrices of an AnnData file as views; by default ``X`` is the only one."""
+    _require_readable(path)
+    choices = {"view_0": MatrixChoice()} if selection is None else _parsed(selection)
+    subjects = {name: f"View {name!r}" for name in choices}
+    return _opened(path, dict.fromkeys(choices, StoredCells(path)), choices, subjects)
+
+
+def read_h5mu(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+    """Read the modalities of a MuData file as views."""
+    return _read(open_h5mu(path, selection))
+
+
+def read_h5ad(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+    """Read matrices of an AnnData file as views."""
+    return _read(open_h5ad(path, selection))
+
+
+def _require_readable(path: Path) -> None:
+    for package in ("h5py", "anndata"):
+        optional_import(package, "Files of AnnData and MuData", "mudata")
+    require_readable(path, whole=False)
+
+
+def _parsed(selection: ViewSelection) -> dict[str, MatrixChoice]:
+    try:
+        return parse_selection(selection)
+    except ValueError as error:
+        raise DataFileError(str(error)) from error
+
+
+def _opened(
+    path: Path,
+    cells: Mapping[str, StoredCells],
+    choices: Mapping[str, MatrixChoice],
+    subjects: Mapping[str, str],
+) -> ViewFile:
+    obs = read_table(path, "/obs")
+    ids = obs.index.astype(str)
+    views: dict[str, View] = {}
+    features: dict[str, FeatureNames] = {}
+    available = np.ones((len(ids), len(choices)), dtype=bool)
+    try:
+        require_unique_ids(ids, "the file")
+        for p, (name, choice) in enumerate(choices.items()):
+            matrix, names = chosen_matrix(cells[name], choice, subjects[name])
+            rows = _rows(ids, cells[name].obs_names, matrix, subjects[name])
+            available[:, p] = rows >= 0
+            views[name] = aligned_matrix(matrix, rows, ids, names)
+            features[name] = np.asarray(names, dtype=object)
+    except ValueError as error:
+        raise DataFileError(str(error)) from error
+    found = None if available.all() else available
+    return ViewFile(views, _target(obs), path, ids, found, features)
+
+
+def _rows(
+    ids: "pd.Index[Any]", own: "pd.Index[Any]", matrix: Any, subject: str
+) -> NDArray[np.intp]:
+    """Row of each sample of the file in a modality; -1 if it is not there."""
+    require_unique_ids(own, subject)
+    if matrix.shape[0] != len(own):
+        raise ValueError(f"{subject} has {len(own)} samples, but {matrix.shape[0]} rows.")
+    unknown = own[~own.isin(ids)]
+    if len(unknown):
+        raise ValueError(
+            f"{subject} has the sample {unknown[0]!r}, which the file does not list in obs. Call "
+            "mdata.update() and write the file again."
+        )
+    return own.get_indexer(ids)
+
+
+def _target(obs: pd.DataFrame) -> Target:
+    """Class labels from a column of ``obs``; None if there are none."""
+    for name in by_precedence(name for name in obs.columns if isinstance(name, str))[:1]:
+        return labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
+    return None
+
+
+def _read(file: ViewFile) -> ViewFile:
+    """Views of an opened file in memory; dense ones as DataFrames."""
+    stored = [view for view in file.views.values() if isinstance(view, StoredView)]
+    require_free_memory(2.0 * sum(view.nbytes for view in stored), "reading the views")
+    views: dict[str, View] = {}
+    for p, (name, view) in enumerate(file.views.items()):
+        values = view[:] if isinstance(view, StoredView) else view
+        if isinstance(values, np.ndarray):
+            if file.available is not None and not file.available[:, p].all():
+                values = values.astype(np.result_type(values, np.float16), copy=False)
+                values[~file.available[:, p]] = np.nan
+            values = pd.DataFrame(
+                values, file.sample_ids, pd.Index(file.feature_names[name]), copy=False
+            )
+        views[name] = values
+    return replace(file, views=views)

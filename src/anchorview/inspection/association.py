@@ -1,0 +1,242 @@
+"""Agreement of clusters with variables that they were not computed from, such as clinical ones."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from anchorview._utils.text import listed, quoted
+from anchorview._utils.typing import Array
+from anchorview.inspection.labeled_parts import label_values
+from anchorview.views.alignment import matched_by_id
+from anchorview.views.alignment import require_unique_ids
+
+
+class _Test(NamedTuple):
+    """Result of a test; NaN where there is nothing to compare."""
+
+    name: str
+    statistic: float = np.nan
+    p_value: float = np.nan
+    effect_name: str = ""
+    effect: float = np.nan
+
+
+def associate(
+    labels_or_model: Any,
+    table: pd.DataFrame,
+    *,
+    time: str | None = None,
+    event: str | None = None,
+) -> pd.DataFrame:
+    """Test whether variables of the samples differ between clusters.
+
+    Meant for variables that the clusters were not computed from, such as age, stage or survival:
+    unlike p-values of markers, those of such variables are not optimistic. Samples with a missing
+    value are left out of the tests of that variable.
+
+    Parameters
+    ----------
+    labels_or_model : fitted estimator, or array-like (n,) of labels
+        Labels, if they are a Series, and samples of an estimator that has `sample_ids_` are matched
+        with the index of the table; all of them must be there. Otherwise rows are matched by
+        position, and there must be as many.
+    table : DataFrame
+        One row per sample and one column per variable. Numbers are numeric variables, all else
+        (strings, booleans, categories) is categorical. Convert numbers that are codes to
+        categories: ``table["stage"].astype("category")``.
+    time, event : str, default=None
+        Columns with the time until the event or the end of the observation, and whether the event
+        was observed (True or 1). They are tested together, as survival.
+
+    Returns
+    -------
+    associations : DataFrame
+        One row per variable, sorted by p-value. Columns:
+
+        - `variable`: the column; for survival, that of the time.
+        - `kind`: "categorical", "numeric" or "survival".
+        - `n`: number of samples with a value.
+        - `test`, `statistic`, `p_value`: chi-square test of independence; Kruskal-Wallis test; or
+          log-rank test of all clusters.
+        - `effect_name`, `effect`: from 0 to 1, Cramer's V for categorical and epsilon squared for
+          numeric variables; NaN for survival.
+        - `q_value`: p-value adjusted for all variables by Benjamini and Hochberg.
+
+        Statistics are NaN if a variable has the same value in all samples, or is a name that
+        differs in all.
+
+    See Also
+    --------
+    cluster_markers : Features that differ between clusters.
+    compare_partitions : Compare clusters with those of another clustering.
+
+    Examples
+    --------
+    >>> from anchorview.inspection import associate
+    >>> labels = pd.Series([0, 0, 0, 1, 1, 1], index=list("abcdef"))
+    >>> patients = pd.DataFrame(
+    ...     {"age": [40, 45, 50, 60, 65, 70], "sex": ["f", "m", "f", "m", "f", "m"]},
+    ...     index=list("fedcba"),
+    ... )
+    >>> associate(labels, patients)[["variable", "test", "effect", "p_value"]].round(3)
+      variable            test  effect  p_value
+    0      age  Kruskal-Wallis   0.771    0.050
+    1      sex      chi-square   0.333    0.414
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"Give the variables as a DataFrame; got {type(table).__name__}.")
+    if not table.columns.is_unique:
+        raise ValueError(
+            f"The table has the column {table.columns[table.columns.duplicated()][0]!r} more than "
+            "once. Rename one."
+        )
+    labels, ids = label_values(labels_or_model)
+    rows = _matched_rows(labels, ids, table)
+    codes, clusters = pd.factorize(labels, sort=True)
+    if len(clusters) < 2:
+        raise ValueError("All samples are in one cluster, so there is nothing to compare.")
+    own = table.iloc[rows]
+    results: dict[str, tuple[str, int, _Test]] = {}
+    if time is not None or event is not None:
+        results[str(time)] = _survival(codes, own, time, event)
+    for column in own.columns:
+        if column not in (time, event):
+            results[str(column)] = _variable(codes, own[column])
+    if not results:
+        raise ValueError("The table has no columns.")
+    found = pd.DataFrame(
+        [
+            {"variable": name, "kind": kind, "n": n, **_columns(test)}
+            for name, (kind, n, test) in results.items()
+        ]
+    )
+    found["q_value"] = np.nan
+    known = found["p_value"].notna()
+    if known.any():
+        found.loc[known, "q_value"] = stats.false_discovery_control(found.loc[known, "p_value"])
+    return found.sort_values("p_value", kind="stable", ignore_index=True)
+
+
+def _columns(test: _Test) -> dict[str, object]:
+    return {
+        "test": test.name,
+        "statistic": test.statistic,
+        "effect_name": test.effect_name,
+        "effect": test.effect,
+        "p_value": test.p_value,
+    }
+
+
+def _matched_rows(labels: Array, ids: "pd.Index[Any] | None", table: pd.DataFrame) -> Array:
+    """Row of the table for each sample."""
+    if ids is None or not matched_by_id(ids, table.index):
+        if len(labels) != len(table):
+            raise ValueError(
+                f"There are {len(labels)} labels, but {len(table)} rows in the table. Without "
+                "sample ids in both, they are matched by position: give one row per sample."
+            )
+        return np.arange(len(labels))
+    require_unique_ids(ids, "The vector of labels")
+    require_unique_ids(table.index, "The table")
+    rows = table.index.get_indexer(ids)
+    if (rows < 0).any():
+        unknown = ids[rows < 0].tolist()
+        raise ValueError(
+            f"{len(unknown)} of {len(ids)} samples are not in the index of the table: "
+            f"{listed(unknown)}. The table has ids such as {quoted(table.index[0])}. Add rows for "
+            "them, which may be empty, or leave them out of the labels."
+        )
+    return rows
+
+
+def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
+    known = values.notna().to_numpy()
+    codes, values = codes[known], values[known]
+    numeric = pd.api.types.is_numeric_dtype(values.dtype)
+    if numeric and not pd.api.types.is_bool_dtype(values.dtype):
+        return "numeric", len(values), _kruskal_wallis(codes, values.to_numpy(dtype=np.float64))
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        raise ValueError(
+            f"The column {values.name!r} has dates. Convert them to numbers, such as ages, or drop "
+            "it."
+        )
+    return "categorical", len(values), _chi_square(codes, pd.factorize(values.astype(str))[0])
+
+
+def _chi_square(codes: Array, values: Array) -> _Test:
+    name = "chi-square"
+    counts = np.zeros((codes.max(initial=0) + 1, values.max(initial=0) + 1))
+    np.add.at(counts, (codes, values), 1)
+    counts = counts[counts.any(axis=1)]
+    if min(counts.shape) < 2 or counts.shape[1] == len(values):
+        return _Test(name)
+    found = stats.chi2_contingency(counts, correction=False)
+    effect = np.sqrt(found.statistic / (len(values) * (min(counts.shape) - 1)))
+    return _Test(name, float(found.statistic), float(found.pvalue), "Cramer's V", float(effect))
+
+
+def _kruskal_wallis(codes: Array, values: Array) -> _Test:
+    name = "Kruskal-Wallis"
+    if not np.isfinite(values).all():
+        raise ValueError("A numeric variable has infinite values. Replace them, or drop it.")
+    groups = [values[codes == code] for code in np.unique(codes)]
+    if len(groups) < 2 or np.ptp(values) == 0:
+        return _Test(name)
+    found = stats.kruskal(*groups)
+    effect = found.statistic / (len(values) - 1)
+    return _Test(
+        name, float(found.statistic), float(found.pvalue), "epsilon squared", float(effect)
+    )
+
+
+def _survival(
+    codes: Array, table: pd.DataFrame, time: str | None, event: str | None
+) -> tuple[str, int, _Test]:
+    if time is None or event is None:
+        raise ValueError("Survival needs both time= and event=.")
+    for column in (time, event):
+        if column not in table:
+            raise ValueError(f"The table has no column {column!r}.")
+    known = table[[time, event]].notna().all(axis=1).to_numpy()
+    codes, table = codes[known], table[known]
+    if not pd.api.types.is_numeric_dtype(table[time].dtype):
+        raise ValueError(f"The column {time!r} is not numeric, so it is no time.")
+    times = table[time].to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
+    if len(wrong):
+        sample = table.index[wrong[0]]
+        raise ValueError(f"The column {time!r} has {times[wrong[0]]} for sample {quoted(sample)}.")
+    if not table[event].isin([0, 1]).all():
+        raise ValueError(f"The column {event!r} must be True or False (1 or 0) for each sample.")
+    return "survival", len(times), log_rank(codes, times, table[event].to_numpy(dtype=bool))
+
+
+def log_rank(codes: Array, times: Array, observed: Array) -> _Test:
+    """Log-rank test of several groups.
+
+    At each time of an event, with ``d`` events among ``m`` samples at risk, ``m_g`` of them in
+    group g, the expected number of events is ``d m_g / m``, with the hypergeometric covariance
+    ``d (m - d) / (m - 1) (diag(m_g / m) - (m_g / m) (m_g / m)')``.
+    """
+    name = "log-rank"
+    groups, member = np.unique(codes, return_inverse=True)
+    if len(groups) < 2 or not observed.any():
+        return _Test(name)
+    points, place = np.unique(times, return_inverse=True)
+    events, leaving = np.zeros((2, len(points), len(groups)))
+    np.add.at(events, (place[observed], member[observed]), 1)
+    np.add.at(leaving, (place, member), 1)
+    at_risk = leaving[::-1].cumsum(axis=0)[::-1]
+    total, d = at_risk.sum(axis=1), events.sum(axis=1)
+    share = at_risk / total[:, None]
+    difference = (events - d[:, None] * share).sum(axis=0)
+    factor = d * (total - d) / np.maximum(total - 1, 1)
+    covariance = np.diag(factor @ share) - (share * factor[:, None]).T @ share
+    # The differences sum to 0, so that one group is left out.
+    inner = covariance[1:, 1:]
+    if np.linalg.matrix_rank(inner) < len(inner):
+        return _Test(name)
+    statistic = float(difference[1:] @ np.linalg.solve(inner, difference[1:]))
+    return _Test(name, statistic, float(stats.chi2.sf(statistic, len(groups) - 1)))

@@ -1,0 +1,185 @@
+"""Plots of what ``tl`` has written, by the displays of :mod:`anchorview.plotting`."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anchorview.plotting.cluster_number_display import ClusterNumberDisplay
+from anchorview.plotting.cluster_sizes_display import ClusterSizesDisplay
+from anchorview.plotting.map_layout import map_layout
+from anchorview.plotting.sample_map_display import SampleMapDisplay
+from anchorview.plotting.view_agreement_display import ViewAgreementDisplay
+from anchorview.scverse.marker_groups import clusters_of
+from anchorview.views.mudata_views import AnnotatedData
+
+__all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
+
+
+def cluster_map(
+    data: AnnotatedData, key: str = "dalmc", *, color: str | None = None, **plot_kw: Any
+) -> SampleMapDisplay:
+    """Draw the cells on a map of the embedding, on which similar cells are neighbors.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        With results under `key`.
+    key : str, default="dalmc"
+        Name of the results.
+    color : str, default=None
+        A column of ``obs`` that colors the cells; by default the clusters.
+    **plot_kw : dict
+        Parameters of :meth:`anchorview.plotting.SampleMapDisplay.plot`, such as `ax`.
+
+    Returns
+    -------
+    display : SampleMapDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3)
+    >>> len(av.pl.cluster_map(cells).points)
+    60
+    """
+    clusters = clusters_of(data, key)
+    rows = np.flatnonzero(clusters.notna())
+    codes = clusters.cat.codes.to_numpy()[rows]
+    drawn, positions = map_layout(np.asarray(data.obsm[f"X_{key}"])[rows], codes)
+    rows = rows[drawn]
+    points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=data.obs_names[rows])
+    points["cluster"] = clusters.iloc[rows].to_numpy()
+    if color is not None:
+        points[color] = data.obs[color].iloc[rows].to_numpy()
+    return SampleMapDisplay(points, color=color or "cluster").plot(**plot_kw)
+
+
+def sizes(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ClusterSizesDisplay:
+    """Draw the sizes of the clusters and, if it is known, the mean confidence of their cells.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        With results under `key`.
+    key : str, default="dalmc"
+        Name of the results.
+    **plot_kw : dict
+        Parameters of :meth:`anchorview.plotting.ClusterSizesDisplay.plot`, such as `ax`.
+
+    Returns
+    -------
+    display : ClusterSizesDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3)
+    >>> int(av.pl.sizes(cells).sizes.sum())
+    60
+    """
+    clusters = clusters_of(data, key)
+    counts = clusters.value_counts(sort=False)
+    confidence = None
+    if f"{key}_confidence" in data.obs:
+        confidence = data.obs[f"{key}_confidence"].groupby(clusters, observed=False).mean()
+    return ClusterSizesDisplay(counts, confidence).plot(**plot_kw)
+
+
+def views(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ViewAgreementDisplay:
+    """Draw the weights of the views and how well each agrees with the clusters.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        With results under `key`.
+    key : str, default="dalmc"
+        Name of the results.
+    **plot_kw : dict
+        Parameters of :meth:`anchorview.plotting.ViewAgreementDisplay.plot`, such as `ax`.
+
+    Returns
+    -------
+    display : ViewAgreementDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> _ = av.tl.dalmc(cells, 3, views={"genes": "X"})
+    >>> av.pl.views(cells).weights.index.tolist()
+    ['genes']
+    """
+    found = _results(data, key)
+    names = pd.Index([str(name) for name in found["view_names"]])
+    agreement = found.get("view_agreement")
+    return ViewAgreementDisplay(
+        pd.Series(np.asarray(found["view_weights"]), names),
+        None if agreement is None else pd.Series(np.asarray(agreement), names),
+    ).plot(**plot_kw)
+
+
+def number_of_clusters(
+    data: AnnotatedData, key: str = "dalmc", **plot_kw: Any
+) -> ClusterNumberDisplay:
+    """Draw the agreement for every number of clusters that :func:`tl.auto` has tried.
+
+    Parameters
+    ----------
+    data : MuData or AnnData
+        With results of :func:`tl.auto` under `key`, of which it chose the number.
+    key : str, default="dalmc"
+        Name of the results.
+    **plot_kw : dict
+        Parameters of :meth:`anchorview.plotting.ClusterNumberDisplay.plot`, such as `ax`.
+
+    Returns
+    -------
+    display : ClusterNumberDisplay
+
+    Examples
+    --------
+    >>> import anndata
+    >>> from anchorview import make_multiview
+    >>> from anchorview import scverse as av
+    >>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
+    >>> cells = anndata.AnnData(X["view_0"])
+    >>> model = av.tl.auto(cells, range(2, 5), budget="fast")
+    >>> av.pl.number_of_clusters(cells).n_clusters == model.n_clusters_
+    True
+    """
+    found = _results(data, key)
+    if "curve" not in found:
+        raise ValueError(
+            f"uns[{key!r}] has no curve: the number of clusters was given. Call tl.auto without "
+            "n_clusters, or with several numbers."
+        )
+    curve, levels = found["curve"], found["levels"]
+    numbers = pd.Index(np.asarray(curve["n_clusters"]))
+    chosen = np.asarray(levels["chosen"], dtype=bool)
+    known = np.asarray(levels["n_clusters"])
+    return ClusterNumberDisplay(
+        pd.Series(np.asarray(curve["agreement"]), numbers),
+        chance=pd.Series(np.asarray(curve["chance"]), numbers),
+        n_clusters=int(known[chosen][0]),
+        levels=known.tolist(),
+    ).plot(**plot_kw)
+
+
+def _results(data: AnnotatedData, key: str) -> Any:
+    if key not in data.uns:
+        raise ValueError(
+            f"There is no {key!r} in uns. Cluster the cells first, for example with tl.auto."
+        )
+    return data.uns[key]

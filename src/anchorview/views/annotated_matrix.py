@@ -1,0 +1,106 @@
+"""One matrix of an AnnData object or of its file, with the names of its columns."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from anchorview.views.alignment import DenseOrCsr
+from anchorview.views.matrix_choice import MatrixChoice
+from anchorview.views.stored_matrices import open_matrix, select_stored
+from anchorview.views.stored_view import StoredView
+
+
+def chosen_matrix(
+    cells: Any, choice: MatrixChoice, subject: str
+) -> "tuple[DenseOrCsr | StoredView, pd.Index[Any]]":
+    """Matrix of an object with the attributes of AnnData, and the names of its columns.
+
+    A matrix that is on disk stays there, unless rows of it cannot be read. `subject` names the
+    view in messages.
+    """
+    if choice.place == "obsm":
+        assert choice.name is not None
+        found = _get(cells.obsm, choice.name, f"{subject} has no {choice.name!r} in obsm")
+        matrix = _checked(found, subject, choice.name)
+        if isinstance(found, pd.DataFrame):
+            return matrix, found.columns
+        return matrix, pd.Index([f"{choice.name}_{i}" for i in range(matrix.shape[1])])
+    if choice.place == "layer":
+        assert choice.name is not None
+        found = _get(cells.layers, choice.name, f"{subject} has no layer {choice.name!r}")
+    else:
+        found = cells.X
+    matrix = _checked(found, subject, choice.name or "X")
+    features = cells.var_names
+    if matrix.shape[1] != len(features):
+        raise ValueError(
+            f"{subject} has {matrix.shape[1]} columns, but {len(features)} names of features. The "
+            "object or its file is damaged."
+        )
+    if choice.mask is None:
+        return _named(matrix, features), features
+    kept = _get(cells.var, choice.mask, f"{subject} has no column {choice.mask!r} in var")
+    if not pd.api.types.is_bool_dtype(kept.dtype) or kept.isna().any() or not kept.any():
+        raise ValueError(
+            f"{subject}: the column {choice.mask!r} of var must be True or False for each "
+            "feature, and True for at least one."
+        )
+    selected = np.flatnonzero(kept.to_numpy(dtype=bool))
+    features = features[selected]
+    if isinstance(matrix, StoredView):
+        return _named(select_stored(matrix, columns=selected), features), features
+    return matrix[:, selected], features
+
+
+def _named(matrix: "DenseOrCsr | StoredView", features: "pd.Index[Any]") -> Any:
+    """Matrix whose columns have names, if it is on disk; others have no place for them."""
+    if isinstance(matrix, StoredView):
+        return replace(matrix, feature_names=np.asarray(features, dtype=object))
+    return matrix
+
+
+def _get(store: Any, name: str, complaint: str) -> Any:
+    if name not in store:
+        there = ", ".join(map(str, store.keys())) or "nothing"
+        raise ValueError(f"{complaint}; there is {there}.")
+    return store[name]
+
+
+def _checked(found: Any, subject: str, what: str) -> Any:
+    """Values of any type that anndata stores as an array, a CSR matrix or a view on disk."""
+    if found is None:
+        raise ValueError(
+            f"{subject} has no X. Give another matrix of it with views=, 'layer:NAME' or "
+            "'obsm:NAME'."
+        )
+    matrix = _matrix_of(found)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
+        raise ValueError(
+            f"{subject}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
+            "needs one row per sample and at least one numeric column."
+        )
+    return matrix
+
+
+def _matrix_of(found: Any) -> Any:
+    if isinstance(found, StoredView | np.ndarray):
+        return found
+    if sparse.issparse(found):
+        return sparse.csr_array(found)
+    if _is_dataset(found):
+        return open_matrix(found)
+    # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
+    group = getattr(found, "group", None)
+    if group is not None and hasattr(group, "attrs"):
+        return open_matrix(group)
+    if hasattr(found, "to_memory"):
+        return _matrix_of(found.to_memory())
+    return np.asarray(found)
+
+
+def _is_dataset(found: Any) -> bool:
+    """Whether an object is a dataset of h5py, judged by its class: h5py need not be installed."""
+    return type(found).__module__.partition(".")[0] == "h5py" and hasattr(found, "file")

@@ -1,0 +1,220 @@
+"""Matrices in files of AnnData and MuData (HDF5) that stay on disk, dense or sparse.
+
+The layout is the one that the anndata package documents. Needs h5py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from anchorview._utils.memory import require_memory
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview.views.stored_view import StoredView
+
+MAX_GAP = 64
+"""Rows that are read although they are not needed, rather than to begin another read."""
+
+
+def _open(path: Path) -> Any:
+    return optional_import("h5py", "Files of AnnData and MuData", "mudata").File(path, "r")
+
+
+@dataclass(frozen=True, eq=False)
+class DenseMatrix(StoredView):
+    """A 2-D dataset whose rows are samples."""
+
+    key: str
+
+    def _read(self, start: int, stop: int) -> Array:
+        # Opened for each read: an open file can neither be pickled nor survive a fork.
+        with _open(self.path) as file:
+            return file[self.key][start:stop]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseStoredView(StoredView):
+    """A view on disk whose rows are read as CSR matrices."""
+
+    is_sparse: ClassVar[bool] = True
+    n_stored: int
+    """Number of entries that are stored."""
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes of all entries and their columns in memory."""
+        return self.n_stored * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
+
+    def __getitem__(self, rows: slice) -> Any:
+        """Read consecutive rows into a new CSR matrix."""
+        start, stop = self._bounds(rows)
+        if start == stop:
+            return sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
+        block = self._guarded(self._read, start, stop)
+        if block.shape != (stop - start, self.shape[1]):
+            raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
+        return block
+
+    def read_into(self, out: Array, start: int) -> None:
+        """Raise: the rows of a sparse view are not read into a dense array."""
+        raise TypeError("The rows of a sparse view are read by slices, view[a:b].")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Raise: a sparse view does not become dense as a whole."""
+        raise TypeError("A sparse view on disk cannot become an array; read rows by view[a:b].")
+
+
+@dataclass(frozen=True, eq=False)
+class CsrMatrix(SparseStoredView):
+    """A group with the datasets ``data``, ``indices`` and ``indptr`` of a CSR matrix."""
+
+    key: str
+
+    def _read(self, start: int, stop: int) -> Any:
+        with _open(self.path) as file:
+            group = file[self.key]
+            bounds = np.asarray(group["indptr"][start : stop + 1], dtype=np.int64)
+            entries = slice(int(bounds[0]), int(bounds[-1]))
+            data = np.asarray(group["data"][entries], dtype=self.dtype)
+            columns = np.asarray(group["indices"][entries])
+        bounds = bounds - bounds[0]
+        _require_csr(bounds, columns, self.shape[1])
+        shape = (stop - start, self.shape[1])
+        index = np.int32 if max(len(data), shape[1]) < 2**31 else np.int64
+        parts = (data, columns.astype(index, copy=False), bounds.astype(index, copy=False))
+        return sparse.csr_array(parts, shape=shape)
+
+
+def _require_csr(bounds: Array, columns: Array, width: int) -> None:
+    """Raise if a file does not hold the rows of a CSR matrix: SciPy would read outside of it."""
+    if (np.diff(bounds) < 0).any() or bounds[-1] != len(columns):
+        raise ValueError("the bounds of its rows are not ascending")
+    if len(columns) and not 0 <= columns.min() <= columns.max() < width:
+        raise ValueError(f"an entry is outside of the {width} columns")
+
+
+@dataclass(frozen=True, eq=False)
+class _Selected:
+    """Rows and columns of another view on disk; row -1 is a sample that the view lacks."""
+
+    base: StoredView
+    rows: NDArray[np.intp] | None
+    columns: NDArray[np.intp] | None
+
+    def read(self, start: int, stop: int) -> Matrix:
+        """Rows from `start` to `stop` of the selection; what the view lacks is zero."""
+        if self.rows is None:
+            return self._of_columns(self.base[start:stop])
+        wanted = self.rows[start:stop]
+        present = np.flatnonzero(wanted >= 0)
+        needed, place = np.unique(wanted[present], return_inverse=True)
+        found = self._of_columns(_read_rows(self.base, needed))
+        # Row 0 of the matrix below is for samples without the view.
+        position = np.zeros(len(wanted), dtype=np.intp)
+        position[present] = place + 1
+        if sparse.issparse(found):
+            empty = sparse.csr_array((1, found.shape[1]), dtype=found.dtype)
+            return sparse.csr_array(sparse.vstack([empty, found], format="csr")[position])
+        return np.vstack([np.zeros((1, found.shape[1]), found.dtype), found])[position]
+
+    def _of_columns(self, block: Matrix) -> Matrix:
+        return block if self.columns is None else block[:, self.columns]
+
+
+def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
+    """Some ascending rows of a view, in as few reads as are useful."""
+    if not len(rows):
+        return view[0:0]
+    breaks = np.flatnonzero(np.diff(rows) > MAX_GAP) + 1
+    blocks = [view[int(run[0]) : int(run[-1]) + 1][run - run[0]] for run in np.split(rows, breaks)]
+    if len(blocks) == 1:
+        return blocks[0]
+    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.vstack(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedDense(StoredView):
+    """Rows and columns of a dense view on disk."""
+
+    selected: _Selected
+
+    def _read(self, start: int, stop: int) -> Array:
+        return self.selected.read(start, stop)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedSparse(SparseStoredView):
+    """Rows and columns of a sparse view on disk."""
+
+    selected: _Selected = field(kw_only=True)
+
+    def _read(self, start: int, stop: int) -> Any:
+        return self.selected.read(start, stop)
+
+
+def select_stored(
+    view: StoredView,
+    rows: NDArray[np.intp] | None = None,
+    columns: NDArray[np.intp] | None = None,
+    feature_names: FeatureNames | None = None,
+) -> StoredView:
+    """Rows and columns of a view that stays on disk; those of samples without it are zero."""
+    if rows is not None and np.array_equal(rows, np.arange(len(view))):
+        rows = None
+    names = view.feature_names if feature_names is None else feature_names
+    n = view.shape[0] if rows is None else len(rows)
+    width = view.shape[1] if columns is None else len(columns)
+    selected = _Selected(view, rows, columns)
+    step = view.row_step if rows is None else 1
+    if not isinstance(view, SparseStoredView):
+        return SelectedDense(
+            view.path, (n, width), view.dtype, selected, row_step=step, feature_names=names
+        )
+    share = n * width / max(1, view.shape[0] * view.shape[1])
+    return SelectedSparse(
+        view.path,
+        (n, width),
+        view.dtype,
+        int(view.n_stored * share),
+        selected=selected,
+        row_step=step,
+        feature_names=names,
+    )
+
+
+def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
+    """A matrix in an open HDF5 file: a view on disk, or a CSR matrix read from one in CSC."""
+    path, kind = Path(node.file.filename), str(node.attrs.get("encoding-type", "array"))
+    if kind in ("csr_matrix", "csc_matrix"):
+        shape = tuple(int(length) for length in node.attrs["shape"])
+        dtype, count = node["data"].dtype.newbyteorder("="), int(node["data"].shape[0])
+        if kind == "csr_matrix":
+            return CsrMatrix(
+                path, _pair(shape), dtype, count, node.name, feature_names=feature_names
+            )
+        # Rows of it are all over the file, so that reading in parts would read it all each time.
+        require_memory(
+            3.0 * count * (dtype.itemsize + np.dtype(np.int64).itemsize),
+            f"Reading {node.name!r}, which is stored by columns (CSC),",
+            "Store it by rows (CSR), which are read in parts.",
+        )
+        parts = (node["data"][:], node["indices"][:], node["indptr"][:])
+        _require_csr(np.asarray(parts[2]), np.asarray(parts[1]), shape[0])
+        return sparse.csr_array(sparse.csc_array(parts, shape=shape))
+    if not hasattr(node, "shape") or len(node.shape) != 2:
+        raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
+    step = node.chunks[0] if node.chunks else 1
+    dtype = node.dtype.newbyteorder("=")
+    return DenseMatrix(
+        path, node.shape, dtype, node.name, row_step=step, feature_names=feature_names
+    )
+
+
+def _pair(shape: Sequence[int]) -> tuple[int, int]:
+    rows, columns = shape
+    return rows, columns

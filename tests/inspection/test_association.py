@@ -1,0 +1,122 @@
+"""Association of clusters with other variables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from lifelines.statistics import multivariate_logrank_test
+from scipy import stats
+
+from anchorview import DALMC
+from anchorview.inspection import associate
+from helpers.data import clustered_views
+
+RNG = np.random.default_rng(0)
+IDS = pd.Index([f"p{i}" for i in range(90)])
+LABELS = pd.Series(np.arange(90) % 3, IDS)
+
+
+@pytest.fixture
+def table():
+    """Variables of which some depend on the cluster."""
+    cluster = LABELS.to_numpy()
+    found = pd.DataFrame(
+        {
+            "age": 50 + 5 * cluster + RNG.normal(size=90),
+            "noise": RNG.normal(size=90),
+            "stage": np.where(RNG.random(90) < 0.9, cluster, 0).astype(str),
+            "smoker": RNG.random(90) < 0.5,
+            "months": np.round(RNG.exponential(10 * (1 + cluster))),
+            "died": RNG.random(90) < 0.7,
+        },
+        index=IDS,
+    )
+    found.loc["p7", ["age", "stage"]] = np.nan
+    return found
+
+
+def row(found, variable):
+    return found[found["variable"] == variable].iloc[0]
+
+
+def test_tests_are_those_of_scipy_and_lifelines(table):
+    found = associate(LABELS, table, time="months", event="died")
+    assert set(found["variable"]) == {"age", "noise", "stage", "smoker", "months"}
+    known = table["age"].notna()
+    groups = [table["age"][known & (c == LABELS)] for c in range(3)]
+    expected = stats.kruskal(*groups)
+    age = row(found, "age")
+    assert (age["kind"], age["n"], age["effect_name"]) == ("numeric", 89, "epsilon squared")
+    assert age["p_value"] == pytest.approx(expected.pvalue)
+    assert age["effect"] == pytest.approx(expected.statistic / 88)
+    counts = pd.crosstab(LABELS[known], table["stage"][known])
+    stage = row(found, "stage")
+    chi = stats.chi2_contingency(counts, correction=False)
+    assert stage["p_value"] == pytest.approx(chi.pvalue)
+    association = stats.contingency.association(counts.to_numpy(), method="cramer")
+    assert stage["effect"] == pytest.approx(association)
+    assert row(found, "smoker")["kind"] == "categorical"
+    oracle = multivariate_logrank_test(table["months"], LABELS, table["died"])
+    survival = row(found, "months")
+    assert survival["kind"] == "survival"
+    assert survival["statistic"] == pytest.approx(oracle.test_statistic)
+    assert survival["p_value"] == pytest.approx(oracle.p_value)
+    assert found["p_value"].is_monotonic_increasing
+    np.testing.assert_allclose(found["q_value"], stats.false_discovery_control(found["p_value"]))
+    assert row(found, "noise")["q_value"] > 0.05 > row(found, "age")["q_value"]
+
+
+def test_samples_are_matched_by_id(table):
+    expected = associate(LABELS, table)
+    shuffled = table.sample(frac=1, random_state=1)
+    extra = pd.concat([shuffled, table[:2].set_axis(["x", "y"])])
+    pd.testing.assert_frame_equal(associate(LABELS, extra), expected)
+    by_position = associate(LABELS.to_numpy(), table.reset_index(drop=True))
+    pd.testing.assert_frame_equal(by_position, expected)
+    with pytest.raises(ValueError, match=r"2 of 90 samples are not in the index .* 'p0'"):
+        associate(LABELS, table[2:])
+    with pytest.raises(ValueError, match="The table has the sample id 'p0' more than once"):
+        associate(LABELS, pd.concat([table, table[:1]]))
+    with pytest.raises(ValueError, match="There are 90 labels, but 88 rows"):
+        associate(LABELS.to_numpy(), table[2:])
+
+
+def test_a_fitted_model_gives_its_labels_and_ids():
+    views, y = clustered_views(90, 3, (6, 8))
+    frames = {name: pd.DataFrame(view, IDS) for name, view in views.items()}
+    model = DALMC(3, random_state=0).fit(frames)
+    table = pd.DataFrame({"class": pd.Series(y, IDS).astype("category")})[::-1]
+    assert associate(model, table)["effect"][0] > 0.9
+
+
+def test_clusters_that_are_names():
+    names = LABELS.map({0: "B", 1: "NK", 2: "T"})
+    table = pd.DataFrame({"v": np.arange(90.0)}, IDS)
+    pd.testing.assert_frame_equal(associate(names, table), associate(LABELS, table))
+
+
+def test_variables_without_anything_to_compare():
+    table = pd.DataFrame({"same": 1.0, "site": "here", "id": IDS}, index=IDS)
+    found = associate(LABELS, table)
+    assert found[["p_value", "q_value", "effect"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"time": "months"}, "both time= and event="),
+        ({}, {"time": "weeks", "event": "died"}, "no column 'weeks'"),
+        ({"months": -1.0}, {"time": "months", "event": "died"}, "'months' has -1.0 for sample"),
+        ({"died": 2}, {"time": "months", "event": "died"}, "'died' must be True or False"),
+        ({"date": pd.Timestamp("2020-01-01")}, {}, "The column 'date' has dates"),
+    ],
+)
+def test_refused_tables(table, change, options, message):
+    with pytest.raises(ValueError, match=message):
+        associate(LABELS, table.assign(**change), **options)
+
+
+def test_one_cluster_cannot_be_compared(table):
+    with pytest.raises(ValueError, match="All samples are in one cluster"):
+        associate(0 * LABELS, table)
+    with pytest.raises(TypeError, match="Give the variables as a DataFrame"):
+        associate(LABELS, {"a": [1]})

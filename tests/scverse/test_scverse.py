@@ -1,0 +1,193 @@
+"""Tools and plots on AnnData and MuData objects, read by scanpy and kept in files."""
+
+import anndata
+import matplotlib.pyplot as plt
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+import scanpy
+from scipy import stats
+
+from anchorview import scverse as av
+from anchorview.metrics import adjusted_rand
+from helpers.cells import N_CELLS, cells
+
+# They announce changes, and use deprecated functions of pandas.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:::(mudata|anndata|scanpy|legacy_api_wrap)\\b"),
+    pytest.mark.filterwarnings("ignore:.*is deprecated"),
+]
+
+PREPROCESS = {"rna": "lognorm", "protein": "clr"}
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    """Cells whose number of clusters was chosen, and their markers."""
+    mdata = cells()
+    model = av.tl.auto(mdata, range(2, 6), budget="fast", preprocess=PREPROCESS)
+    av.tl.markers(mdata)
+    return mdata, model
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    yield
+    plt.close("all")
+
+
+def test_results_are_written_by_cell(clustered):
+    mdata, model = clustered
+    labels = pd.Series(model.labels_, model.sample_ids_)[mdata.obs_names]
+    assert mdata.obs["dalmc"].dtype == "category"
+    np.testing.assert_array_equal(mdata.obs["dalmc"].astype(int), labels)
+    assert adjusted_rand(mdata["rna"].obs["type"], mdata.obs["dalmc"]) > 0.9
+    np.testing.assert_array_equal(mdata.obs["dalmc_confidence"], model.confidence_)
+    np.testing.assert_array_equal(mdata.obsm["X_dalmc"], model.embedding_)
+    found = mdata.uns["dalmc"]
+    assert list(found["view_names"]) == ["rna", "protein"]
+    assert list(found["view_preprocessing"]) == ["lognorm", "clr"]
+    np.testing.assert_array_equal(found["view_agreement"], model.view_agreement_)
+    np.testing.assert_array_equal(found["levels"]["n_clusters"], model.levels_.index)
+    for modality in mdata.mod.values():
+        own = mdata.obs["dalmc"][modality.obs_names]
+        assert (modality.obs["dalmc"] == own).all()
+        rows = mdata.obs_names.get_indexer(modality.obs_names)
+        np.testing.assert_array_equal(modality.obsm["X_dalmc"], mdata.obsm["X_dalmc"][rows])
+
+
+def test_markers_are_ranked_by_the_t_test(clustered):
+    mdata, _ = clustered
+    rna = mdata["rna"]
+    counts = rna.X.toarray().astype(float)
+    totals = counts.sum(axis=1, keepdims=True)
+    values = np.log1p(counts * np.median(totals) / totals)
+    for group in rna.obs["dalmc"].cat.categories:
+        found = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
+        inside = (rna.obs["dalmc"] == group).to_numpy()
+        expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
+        found = found.loc[rna.var_names]
+        np.testing.assert_allclose(found["scores"], expected.statistic, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(found["pvals"], expected.pvalue, rtol=0.02, atol=1e-9)
+        ratio = np.expm1(values[inside].mean(axis=0)) / np.expm1(values[~inside].mean(axis=0))
+        np.testing.assert_allclose(found["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_markers_are_those_of_scanpy(clustered):
+    # Slow, since scanpy compiles its functions first.
+    mdata, _ = clustered
+    rna = mdata["rna"].copy()
+    scanpy.pp.normalize_total(rna)
+    scanpy.pp.log1p(rna)
+    scanpy.tl.rank_genes_groups(rna, "dalmc", method="t-test", key_added="expected")
+    for group in rna.obs["dalmc"].cat.categories:
+        found, expected = (
+            scanpy.get.rank_genes_groups_df(rna, group=group, key=key).set_index("names")
+            for key in ("rank_genes_groups", "expected")
+        )
+        assert found["scores"].is_monotonic_decreasing
+        pd.testing.assert_frame_equal(found.loc[expected.index], expected, rtol=1e-3, atol=1e-5)
+    assert "rank_genes_groups" in mdata["protein"].uns
+
+
+def test_plots_of_scanpy_draw_the_results(clustered):
+    mdata, _ = clustered
+    for modality in mdata.mod.values():
+        scanpy.pl.rank_genes_groups(modality, n_genes=5, show=False)
+        titles = {ax.get_title() for ax in plt.gcf().axes}
+        assert "0 vs. rest" in titles
+        names = {text.get_text() for ax in plt.gcf().axes for text in ax.texts}
+        assert modality.uns["rank_genes_groups"]["names"]["0"][0] in names
+        scanpy.pl.rank_genes_groups_dotplot(modality, n_genes=2, show=False, dendrogram=False)
+        axes = scanpy.pl.embedding(modality, basis="X_dalmc", color="dalmc", show=False)
+        assert len(axes.collections[0].get_offsets()) == modality.n_obs
+
+
+def test_own_plots(clustered):
+    mdata, model = clustered
+    assert len(av.pl.cluster_map(mdata, color="dalmc_confidence").points) == N_CELLS
+    assert av.pl.sizes(mdata).sizes.sum() == N_CELLS
+    assert list(av.pl.views(mdata).weights.index) == ["rna", "protein"]
+    assert av.pl.number_of_clusters(mdata).n_clusters == model.n_clusters_
+
+
+@pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
+def test_round_trip_through_files(clustered, tmp_path, kind):
+    mdata, _ = clustered
+    data = mdata if kind == "h5mu" else mdata["rna"]
+    data.write(tmp_path / f"data.{kind}")
+    read = mudata.read_h5mu if kind == "h5mu" else anndata.read_h5ad
+    again = read(tmp_path / f"data.{kind}")
+    pd.testing.assert_series_equal(again.obs["dalmc"], data.obs["dalmc"])
+    np.testing.assert_array_equal(again.obsm["X_dalmc"], data.obsm["X_dalmc"])
+    rna = again["rna"] if kind == "h5mu" else again
+    scanpy.pl.rank_genes_groups(rna, n_genes=3, show=False)
+    if kind == "h5mu":
+        av.pl.views(again)
+        av.pl.number_of_clusters(again)
+        av.tl.markers(again, key_added="again")
+        for name in ("names", "scores"):
+            found, expected = (
+                again["rna"].uns[key][name] for key in ("again", "rank_genes_groups")
+            )
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_backed_objects(clustered, tmp_path):
+    mdata, _ = clustered
+    mdata.write(tmp_path / "cells.h5mu")
+    backed = mudata.read_h5mu(tmp_path / "cells.h5mu", backed=True)
+    av.tl.dalmc(backed, 3, preprocess=PREPROCESS, key_added="again")
+    in_memory = mdata.copy()
+    av.tl.dalmc(in_memory, 3, preprocess=PREPROCESS, key_added="again")
+    assert (backed.obs["again"] == in_memory.obs["again"]).all()
+    av.tl.markers(backed, "again")
+    av.tl.markers(in_memory, "again")
+    found, expected = (own["rna"].uns["rank_genes_groups"] for own in (backed, in_memory))
+    np.testing.assert_allclose(
+        pd.DataFrame(found["scores"]), pd.DataFrame(expected["scores"]), atol=1e-4
+    )
+
+
+def test_inner_join_leaves_other_cells_without_a_cluster():
+    mdata = cells()
+    av.tl.dalmc(mdata, 3, join="inner", preprocess=PREPROCESS)
+    has = mdata.obs_names.isin(mdata["protein"].obs_names)
+    np.testing.assert_array_equal(mdata.obs["dalmc"].notna(), has)
+    assert np.isnan(mdata.obsm["X_dalmc"][~has]).all()
+    av.tl.markers(mdata)
+    assert len(mdata["rna"].uns["rank_genes_groups"]["names"]) == mdata["rna"].n_vars
+    assert len(av.pl.cluster_map(mdata).points) == has.sum()
+
+
+def test_one_object_with_several_views():
+    rna = cells()["rna"].copy()
+    views = {"genes": "X", "pca": "obsm:X_pca"}
+    av.tl.dalmc(rna, 3, views=views, preprocess={"genes": "lognorm"}, key_added="found")
+    av.tl.markers(rna, "found", n_features=4)
+    assert len(rna.uns["rank_genes_groups"]["names"]) == 4
+    twice = {"once": "X", "twice": "layer:twice"}
+    av.tl.markers(rna, "found", views=twice, key_added="m")
+    assert rna.uns["m_twice"]["params"]["layer"] == "twice"
+    np.testing.assert_array_equal(rna.uns["m_once"]["names"], rna.uns["m_twice"]["names"])
+
+
+def test_refused_calls():
+    mdata = cells()
+    with pytest.raises(ValueError, match="There is no 'dalmc' in obs\\. Cluster the cells first"):
+        av.tl.markers(mdata)
+    with pytest.raises(ValueError, match="There is no 'dalmc' in uns"):
+        av.pl.views(mdata)
+    with pytest.raises(ValueError, match="Write into a copy"):
+        av.tl.dalmc(mdata[:50], 3)
+    with pytest.raises(ValueError, match="key must be a name without slashes"):
+        av.tl.auto(mdata, 3, key_added="a/b")
+    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
+        av.tl.dalmc({"a": np.eye(4)}, 2)
+    av.tl.dalmc(mdata, 3)
+    with pytest.raises(ValueError, match="has no curve: the number of clusters was given"):
+        av.pl.number_of_clusters(mdata)
+    with pytest.raises(ValueError, match="n_features=0 should be"):
+        av.tl.markers(mdata, n_features=0)

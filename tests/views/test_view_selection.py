@@ -1,0 +1,306 @@
+"""The arguments `views` and `join`: matrices of AnnData and MuData, in memory and in files."""
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views, read_views
+from anchorview.datasets import DataFileError, convert
+from anchorview.distributed import dask_views
+from anchorview.sources import disk_source
+from anchorview.sources.open_source import open_source
+from anchorview.views.matrix_choice import MatrixChoice
+from anchorview.views.stored_view import StoredView
+from anchorview.views.view_selection import select_views
+from helpers.cells import N_CELLS, annotated, cells
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b"),
+    pytest.mark.filterwarnings("ignore:Observation names are not unique"),
+]
+
+VIEWS = {"rna": "X:highly_variable", "protein": "X"}
+
+
+@pytest.fixture(scope="module")
+def mdata():
+    return cells()
+
+
+@pytest.fixture
+def path(mdata, tmp_path):
+    mdata.write(tmp_path / "cells.h5mu")
+    return tmp_path / "cells.h5mu"
+
+
+def by_cell(model):
+    return pd.Series(model.labels_, model.sample_ids_).sort_index()
+
+
+# The grammar.
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("X", MatrixChoice()),
+        ("X:hv", MatrixChoice("X", None, "hv")),
+        ("layer:log", MatrixChoice("layer", "log")),
+        ("layer:log:hv", MatrixChoice("layer", "log", "hv")),
+        ("obsm:X_pca", MatrixChoice("obsm", "X_pca")),
+    ],
+)
+def test_choices(text, choice):
+    assert MatrixChoice.parse(text, "rna") == choice
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "X:", "X:a:b", "layer", "layer:", "layer:a:", "obsm", "obsm:a:b", "var:a", 3]
+)
+def test_unknown_choices_are_refused(text):
+    with pytest.raises(ValueError, match=r"View 'rna' cannot be .* Give 'X', 'layer:NAME'"):
+        MatrixChoice.parse(text, "rna")
+
+
+@pytest.mark.parametrize("views", [{}, ["X"], "X", {1: "X"}])
+def test_views_must_be_a_dict_of_names(mdata, views):
+    with pytest.raises(TypeError, match="views must"):
+        select_views(mdata, views)
+
+
+# Forms of input.
+
+
+def test_views_of_one_object(mdata):
+    rna = mdata["rna"]
+    views = {"a": "obsm:X_pca", "b": "layer:twice", "c": "X:highly_variable"}
+    data = MultiViewData(select_views(rna, views))
+    assert data.names == ("a", "b", "c")
+    assert data.feature_names[0][0] == "X_pca_0"
+    assert list(data.feature_names[2]) == list(rna.var_names[::2])
+    np.testing.assert_array_equal(data.views[0], rna.obsm["X_pca"])
+    np.testing.assert_array_equal(data.views[1].toarray(), 2 * rna.X.toarray())
+    np.testing.assert_array_equal(data.views[2].toarray(), rna.X.toarray()[:, ::2])
+
+
+def test_all_forms_give_the_same_clusters(mdata, path, set_constants):
+    set_constants(disk_source, PART=1000)
+    both = {"rna": mdata["rna"], "protein": mdata["protein"]}
+    forms = {
+        "MuData": (mdata, VIEWS),
+        "dict": (both, VIEWS),
+        "backed": (mudata.read_h5mu(path, backed=True), VIEWS),
+        "opened": (open_views(path, views=VIEWS), None),
+        "read": (read_views(path, views=VIEWS), None),
+    }
+    expected = None
+    for form, (X, views) in forms.items():
+        model = DALMC(3, random_state=0, solver="compressed").fit(X, views=views)
+        found = by_cell(model)
+        expected = found if expected is None else expected
+        pd.testing.assert_series_equal(found, expected, obj=form)
+    unnamed = DALMC(3, random_state=0, solver="compressed").fit(
+        list(both.values()), views={"view_0": "X:highly_variable", "view_1": "X"}
+    )
+    pd.testing.assert_series_equal(by_cell(unnamed), expected)
+    assert unnamed.view_names_in_ == ("view_0", "view_1")
+
+
+def test_only_the_named_views_are_used(mdata):
+    data = MultiViewData(select_views(mdata, {"protein": "X"}, "inner"))
+    assert data.names == ("protein",)
+    assert len(data) == 200
+
+
+@pytest.mark.parametrize("form", ["MuData", "dict", "frames"])
+def test_inner_join_keeps_cells_with_all_views(mdata, form):
+    X = mdata
+    if form != "MuData":
+        X = {name: own if form == "dict" else own.to_df() for name, own in mdata.mod.items()}
+    data = MultiViewData(select_views(X, None, "inner"))
+    assert data.available is None
+    assert set(data.sample_ids) == set(mdata["protein"].obs_names)
+    rna, protein = data.views
+    rna = rna.toarray() if sparse.issparse(rna) else rna
+    ids = list(data.sample_ids)
+    np.testing.assert_array_equal(rna, mdata["rna"][ids].X.toarray())
+    np.testing.assert_array_equal(protein, mdata["protein"][ids].X)
+
+
+def test_inner_join_of_a_file(mdata, path):
+    file = select_views(open_views(path), None, "inner")
+    source = open_source(file)
+    assert len(source) == 200
+    data = source.read()
+    np.testing.assert_array_equal(data.views[1], mdata["protein"][list(data.sample_ids)].X)
+
+
+def test_inner_join_needs_ids_and_samples(mdata):
+    with pytest.raises(ValueError, match="join='inner' needs views with sample ids"):
+        select_views([np.ones((3, 2)), np.ones((3, 2))], None, "inner")
+    with pytest.raises(ValueError, match="join must be"):
+        select_views(mdata, None, "left")
+    frames = [pd.DataFrame(np.eye(2), list("ab")), pd.DataFrame(np.eye(2), list("cd"))]
+    with pytest.raises(ValueError, match="No sample has all views"):
+        select_views(frames, None, "inner")
+
+
+# New samples.
+
+
+def test_predict_selects_what_fit_selected(mdata, path, tmp_path):
+    views = {"rna": "layer:twice:highly_variable", "protein": "X"}
+    model = DALMC(3, random_state=0).fit(mdata, views=views)
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert loaded.view_selection_ == views
+    shuffled = mdata[np.random.default_rng(0).permutation(N_CELLS)].copy()
+    labels = pd.Series(loaded.predict(shuffled), shuffled.obs_names)
+    pd.testing.assert_series_equal(labels[mdata.obs_names], by_cell(model)[mdata.obs_names])
+    backed = mudata.read_h5mu(path, backed=True)
+    np.testing.assert_array_equal(loaded.predict(backed), model.labels_)
+    # A modality may be left out, and other forms are matched by name as always.
+    assert len(loaded.predict(mudata.MuData({"rna": mdata["rna"]}))) == N_CELLS
+    frame = mdata["rna"].to_df().iloc[:, ::2] * 2
+    np.testing.assert_array_equal(
+        loaded.predict({"rna": frame}), loaded.predict({"rna": mdata["rna"]})
+    )
+
+
+def test_predict_of_one_object(mdata):
+    rna = mdata["rna"]
+    views = {"pca": "obsm:X_pca", "genes": "X"}
+    model = AutoDALMC(3, random_state=0, budget="fast").fit(rna, views=views)
+    np.testing.assert_array_equal(model.predict(rna), model.labels_)
+    lacking = rna.copy()
+    del lacking.obsm["X_pca"]
+    with pytest.raises(ValueError, match="View 'pca' has no 'X_pca' in obsm; there is nothing"):
+        model.predict(lacking)
+
+
+# Refused.
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        ({"atac": "X"}, "views names 'atac', but the modalities are rna, protein"),
+        ({"rna": "layer:raw"}, "Modality 'rna' has no layer 'raw'; there is twice"),
+        ({"rna": "obsm:X_umap"}, "Modality 'rna' has no 'X_umap' in obsm; there is X_pca"),
+        ({"rna": "X:hv"}, "Modality 'rna' has no column 'hv' in var"),
+    ],
+)
+def test_unknown_names(mdata, path, views, message):
+    with pytest.raises(ValueError, match=message):
+        select_views(mdata, views)
+    with pytest.raises(DataFileError, match=message):
+        open_views(path, views=views)
+
+
+def test_other_data_have_no_matrices_to_select(mdata, tmp_path):
+    frame = pd.DataFrame(np.eye(3))
+    for X in (frame, {"a": frame}, np.eye(3), [np.eye(3)]):
+        with pytest.raises(TypeError, match="views= selects matrices of AnnData or MuData"):
+            DALMC(2).fit(X, views={"a": "X"})
+    with pytest.raises(TypeError, match="views names 'b', which is a DataFrame"):
+        select_views({"a": mdata["rna"], "b": frame}, {"a": "X", "b": "X"})
+    with pytest.raises(ValueError, match="views does not say what 'view_1' is"):
+        select_views([mdata["rna"], mdata["protein"]], {"view_0": "X"})
+    np.savez(tmp_path / "a.npz", view_0=np.eye(4))
+    with pytest.raises(DataFileError, match=r"views= selects matrices of .h5ad and .h5mu files"):
+        read_views(tmp_path / "a.npz", views={"a": "X"})
+
+
+def test_repeated_cells_are_refused_by_name(mdata, tmp_path):
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    repeated = annotated(X, ["a", "b", "a", "c"], "g")
+    with pytest.raises(ValueError, match=r"sample name 'a' occurs more than once"):
+        DALMC(2).fit(repeated, views={"x": "X"})
+    with pytest.raises(ValueError, match=r"view 0 \('x'\) has the sample id 'a' more than once"):
+        DALMC(2).fit({"x": repeated, "y": annotated(X, list("abcd"), "h")})
+    repeated.write(tmp_path / "a.h5ad")
+    with pytest.raises(DataFileError, match="the sample id 'a' more than once"):
+        open_views(tmp_path / "a.h5ad")
+
+
+# Files.
+
+
+def test_files_stay_on_disk_and_sparse(mdata, path, tmp_path):
+    opened = open_views(path)
+    assert all(isinstance(view, StoredView) for view in opened.views.values())
+    rna, protein = opened.views.values()
+    assert sparse.issparse(rna[3:9]) and rna.is_sparse and not protein.is_sparse
+    assert list(rna.feature_names) == list(mdata["rna"].var_names)
+    assert rna.nbytes == mdata["rna"].X.nnz * 8
+    with pytest.raises(TypeError, match="cannot become an array"):
+        np.asarray(rna)
+    np.testing.assert_array_equal(rna[3:9].toarray(), mdata["rna"].X[3:9].toarray())
+    mdata["rna"].write(tmp_path / "rna.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "rna.h5ad", backed="r")
+    source = open_source(backed)
+    assert isinstance(source, disk_source.DiskSource)
+    in_memory = MultiViewData(backed)
+    np.testing.assert_array_equal(in_memory.views[0].toarray(), mdata["rna"].X.toarray())
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_matrices_of_an_h5ad_file(mdata, tmp_path, form):
+    rna = mdata["rna"].copy()
+    rna.X = form(rna.X.toarray())
+    rna.obsm["frame"] = pd.DataFrame({"one": np.arange(N_CELLS) / 4}, index=rna.obs_names)
+    rna.write(tmp_path / "rna.h5ad")
+    views = {"x": "X:highly_variable", "pca": "obsm:X_pca", "one": "obsm:frame"}
+    for file in (f(tmp_path / "rna.h5ad", views=views) for f in (open_views, read_views)):
+        data = open_source(file).read()
+        x = data.views[0].toarray() if sparse.issparse(data.views[0]) else data.views[0]
+        np.testing.assert_array_equal(x, mdata["rna"].X.toarray()[:, ::2])
+        np.testing.assert_array_equal(data.views[1], rna.obsm["X_pca"])
+        np.testing.assert_array_equal(data.views[2][:, 0], np.arange(N_CELLS) / 4)
+        assert list(data.feature_names[2]) == ["one"]
+        assert list(data.sample_ids) == list(rna.obs_names)
+    default = open_views(tmp_path / "rna.h5ad")
+    assert list(default.views) == ["view_0"]
+
+
+def test_damaged_rows_of_a_file_are_refused(path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "r+") as file:
+        file["mod/rna/X/indices"][5] = 10**6
+    view = open_views(path).views["rna"]
+    with pytest.raises(DataFileError, match="an entry is outside of the 60 columns"):
+        view[:10]
+
+
+def test_files_are_converted_with_missing_rows(path, tmp_path):
+    folder = convert(path, tmp_path / "arrays")
+    opened = open_views(folder)
+    protein = opened.views["protein"][:]
+    assert np.isnan(protein).all(axis=1).sum() == 40
+    np.testing.assert_array_equal(protein, read_views(path).views["protein"].to_numpy())
+
+
+def test_files_in_dask(mdata, path):
+    views = dask_views(open_views(path, views={"rna": "X"}))
+    model = DALMC(3, random_state=0, preprocess="lognorm").fit(views)
+    expected = DALMC(3, random_state=0, preprocess="lognorm").fit(mdata["rna"].X)
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_sparse_views_with_missing_samples_are_refused_in_dask(mdata, tmp_path):
+    gaps = {"rna": mdata["rna"][:100].copy(), "protein": mdata["protein"]}
+    mudata.MuData(gaps).write(tmp_path / "gaps.h5mu")
+    with pytest.raises(ValueError, match=r"view 0 \('rna'\) is sparse, and \d+ samples lack it"):
+        dask_views(open_views(tmp_path / "gaps.h5mu"))
+
+
+def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp_path):
+    X = sparse.random_array((60, 3000), density=0.01, rng=0, format="csr", dtype=np.float32)
+    annotated(sparse.csr_matrix(X), [f"c{i}" for i in range(60)], "g").write(tmp_path / "a.h5ad")
+    source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
+    assert source.reduce(len, int.__add__, "counting") == 60
+    with pytest.raises(MemoryError, match="Compressing 1 patterns of missing views"):
+        source.require_compressible()
