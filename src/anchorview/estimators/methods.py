@@ -42,6 +42,8 @@ class Method:
     accepts_missing_views: bool = False
     runs_per_fit: int = 1
     """Number of runs of an experiment that a single fit counts for."""
+    related: bool = False
+    """Whether the paper's tables do not have it: work that the methods build on."""
 
     @property
     def module(self) -> str:
@@ -50,7 +52,7 @@ class Method:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it is one of the methods that the paper compares DALMC with."""
+        """Whether it is a baseline."""
         return self.class_path.startswith("compared.")
 
 
@@ -96,6 +98,43 @@ REGISTRY = (
         deterministic_inits=("identity",),
     ),
     Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
+    Method(
+        "concat-kmeans", "compared.concatkmeans.ConcatKMeans", "K-means", "#777777", {}, related=True
+    ),
+    Method(
+        "concat-spectral",
+        "compared.concatspectral.ConcatSpectral",
+        "Spectral",
+        "#B08D57",
+        {"n_neighbors": (5, 10, 15)},
+        related=True,
+    ),
+    Method(
+        "mvsc",
+        "compared.mvsc.MVSC",
+        "MVSC",
+        "#5B8C5A",
+        {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")},
+        related=True,
+    ),
+    Method(
+        "lmvsc",
+        "compared.lmvsc.LMVSC",
+        "LMVSC",
+        "#C27BA0",
+        {"alpha": (0.01, 1.0, 100.0), "n_anchors": (None, 100)},
+        related=True,
+    ),
+    Method("sfmc", "compared.sfmc.SFMC", "SFMC", "#6C5B7B", {}, related=True),
+    Method(
+        "eomsc-ca",
+        "compared.eomscca.EOMSCCA",
+        "EOMSC-CA",
+        "#3D6B8E",
+        {"n_anchors": _multiples},
+        n_clusters_by_default=("n_anchors",),
+        related=True,
+    ),
     Method(
         "dalmc",
         "estimators.dalmc.DALMC",
