@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, MultiViewData
-from anchorview.estimators.dalmc import PUBLISHED_SETTINGS
+from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from helpers.algorithm1 import Algorithm1
 
 N_PROBLEMS, ITERATIONS = 200, 4

@@ -2,7 +2,7 @@
 
 The letters are those of the paper. Samples that lack view p are the columns that its indicator
 ``B_p``, a vector of n Booleans, leaves out: the residual counts the others, and these columns are
-completed by ``Z_p H_p`` after every iteration. There is no scaling and no floor under the residuals.
+completed by ``Z_p H_p`` after every iteration. There is no scaling, and no floor of residuals.
 """
 
 import numpy as np

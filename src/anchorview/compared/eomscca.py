@@ -4,16 +4,35 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import svd
 
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.compared._anchor_graph import AnchorGraphBaseline, AnchorGraphModel
+from anchorview.compared._anchor_graph import (
+    SINGULAR_VALUE_TOLERANCE,
+    AnchorGraphBaseline,
+    AnchorGraphModel,
+)
 from anchorview.compared._base import BaselineResult
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.views.container import MultiViewData
+
+
+def update_projections(model: AnchorGraphModel) -> None:
+    """``W_v = polar(X_v' Z A')`` without the directions that it leaves open.
+
+    Views are centered, so the mean of the anchors leaves one open in the first iteration if rows of
+    Z sum to 1. It would add an arbitrary constant to each row of B, on which the graph depends.
+    """
+    projections = []
+    for product in model.products:
+        U, s, Vt = svd(product @ model.anchors.T, full_matrices=False)
+        kept = s > SINGULAR_VALUE_TOLERANCE * s[0] if s[0] > 0 else s == 0
+        projections.append(U[:, kept] @ Vt[kept])
+    model.projections = projections
 
 
 def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
@@ -35,7 +54,7 @@ def alternate_with_components(
     """
     objective: list[float] = []
     for done in range(1, max_iter + 1):
-        model.update_projections()
+        update_projections(model)
         model.update_anchors()
         ridge = float(np.sum(model.weights**2))
         found = structured_graph(graph_target(model), n_clusters, ridge=ridge)

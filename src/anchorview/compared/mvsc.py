@@ -224,6 +224,10 @@ class MVSC(SampledAnchorsBaseline):
         m, k, n_views = self._anchor_count(data), self.n_clusters, len(data.views)
         graphs = 16.0 * n * min(self.n_neighbors, m) * (3 * n_views + 4)
         distances = 8.0 * n * m * 3
-        return 4 * dense_memory(data) + block_memory(data) + distances + graphs + 8.0 * (
-            12 * (n + m) * (k + 1) + m * (D + 8 * m)
+        return (
+            4 * dense_memory(data)
+            + block_memory(data)
+            + distances
+            + graphs
+            + 8.0 * (12 * (n + m) * (k + 1) + m * (D + 8 * m))
         )

@@ -80,8 +80,6 @@ def fused_graph(
         square = float(found.graph.multiply(found.graph).sum())
         objective.append(max(0.0, float(alpha @ gram @ alpha - 2 * alpha @ b[0]) + square))
         report_progress("iterating", done, max_iter)
-        if done > 1 and objective[-2] == objective[-1]:
-            break
     return found, alpha, objective
 
 
@@ -128,10 +126,13 @@ class SFMC(SampledAnchorsBaseline):
 
     Notes
     -----
-    Anchors are samples with large sums of features, each chosen far from the last in that sum; this
-    depends on the sign of the features. A step of the inner solver, at most 50 per iteration, takes
-    O(n K V log(n K V)) and :math:`O(m^3)` time for K neighbors and V views. Memory holds a dense
-    copy of the data, and distances to all anchors of one view at a time.
+    Anchors are samples, chosen one by one by the sum of their features; a choice lowers the scores
+    of samples with similar sums. This depends on the sign of the features, and the recursion
+    amplifies rounding: with many anchors, data in single precision can have others.
+
+    A step of the inner solver, at most 50 per iteration, takes O(n K V log(n K V)) and
+    :math:`O(m^3)` time for K neighbors and V views. Memory holds a dense copy of the data, and
+    distances to all anchors of one view at a time.
 
     Rows and columns of :math:`P` are projected to the simplex in turn and averaged, as in the
     authors' program, so neither sum to 1 exactly.

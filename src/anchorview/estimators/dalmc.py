@@ -36,20 +36,11 @@ from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
+from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.schema import ViewsSchema
-
-PUBLISHED_SETTINGS: Mapping[str, bool | int | float | str] = {
-    "scaling": "none",
-    "unit_norm": False,
-    "init": "identity",
-    "residual_floor": 0.0,
-    "normalize_embedding": False,
-    "n_init": 20,
-}
-"""The choices of the paper where the defaults differ from them."""
 
 
 def _can_add_batches(model: "DALMC") -> bool:
