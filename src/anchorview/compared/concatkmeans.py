@@ -55,7 +55,6 @@ class ConcatKMeans(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = False
-    max_iter: ClassVar[int] = 1  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,

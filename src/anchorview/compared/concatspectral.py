@@ -67,7 +67,6 @@ class ConcatSpectral(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = True
-    max_iter: ClassVar[int] = 1  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,

@@ -37,8 +37,9 @@ def update_projections(model: AnchorGraphModel) -> None:
 
 def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
     """Positive part of ``B = sum_v a_v^2 X_v W_v A``; rows without any keep their largest entry."""
-    bases = zip(model.weights**2, model.views, model.bases, strict=True)
-    B = sum(times(X, square * base) for square, X, base in bases)
+    B = np.zeros(model.graph.shape)
+    for square, X, base in zip(model.weights**2, model.views, model.bases, strict=True):
+        B += times(X, square * base)
     kept = B > 0
     kept[np.arange(len(B)), B.argmax(axis=1)] = True
     rows, columns = np.nonzero(kept)

@@ -83,7 +83,7 @@ class LMVSC(SampledAnchorsBaseline):
     """
 
     normalize_embedding: ClassVar[bool] = False
-    _default_anchors: ClassVar[int] = 50  # type: ignore[misc]
+    _default_anchors: ClassVar[int] = 50
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,

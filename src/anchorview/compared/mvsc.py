@@ -163,7 +163,7 @@ class MVSC(SampledAnchorsBaseline):
     %(example)s
     """
 
-    _default_anchors: ClassVar[int] = 200  # type: ignore[misc]
+    _default_anchors: ClassVar[int] = 200
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,

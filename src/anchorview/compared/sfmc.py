@@ -156,7 +156,7 @@ class SFMC(SampledAnchorsBaseline):
     }
 
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.
-    _default_anchors: ClassVar[int] = 256  # type: ignore[misc]
+    _default_anchors: ClassVar[int] = 256
 
     def __init__(
         self,

@@ -319,7 +319,7 @@ class DALMC(EmbeddingClusterer):
         True
         """
         given = {"beta": beta, "n_anchors": n_anchors, **settings}
-        return cls(n_clusters, **{**PUBLISHED_SETTINGS, **given})  # type: ignore[arg-type]
+        return cls(n_clusters, **{**PUBLISHED_SETTINGS, **given})
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ViewsLike, y: object = None, *, out: PathLike | None = None) -> Self:
