@@ -34,25 +34,31 @@ def start(views, sizes, n_anchors):
     return H, np.linalg.svd(np.hstack(weighted), full_matrices=False)[0][:, :n_anchors]
 
 
+def fitted(views, H, S, beta):
+    """Bases Z, anchors A and weights a that are best for H and S, and the objective."""
+    Z = [X.T @ h for X, h in zip(views, H, strict=True)]
+    A = [polar(h.T @ S) for h in H]
+    # The views have norm 1; a hundredth always counts as unexplained.
+    r = np.array([1 - np.sum(z**2) for z in Z]) + 0.01
+    a = (1 / r) / np.sum(1 / r)
+    alignment = sum(np.sum(h * (S @ anchors.T)) for h, anchors in zip(H, A, strict=True))
+    return Z, A, a, 0.5 * a**2 @ r - beta * alignment
+
+
 def dalmc(views, n_clusters, beta=0.1, max_iter=50, tol=1e-4):
     """Minimize sum 1/2 a^2 ||X - H Z'||^2 - beta sum <H, S A'>; returns S and the objectives."""
     views = [scaled(np.asarray(X, dtype=float)) for X in views]
     sizes = [min(2 * n_clusters, np.linalg.matrix_rank(X) // 2) for X in views]
     H, S = start(views, sizes, n_clusters)
-    objective = []
-    for iteration in range(max_iter + 1):
-        if iteration > 0:
-            pairs = zip(a, views, Z, A, strict=True)
-            H = [polar(w**2 * X @ z + beta * S @ anchors.T) for w, X, z, anchors in pairs]
-            S = polar(sum(h @ anchors for h, anchors in zip(H, A, strict=True)))
-        Z = [X.T @ h for X, h in zip(views, H, strict=True)]
-        A = [polar(h.T @ S) for h in H]
-        # The views have norm 1; a hundredth always counts as unexplained.
-        r = np.array([1 - np.sum(z**2) for z in Z]) + 0.01
-        a = (1 / r) / np.sum(1 / r)
-        alignment = sum(np.sum(h * (S @ anchors.T)) for h, anchors in zip(H, A, strict=True))
-        objective.append(0.5 * a**2 @ r - beta * alignment)
-        if iteration > 0 and abs(objective[-2] - objective[-1]) < tol * abs(objective[-1]):
+    Z, A, a, value = fitted(views, H, S, beta)
+    objective = [value]
+    for _ in range(max_iter):
+        targets = zip(a, views, Z, A, strict=True)
+        H = [polar(w**2 * X @ z + beta * S @ anchors.T) for w, X, z, anchors in targets]
+        S = polar(sum(h @ anchors for h, anchors in zip(H, A, strict=True)))
+        Z, A, a, value = fitted(views, H, S, beta)
+        objective.append(value)
+        if abs(objective[-2] - value) < tol * abs(value):
             break
     return S, objective
 
