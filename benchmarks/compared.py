@@ -102,8 +102,8 @@ def report(
 
     lines = [
         f"`python benchmarks/compared.py --seeds {seeds} --time-limit {time_limit:g}`: all methods "
-        f"with default settings (none selected by the classes), means over {seeds} seeds. -: longer "
-        "than the limit."
+        f"with default settings (none selected by the classes), means over {seeds} seeds. "
+        "-: took longer than the limit."
     ]
     for metric in METRICS[:4]:
         lines += table(metric, names, lambda n, c, m=metric: mean(n, c, m))

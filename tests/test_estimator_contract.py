@@ -31,6 +31,7 @@ N, K, WIDTHS = 60, 3, (10, 8, 6)
 METHODS = [method.name for method in REGISTRY]
 QUICK = {"auto": {"budget": "fast"}}
 QUICK |= {name: {"n_init": 3} for name in ("awmvc", "dalmc", "fpmvs-cag", "opmc", "smvsc")}
+QUICK |= {"eomsc-ca": {"max_iter": 5}, "lmvsc": {"n_anchors": 6}, "sfmc": {"max_iter": 2}}
 
 
 @pytest.fixture(autouse=True)

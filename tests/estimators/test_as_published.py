@@ -82,6 +82,17 @@ def test_a_view_reproduced_completely_is_refused_without_a_floor():
     assert alone.view_weights_.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("leading", ["constant", "equal"])
+def test_leading_features_that_are_dependent(leading):
+    data, k, beta = make_problem(2)
+    views = [view.copy() for view in data.views]
+    views[0][:, :5] = 0 if leading == "constant" else views[0][:, 5:6]
+    model = DALMC.as_published(k, beta=beta, tol=0.0, max_iter=6, random_state=0).fit(views)
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(k), atol=1e-9)
+    assert (np.diff(model.objective_) <= 1e-9 * np.abs(model.objective_[1:])).all()
+    np.testing.assert_allclose(model.transform(views, scale=False), model.embedding_, atol=1e-9)
+
+
 def test_more_anchors_than_components_of_any_view():
     data, _, _ = make_problem(2)
     model = DALMC.as_published(9, n_components=4, random_state=0).fit(data)

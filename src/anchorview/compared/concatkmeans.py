@@ -7,9 +7,9 @@ import numpy as np
 from anchorview._utils import param_constraints as constraints
 from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._partition import sum_by_cluster
 from anchorview.compared._view_scaling import dense_memory, dense_views
 from anchorview.compared._view_weights import equal_weights
-from anchorview.core.assign import assigned
 from anchorview.views.container import MultiViewData
 
 
@@ -76,16 +76,10 @@ class ConcatKMeans(Baseline):
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         points = np.hstack(dense_views(data, "features"))
-        assignment, labels = assigned(
-            points,
-            self.n_clusters,
-            method="kmeans",
-            normalize=False,
-            n_init=self.n_init,
-            seed=self._seeds()[1],
-        )
-        misfits = (points[labels == j] - c for j, c in enumerate(assignment.centroids))
-        inertia = sum(float(np.sum(misfit**2)) for misfit in misfits)
+        labels = self._kmeans_labels(points, normalize=self.normalize_embedding)
+        sums = sum_by_cluster(labels, self.n_clusters, points)
+        means = sums / np.maximum(np.bincount(labels, minlength=self.n_clusters), 1)[:, None]
+        inertia = float(np.sum((points - means[labels]) ** 2))
         return BaselineResult(labels, equal_weights(data), np.array([inertia]), points)
 
     def _memory_needed(self, data: MultiViewData) -> float:

@@ -25,7 +25,7 @@ from functools import reduce
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, svd
 
 from anchorview._utils.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
 from anchorview._utils.progress import report_progress
@@ -304,6 +304,8 @@ def start(
                 strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
             else:
                 D = directions[p]
+            if init == "identity":
+                D = _with_independent_images(X, D)
             factor, M = polar(times(X, D))
             _require_independent(M, f"view {p}", "n_components", init)
             H.append(factor)
@@ -339,6 +341,23 @@ def start(
     if any(isinstance(X, CompletedView) for X in views):
         H, K, _ = represent()
     return H, S, Start(to_graph, fill, tuple(K))
+
+
+def _with_independent_images(X: Matrix, D: Array) -> Array:
+    """The directions, or others if constant or dependent features give their images a lower rank.
+
+    Leading singular vectors of `X` replace what is lacking: what they add to the images of `D`.
+    """
+    U, s, Vt = svd(times(X, D), full_matrices=False)
+    kept = s > INDEPENDENT * s[0]
+    if kept.all():
+        return D
+    B = D @ (Vt[kept].T / s[kept])
+    V, _ = leading_directions(X, len(s))
+    V = V - B @ (U[:, kept].T @ times(X, V))
+    _, s, Vt = svd(times(X, V), full_matrices=False)
+    lacking = int(np.sum(~kept))
+    return np.hstack([B, V @ (Vt[:lacking].T / s[:lacking])])
 
 
 def _require_balanced(B: Array, M: Array, p: int, beta: float) -> None:
