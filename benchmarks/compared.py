@@ -1,7 +1,7 @@
 """All methods with default settings: scores, time and memory.
 
     python benchmarks/compared.py [--seeds 3] [--only NAME ...] [--results FILE] [--out FILE]
-        [--time-limit SECONDS] [--no-large]
+        [--methods NAME ...] [--time-limit SECONDS] [--no-large]
 
 Runs on the `.npz` files of the data folder (see `data.py`) and on 100,000 synthetic samples in 4
 views of 100 features. Finished jobs are kept in the results file: when started again, the script
@@ -74,9 +74,11 @@ def measure(job: Job, _: Measurement) -> Result:
     )
 
 
-def table(title: str, names: list[str], value: Callable[[str, str], float]) -> list[str]:
+def table(
+    title: str, names: list[str], columns: list[str], value: Callable[[str, str], float]
+) -> list[str]:
     """Table with a row per data set; `value(name, column)` is a number, NaN if not measured."""
-    numbers = np.array([[value(name, column) for column in COLUMNS] for name in names])
+    numbers = np.array([[value(name, column) for column in columns] for name in names])
     digits = 1 if np.nanmax(numbers) > 1 else 3
     complete = ~np.isnan(numbers).any(axis=1)
     mean = f"**mean of {complete.sum()} without -**"
@@ -85,7 +87,7 @@ def table(title: str, names: list[str], value: Callable[[str, str], float]) -> l
         row(name, *("-" if np.isnan(cell) else float(cell) for cell in cells), digits=digits)
         for name, cells in rows
     ]
-    return ["", f"**{title}**", "", *header("data", *COLUMNS), *lines]
+    return ["", f"**{title}**", "", *header("data", *columns), *lines]
 
 
 def pair(name: str, column: str, seeds: int) -> Pair:
@@ -94,7 +96,11 @@ def pair(name: str, column: str, seeds: int) -> Pair:
 
 
 def report(
-    results: dict[Pair, Result], names: list[str], seeds: int, time_limit: float
+    results: dict[Pair, Result],
+    names: list[str],
+    columns: list[str],
+    seeds: int,
+    time_limit: float,
 ) -> list[str]:
     def mean(name: str, column: str, quantity: str) -> float:
         result = results[pair(name, column, seeds)]
@@ -106,10 +112,13 @@ def report(
         "-: took longer than the limit."
     ]
     for metric in METRICS[:4]:
-        lines += table(metric, names, lambda n, c, m=metric: mean(n, c, m))
-    lines += table("CPU seconds", names, lambda n, c: mean(n, c, "seconds"))
-    lines += table("Memory beyond the data, MB", names, lambda n, c: mean(n, c, "memory") / 1e6)
-    if pair(LARGE, LARGE_METHODS[0], 1) not in results:
+        lines += table(metric, names, columns, lambda n, c, m=metric: mean(n, c, m))
+    lines += table("CPU seconds", names, columns, lambda n, c: mean(n, c, "seconds"))
+    lines += table(
+        "Memory beyond the data, MB", names, columns, lambda n, c: mean(n, c, "memory") / 1e6
+    )
+    large = [method for method in LARGE_METHODS if pair(LARGE, method, 1) in results]
+    if not large:
         return lines
     lines += [
         "",
@@ -117,7 +126,7 @@ def report(
         "",
         *header("method", "ACC", "iterations", "CPU seconds", "beyond the data, MB", "process, MB"),
     ]
-    for method in LARGE_METHODS:
+    for method in large:
         result = results[pair(LARGE, method, 1)]
         if result.status != "done":
             lines.append(row(method, *"-----"))
@@ -132,16 +141,21 @@ def report(
 
 def main() -> None:
     parser = resumable_parser(seeds=3)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--time-limit", type=float, default=float("inf"))
     parser.add_argument("--no-large", action="store_true", help="leave out the 100,000 samples")
     options = parser.parse_args()
     names = options.only or sorted(path.stem for path in FOLDER.glob("*.npz"))
-    pairs = [pair(name, column, options.seeds) for name in names for column in COLUMNS]
+    columns = [column for column, (method, _) in COLUMNS.items() if method in options.methods]
+    pairs = [pair(name, column, options.seeds) for name in names for column in columns]
     if not (options.only or options.no_large):
-        pairs = [pair(LARGE, method, 1) for method in LARGE_METHODS] + pairs
+        large = [method for method in LARGE_METHODS if method in options.methods]
+        pairs = [pair(LARGE, method, 1) for method in large] + pairs
     results = measured(pairs, options.results, measure, options.time_limit)
-    if not options.only:
-        write_lines(options.out, report(results, names, options.seeds, options.time_limit))
+    default = parser.get_default("out")
+    if options.out == default and (options.only or options.methods != METHODS):
+        return  # The table of all would be replaced by a part of it.
+    write_lines(options.out, report(results, names, columns, options.seeds, options.time_limit))
 
 
 if __name__ == "__main__":
