@@ -8,6 +8,7 @@ views of 100 features. Finished jobs are kept in the results file: when started 
 continues where it stopped, and tries jobs again that took longer than the limit.
 """
 
+import argparse
 import time
 from collections.abc import Callable
 
@@ -99,17 +100,19 @@ def report(
     results: dict[Pair, Result],
     names: list[str],
     columns: list[str],
-    seeds: int,
-    time_limit: float,
+    options: argparse.Namespace,
 ) -> list[str]:
+    seeds = options.seeds
+
     def mean(name: str, column: str, quantity: str) -> float:
         result = results[pair(name, column, seeds)]
         return float(np.mean(result.scores[quantity])) if result.status == "done" else np.nan
 
     lines = [
-        f"`python benchmarks/compared.py --seeds {seeds} --time-limit {time_limit:g}`: all methods "
-        f"with default settings (none selected by the classes), means over {seeds} seeds. "
-        "-: took longer than the limit."
+        f"`python benchmarks/compared.py --seeds {seeds} --time-limit {options.time_limit:g}"
+        f"{' --only ' + ' '.join(options.only) if options.only else ''}`: methods with default "
+        f"settings (none selected by the classes), means over {seeds} seeds. -: took longer than "
+        "the limit."
     ]
     for metric in METRICS[:4]:
         lines += table(metric, names, columns, lambda n, c, m=metric: mean(n, c, m))
@@ -155,7 +158,7 @@ def main() -> None:
     default = parser.get_default("out")
     if options.out == default and (options.only or options.methods != METHODS):
         return  # The table of all would be replaced by a part of it.
-    write_lines(options.out, report(results, names, columns, options.seeds, options.time_limit))
+    write_lines(options.out, report(results, names, columns, options))
 
 
 if __name__ == "__main__":
