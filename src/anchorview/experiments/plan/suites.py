@@ -70,7 +70,7 @@ def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
     >>> plan = ExperimentPlan(suites=("compare",), modes=("default",))
     >>> for entry in entries(plan, data_sets(None, ["synthetic"]))[-2:]:
     ...     print(entry.column, entry.job)
-    AWMVC Job(data='synthetic', method='awmvc', settings=(), ...)
+    EOMSC-CA Job(data='synthetic', method='eomsc-ca', settings=(), ...)
     DALMC Job(data='synthetic', method='dalmc', settings=(), ...)
     """
     suites = SUITES if "all" in plan.suites else plan.suites
