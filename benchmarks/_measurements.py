@@ -27,12 +27,17 @@ def option_parser(suffix: str = ".md") -> argparse.ArgumentParser:
 
 def parse_resumable(seeds: int) -> argparse.Namespace:
     """Options of scripts that keep finished jobs in a results file."""
+    return resumable_parser(seeds).parse_args()
+
+
+def resumable_parser(seeds: int) -> argparse.ArgumentParser:
+    """Parser of these options."""
     parser = option_parser()
     name = f"{Path(sys.modules['__main__'].__file__).stem}_results.sqlite"
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
     parser.add_argument("--results", type=Path, default=Path(name))
-    return parser.parse_args()
+    return parser
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
@@ -58,9 +63,16 @@ Pair = tuple[Job, Measurement]
 
 
 def measured(
-    pairs: Sequence[Pair], path: Path, measure: Callable[[Job, Measurement], Result]
+    pairs: Sequence[Pair],
+    path: Path,
+    measure: Callable[[Job, Measurement], Result],
+    time_limit: float = float("inf"),
 ) -> dict[Pair, Result]:
-    """Results of jobs, each measured in its own process unless it is in the store at the path."""
+    """Results of jobs, each measured in its own process unless it is in the store at the path.
+
+    A job that takes longer than `time_limit` seconds has the status "time"; any other without
+    result ends the script.
+    """
     printed: set[str] = set()
 
     def print_progress(progress: Progress) -> None:
@@ -75,7 +87,7 @@ def measured(
         run_jobs(
             pairs,
             store,
-            time_limit=float("inf"),
+            time_limit=time_limit,
             memory_limit=free_memory(),
             at_once=1,
             listen=print_progress,
@@ -84,7 +96,7 @@ def measured(
         results = store.results()
     found = {pair: results[key] for pair, key in keys.items()}
     for (job, kind), result in found.items():
-        if result.status != "done":
+        if result.status not in ("done", "time"):
             raise SystemExit(f"{kind.name} {job.data} {job.method}: {result.reason}")
     return found
 

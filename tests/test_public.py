@@ -15,7 +15,10 @@ from anchorview.estimators.methods import METHODS, method_class
 
 PACKAGE = Path(anchorview.__file__).parent
 
-BASELINES = ["AMGL", "AWMVC", "BMVC", "FPMVSCAG", "OMSC", "OPMC", "SMVSC", "UOMVSC"]
+BASELINES = [
+    *("AMGL", "AWMVC", "BMVC", "ConcatKMeans", "ConcatSpectral", "EOMSCCA", "FPMVSCAG", "LMVSC"),
+    *("MVSC", "OMSC", "OPMC", "SFMC", "SMVSC", "UOMVSC"),
+]
 PUBLIC = {
     "anchorview": [
         "AutoDALMC",

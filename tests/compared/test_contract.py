@@ -16,9 +16,18 @@ from anchorview._utils.progress import listen_to_progress
 from helpers.data import clustered_views
 
 QUICK = {name: {"n_init": 3} for name in ("AWMVC", "FPMVSCAG", "OPMC", "SMVSC")}
+QUICK |= {"EOMSCCA": {"max_iter": 3}, "SFMC": {"max_iter": 1}}
 REFILLED = {"BMVC", "OMSC", "OPMC", "UOMVSC"}
 """Methods that fill empty clusters; the others leave them to K-means."""
-NORMALIZED = {"AMGL": False, "AWMVC": True, "FPMVSCAG": True, "SMVSC": True}
+NORMALIZED = {
+    "AMGL": False,
+    "AWMVC": True,
+    "ConcatKMeans": False,
+    "ConcatSpectral": True,
+    "FPMVSCAG": True,
+    "LMVSC": False,
+    "SMVSC": True,
+}
 """Methods whose labels are K-means on the embedding, and whether its rows are normalized."""
 
 pytestmark = pytest.mark.parametrize("name", compared.__all__)

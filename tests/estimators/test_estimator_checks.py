@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview.compared import EOMSCCA, LMVSC, SFMC
 from anchorview.estimators.methods import METHODS, method_class
 
 ONE_CLUSTER = "the check sets n_clusters=1, which is not a clustering; covered below with 2"
@@ -29,12 +30,18 @@ class InTwoViews(DALMC):
 
 
 CLASSES = [method_class(name) for name in METHODS]
+QUICK = {
+    AutoDALMC: {"budget": "fast"},
+    EOMSCCA: {"max_iter": 3},
+    LMVSC: {"n_anchors": 5},
+    SFMC: {"max_iter": 2},
+}
 PREDICTING = [DALMC, AutoDALMC]
 
 
 def quick(cls):
     """Estimator for the checks, which fit many times; AutoDALMC with one setting of a family."""
-    return cls(n_clusters=3, **({"budget": "fast"} if cls is AutoDALMC else {}))
+    return cls(n_clusters=3, **QUICK.get(cls, {}))
 
 
 @pytest.mark.filterwarnings("ignore")

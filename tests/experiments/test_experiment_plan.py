@@ -54,7 +54,10 @@ INVALID = {
         ("suites = []", r"suites must be a list .*; got \[\]"),
         ("data = [1]", "data must be a list of names of data sets"),
         ('methods = ["auto"]', "methods must be a list of names from amgl, "),
-        ('modes = ["best"]', "modes must be a list of names from default, auto, oracle; "),
+        (
+            'modes = ["best"]',
+            "modes must be a list of names from default, auto, oracle, published; ",
+        ),
         ("runs = 0", "runs must be an integer >= 1; got 0"),
         ("runs = true", "runs must be an integer >= 1; got True"),
         ("runs = 2.0", "runs must be an integer"),

@@ -8,14 +8,22 @@ import pytest
 from anchorview.datasets import make_multiview
 from anchorview.estimators.methods import BETAS, method_class
 from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.experiment_plan import MODES, SUITES, ExperimentPlan
+from anchorview.experiments.plan.experiment_plan import (
+    LABEL_MODES,
+    MODES,
+    SUITES,
+    ExperimentPlan,
+)
 from anchorview.experiments.plan.grids import canonical_settings, oracle_grid
 from anchorview.experiments.plan.jobs import Job
 from anchorview.experiments.plan.suites import entries
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)
-NINE = ["AMGL", "BMVC", "SMVSC", "OPMC", "UOMVSC", "FPMVS-CAG", "OMSC", "AWMVC", "DALMC"]
+PAPER = ["AMGL", "BMVC", "SMVSC", "OPMC", "UOMVSC", "FPMVS-CAG", "OMSC", "AWMVC"]
+RELATED = ["K-means", "Spectral", "MVSC", "LMVSC", "SFMC", "EOMSC-CA"]
+COLUMNS = [*PAPER, *RELATED, "DALMC"]
+PUBLISHED = "DALMC (as published, oracle)"
 
 
 def suite_entries(suite, *sets, **attributes):
@@ -50,28 +58,55 @@ def test_settings_of_jobs_are_valid(everything):
 def test_only_oracle_columns_have_several_jobs_per_position(everything):
     assert max(Counter(everything).values()) == 1
     positions = Counter(replace(entry, job=None) for entry in everything)
-    assert {position.mode for position, count in positions.items() if count > 1} == {"oracle"}
+    assert {position.mode for position, count in positions.items() if count > 1} == set(LABEL_MODES)
 
 
 def test_column_names_tell_the_mode(everything):
     for entry in everything:
-        assert ("(oracle)" in entry.column) == (entry.mode == "oracle")
+        assert ("oracle)" in entry.column) == (entry.mode in LABEL_MODES)
+        assert ("as published" in entry.column) == (entry.mode == "published")
         assert ("(auto)" in entry.column) == (entry.mode == "auto") == (entry.job.method == "auto")
 
 
 def test_compare_has_the_columns_of_the_paper_in_each_mode():
     found = suite_entries("compare")
-    assert columns(found) == [*NINE, "DALMC (auto)", *(f"{name} (oracle)" for name in NINE)]
+    oracles = [f"{name} (oracle)" for name in COLUMNS]
+    assert columns(found) == [*COLUMNS, "DALMC (auto)", *oracles, PUBLISHED]
     assert {entry.job.runs for entry in found} == {20}
     sizes = {}
-    for name in NINE:
+    for name in COLUMNS:
         (default,) = by_column(found, name)
         tried = [entry.job for entry in by_column(found, f"{name} (oracle)")]
         assert default.job.settings == ()
         assert default.job in tried
         sizes[name] = len(tried)
     assert (sizes["DALMC"], sizes["FPMVS-CAG"], sizes["OMSC"]) == (18, 1, 12)
-    assert max(sizes[name] for name in NINE[:-1]) == 12
+    assert max(sizes[name] for name in COLUMNS[:-1]) == 12
+
+
+def test_published_settings_are_those_of_as_published_in_the_grid_of_the_oracle():
+    found = [entry.job for entry in suite_entries("compare") if entry.mode == "published"]
+    tried = {entry.job.settings for entry in by_column(suite_entries("compare"), "DALMC (oracle)")}
+    assert len(found) == len(tried) == 18
+    defaults = method_class("dalmc")().get_params()
+    for job in found:
+        settings = dict(job.settings)
+        model = method_class("dalmc").as_published(
+            5, beta=settings.get("beta", 0.1), n_anchors=settings.get("n_anchors")
+        )
+        assert {**defaults, "n_clusters": 5, **settings} == model.get_params()
+
+
+def test_choices_change_one_default_at_a_time():
+    default, *others = suite_entries("choices")
+    assert default.job.settings == ()
+    assert {len(entry.job.settings) for entry in others} == {1}
+    assert len({entry.job for entry in others}) == len(others)
+    varied = {entry.job.settings[0][0] for entry in others}
+    assert varied == {
+        *("scaling", "unit_norm", "init", "residual_floor", "normalize_embedding"),
+        *("n_init", "tol"),
+    }
 
 
 def test_ablation_searches_the_same_grid_for_all_variants():
@@ -88,7 +123,7 @@ def test_ablation_searches_the_same_grid_for_all_variants():
 
 def test_runtime_jobs_run_once_and_alone():
     found = suite_entries("runtime")
-    assert columns(found) == [*NINE, "DALMC (auto)"]
+    assert columns(found) == [*COLUMNS, "DALMC (auto)"]
     assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
 
 
@@ -125,6 +160,7 @@ def test_equal_jobs_are_shared(everything):
         ("beta", 0.1): 1,
         ("anchors", 5.0): 1,
         ("incomplete", 0.0): 2,
+        ("choices", None): 1,
     }
 
 

@@ -58,8 +58,8 @@ Suite = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
-        help="compare, ablation, runtime, beta, anchors, convergence, incomplete, all, or a .toml "
-        "or .yaml file with your own plan.",
+        help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, all, "
+        "or a .toml or .yaml file with your own plan.",
     ),
 ]
 Folder = Annotated[
@@ -88,10 +88,11 @@ Modes = Annotated[
     list[str] | None,
     option(
         "default: default settings; auto: settings chosen without classes; oracle: settings chosen "
-        "with the true classes, as in the paper. May be repeated.",
+        "with the true classes; published: DALMC with the choices of the paper, settings "
+        "chosen with the true classes too. May be repeated.",
         "--mode",
         metavar="MODE",
-        default="all three",
+        default="all four",
     ),
 ]
 Runs = Annotated[int | None, option("K-means runs per job.", min=1, default="20")]
@@ -140,7 +141,8 @@ def run_suite(
 
     Each combination of data set, method and setting is a job in a separate process. A job that
     exceeds its time or memory limit is a "-" in the tables. True classes are used only for scores,
-    except in the mode oracle, which chooses settings by them and is marked in all outputs.
+    except in the modes oracle and published, which choose settings by them and are marked in all
+    outputs.
     """
     given: dict[str, Any] = {
         "data": None if only is None else tuple(only),

@@ -1,17 +1,40 @@
-"""Eight published multi-view clustering methods: baselines with the same API as DALMC.
+"""Published multi-view clustering methods: baselines with the same API as DALMC.
 
-One module per method, each written from the equations of its authors' published program; the
-docstrings say where program and paper differ. Modules with a leading underscore hold what several
-methods share. The package may import `estimators.base`, `core`, `views` and `_utils`.
+The eight methods that the paper of DALMC compares with, four that these build on, and two that
+concatenate the views. One module per method, each written from the equations of its authors'
+published program; the docstrings say where program and paper differ. Modules with a leading
+underscore hold what several methods share. The package may import `estimators.base`, `core`,
+`views` and `_utils`.
 """
 
 from anchorview.compared.amgl import AMGL
 from anchorview.compared.awmvc import AWMVC
 from anchorview.compared.bmvc import BMVC
+from anchorview.compared.concatkmeans import ConcatKMeans
+from anchorview.compared.concatspectral import ConcatSpectral
+from anchorview.compared.eomscca import EOMSCCA
 from anchorview.compared.fpmvscag import FPMVSCAG
+from anchorview.compared.lmvsc import LMVSC
+from anchorview.compared.mvsc import MVSC
 from anchorview.compared.omsc import OMSC
 from anchorview.compared.opmc import OPMC
+from anchorview.compared.sfmc import SFMC
 from anchorview.compared.smvsc import SMVSC
 from anchorview.compared.uomvsc import UOMVSC
 
-__all__ = ["AMGL", "AWMVC", "BMVC", "FPMVSCAG", "OMSC", "OPMC", "SMVSC", "UOMVSC"]
+__all__ = [
+    "AMGL",
+    "AWMVC",
+    "BMVC",
+    "EOMSCCA",
+    "FPMVSCAG",
+    "LMVSC",
+    "MVSC",
+    "OMSC",
+    "OPMC",
+    "SFMC",
+    "SMVSC",
+    "UOMVSC",
+    "ConcatKMeans",
+    "ConcatSpectral",
+]

@@ -94,9 +94,10 @@ class AnchorGraphModel:
         self.anchors = np.zeros((n_components, graph.shape[1]))
         self.projections: list[Array] = []
         self._squared_norms = np.array([squared_norm(X) for X in views])
-        self._set_graph(graph)
+        self.set_graph(graph)
 
-    def _set_graph(self, graph: Array) -> None:
+    def set_graph(self, graph: Array) -> None:
+        """Replace ``Z`` and what is computed from it."""
         self.graph = graph
         self.gram = graph.T @ graph
         self.products = [times(X.T, graph) for X in self.views]
@@ -167,7 +168,7 @@ class AnchorGraphModel:
         for factor, X, B in zip(factors, self.views, bases, strict=True):
             Q += times(X, factor * B)
         Q /= total + ridge
-        self._set_graph(project_rows_to_simplex(Q))
+        self.set_graph(project_rows_to_simplex(Q))
 
     def update_weights(self) -> float:
         """Set ``a_v`` proportional to ``1 / R_v``; returns ``sum_v a_v^2 R_v``."""

@@ -28,6 +28,10 @@ max_iter : int, default={default}
     "tol": """\
 tol : float, default={default}
     Relative change of the objective below which to stop, but not before the third iteration.""",
+    "feature_scaling": """\
+scaling : {'features', 'none'}, default={default}
+    Whether to standardize each feature, or use the views as they are, as the authors do; the
+    result then depends on the units.""",
     "graph_init": """\
 init : {'gcca', 'identity'}, default={default}
     Initial graph.
@@ -79,7 +83,22 @@ view_names_in_ : tuple of str
     View names: the keys of the dict passed to `fit`, otherwise ``view_0``, ``view_1``, ...
 sample_ids_ : pandas.Index or None
     Sample ids, if the views are DataFrames or MuData.""",
+    "equal_view_weights_": """\
+view_weights_ : ndarray of shape (n_views,)
+    Equal weights that sum to 1: the method does not weight views.""",
+    "single_objective_": """\
+objective_ : ndarray of shape (1,)
+    Objective of the result; there is no outer iteration.""",
+    "components_": """\
+n_components_ : int
+    Number of connected components of the graph. If it is not `n_clusters`, the labels are not
+    these components; see Notes.""",
     # Notes
+    "components_notes": """\
+The clusters are the connected components of the graph if there are as many. With more of them,
+as happens if the graph of the data falls apart already, K-means of their means merges
+components; with fewer, the labels are from K-means on the rows of `embedding_`. The authors'
+programs return the components whatever their number, or stop with an error.""",
     "neighbor_graph_notes": """\
 Run time grows with the square of the number of samples, because all distances are computed.
 Memory grows linearly: unlike in the authors' program, no dense n x n matrix is formed.

@@ -55,15 +55,27 @@ def neighbor_graph(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_arra
     K is at most n - 2 (1 for two samples).
     """
     indices, distances = _nearest(_conditioned(views), n_neighbors + 1)
-    n, found = indices.shape
-    kept = max(1, found - 1)
+    n = len(indices)
+    W = graph_of_neighbors(indices, neighbor_weights(distances), n)
+    return ((W + W.T) / 2).tocsr()
+
+
+def neighbor_weights(distances: Array) -> Array:
+    """Weights of the nearest K neighbors by the squared distances of K + 1, in ascending order."""
+    kept = max(1, distances.shape[1] - 1)
     gaps = distances[:, -1:] - distances[:, :kept]
     totals = gaps.sum(axis=1, keepdims=True)
     weights = np.full_like(gaps, 1 / kept)
     np.divide(gaps, totals, out=weights, where=totals > EQUAL * distances[:, -1:])
+    return weights
+
+
+def graph_of_neighbors(indices: Array, weights: Array, n_columns: int) -> sparse.csr_array:
+    """Sparse matrix whose rows have the weights of their leading neighbors."""
+    n, kept = weights.shape
     row_ends = np.arange(0, n * kept + 1, kept)
-    W = sparse.csr_array((weights.ravel(), indices[:, :kept].ravel(), row_ends), shape=(n, n))
-    return ((W + W.T) / 2).tocsr()
+    columns = indices[:, :kept].ravel()
+    return sparse.csr_array((weights.ravel(), columns, row_ends), shape=(n, n_columns))
 
 
 def _conditioned(views: Sequence[Matrix]) -> list[Matrix]:

@@ -4,7 +4,9 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.linalg import squared_norm
+from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
+from anchorview.core.cost_model import block_memory
 from anchorview.core.scale import (
     CONSTANT_COLUMN,
     ViewScaling,
@@ -25,6 +27,32 @@ def standardized_views(data: MultiViewData) -> tuple[Matrix, ...]:
     for X in matrices:
         X *= np.sqrt(1 - 1 / len(data))
     return matrices
+
+
+def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
+    """Dense copies of the views, with columns standardized ("features") or as they are ("none").
+
+    Constant columns become zero if they are standardized.
+    """
+    scalings = fit_scalings(data, "zscore" if scaling == "features" else "none")
+    copies = []
+    for p, (view, own) in enumerate(zip(data.views, scalings, strict=True)):
+        # Raises if a view is constant: nothing can be learned from it.
+        column_ranges(data, p)
+        out = np.empty(view.shape, dtype=data.dtype)
+        for block in data.blocks():
+            rows = dense_rows(view, block.rows)
+            out[block.rows] = own.apply(rows, np.empty(rows.shape, dtype=data.dtype))
+        copies.append(out)
+        report_progress("scaling", p + 1, len(data.views))
+    with_unit_norms(data, scalings, [squared_norm(X) for X in copies])
+    return copies
+
+
+def dense_memory(data: MultiViewData) -> float:
+    """Upper bound of the bytes that :func:`dense_views` allocates."""
+    n, D = data.shape
+    return float(data.dtype.itemsize * n * D) + block_memory(data) + 64.0 * D
 
 
 def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:

@@ -25,7 +25,7 @@ from functools import reduce
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, svd
 
 from anchorview._utils.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
 from anchorview._utils.progress import report_progress
@@ -36,11 +36,14 @@ from anchorview.core.trace import Start, Step, Trace
 Init = Literal["gcca", "random", "identity"]
 
 RESIDUAL_FLOOR = 0.01
-"""Share of a view's squared norm that always counts as unexplained."""
+"""Default share of a view's squared norm that always counts as unexplained."""
 
 COMPLETE_FLOOR = 0.5
 """The same for a view whose basis explains everything because it has as many columns as the view
 has rank. That is no evidence, so the share is neutral."""
+
+ROUNDING = 1e-12
+"""Share of a view's squared norm below which a residual is rounding."""
 
 GCCA_RIDGE = 0.01
 """Ridge of the GCCA start, relative to a view's leading squared singular value. It prefers strong
@@ -107,6 +110,9 @@ class AlternatingSolver:
         each view, if they are known already; not used if rows of views are missing.
     left_out : sequence of float, optional
         Squared norm of what a truncation left out of each view: it is never explained.
+    residual_floor : float
+        Share of a view's squared norm that always counts as unexplained. Without it, a view that
+        is reproduced completely has no finite weight, which raises an error.
 
     Examples
     --------
@@ -134,6 +140,7 @@ class AlternatingSolver:
         complete: Sequence[bool] | None = None,
         spectra: Sequence[tuple[Array, Array]] | None = None,
         left_out: Sequence[float] | None = None,
+        residual_floor: float = RESIDUAL_FLOOR,
     ) -> None:
         self.beta = beta
         self.views = list(views)
@@ -146,9 +153,9 @@ class AlternatingSolver:
             ]
         self.left_out = np.zeros(len(views)) if left_out is None else np.asarray(left_out)
         self.squared_norms = np.array([squared_norm(X) for X in views]) + self.left_out
-        self.floors = RESIDUAL_FLOOR * self.squared_norms
-        if complete is not None:
-            self.floors[list(complete)] *= COMPLETE_FLOOR / RESIDUAL_FLOOR
+        self.floors = residual_floor * self.squared_norms
+        if complete is not None and residual_floor > 0:
+            self.floors[list(complete)] *= max(1.0, COMPLETE_FLOOR / residual_floor)
         self.H, self.S, self.first = start(
             self.views,
             n_anchors,
@@ -244,6 +251,15 @@ class AlternatingSolver:
             )
         ]
         self.residuals = np.maximum(unexplained, 0) + self.floors
+        if len(self.views) == 1:
+            self.a = np.ones(1)
+            return
+        for p, (residual, norm) in enumerate(zip(self.residuals, self.squared_norms, strict=True)):
+            if residual <= ROUNDING * norm:
+                raise ValueError(
+                    f"View {p} is reproduced completely by its {self.Z[p].shape[1]} components, so "
+                    "it would get all the weight. Use residual_floor > 0, or fewer n_components."
+                )
         inverse = 1 / self.residuals
         self.a = inverse / inverse.sum()
 
@@ -288,6 +304,8 @@ def start(
                 strengths.append(np.sqrt(s**2 / (s**2 + GCCA_RIDGE * s[0] ** 2)))
             else:
                 D = directions[p]
+            if init == "identity":
+                D = _with_independent_images(X, D)
             factor, M = polar(times(X, D))
             _require_independent(M, f"view {p}", "n_components", init)
             H.append(factor)
@@ -306,8 +324,11 @@ def start(
     elif init == "random":
         rng = np.random.default_rng(seed + 1)
         N = [rng.standard_normal((m, n_anchors)) for m in n_components]
-    else:
+    elif max(n_components) >= n_anchors:
         N = [np.eye(m, n_anchors) for m in n_components]
+    else:
+        # No view has enough components for all anchors: each view begins where the last one ended.
+        N = np.split(np.eye(sum(n_components), n_anchors), np.cumsum(n_components)[:-1])
     mixed = reduce(np.add, (h @ mixing for h, mixing in zip(H, N, strict=True)))
     S, T = polar(row_weights[:, None] * mixed)
     _require_independent(T, "the anchor graph", "n_anchors", init)
@@ -320,6 +341,23 @@ def start(
     if any(isinstance(X, CompletedView) for X in views):
         H, K, _ = represent()
     return H, S, Start(to_graph, fill, tuple(K))
+
+
+def _with_independent_images(X: Matrix, D: Array) -> Array:
+    """The directions, or others if constant or dependent features give their images a lower rank.
+
+    Leading singular vectors of `X` replace what is lacking: what they add to the images of `D`.
+    """
+    U, s, Vt = svd(times(X, D), full_matrices=False)
+    kept = s > INDEPENDENT * s[0]
+    if kept.all():
+        return D
+    B = D @ (Vt[kept].T / s[kept])
+    V, _ = leading_directions(X, len(s))
+    V = V - B @ (U[:, kept].T @ times(X, V))
+    _, s, Vt = svd(times(X, V), full_matrices=False)
+    lacking = int(np.sum(~kept))
+    return np.hstack([B, V @ (Vt[:lacking].T / s[:lacking])])
 
 
 def _require_balanced(B: Array, M: Array, p: int, beta: float) -> None:

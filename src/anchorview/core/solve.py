@@ -9,7 +9,13 @@ import numpy as np
 from anchorview._utils.linalg import rank_and_directions
 from anchorview._utils.typing import Array
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
-from anchorview.core.alternating import AlternatingSolver, Init, Solution, plain_directions
+from anchorview.core.alternating import (
+    RESIDUAL_FLOOR,
+    AlternatingSolver,
+    Init,
+    Solution,
+    plain_directions,
+)
 from anchorview.core.compress import Problem
 from anchorview.core.sizes import Sizes, rank_tolerance
 from anchorview.views.schema import ViewsSchema
@@ -31,6 +37,7 @@ class SolverSettings:
     tol: float
     variant: str = "dalmc"
     init: Init = "gcca"
+    residual_floor: float = RESIDUAL_FLOOR
 
 
 class Spectra(NamedTuple):
@@ -82,6 +89,7 @@ def solve(
         complete=complete,
         spectra=None if spectra is None else spectra.directions,
         left_out=problem.left_out,
+        residual_floor=settings.residual_floor,
     ).run(settings.max_iter, settings.tol)
     found = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > found:

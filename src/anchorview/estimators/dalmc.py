@@ -24,7 +24,7 @@ from anchorview._utils.param_constraints import (
 )
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.typing import Array
-from anchorview.core.alternating import Solution
+from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
 from anchorview.core.compress import Problem, compress, compress_truncated
@@ -38,6 +38,7 @@ from anchorview.core.sizes import Sizes
 from anchorview.core.solve import VARIANTS, SolverSettings, solve
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
+from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -101,6 +102,10 @@ class DALMC(EmbeddingClusterer):
     init : {"gcca", "random", "identity"}, default="gcca"
         Initialization: generalized canonical correlation of the views' leading singular vectors
         (deterministic), random directions, or identity blocks.
+    residual_floor : float, default=0.01
+        Share of each view's squared norm that always counts as unexplained. It prevents a view that
+        its representation reproduces well from getting nearly all the weight. The paper has none:
+        with 0, a view that is reproduced completely raises an error.
     solver : {"auto", "compressed", "left", "direct", "truncated"}, default="auto"
         Solve on compressed samples, on compressed features (views with more features than
         samples), or on the data as they are, which all give the same result; or on wide views that
@@ -243,6 +248,7 @@ class DALMC(EmbeddingClusterer):
         "scaling": [StrOptions(set(SCALINGS))],
         "unit_norm": ["boolean"],
         "init": [StrOptions({"gcca", "random", "identity"})],
+        "residual_floor": [NON_NEGATIVE],
         "solver": [StrOptions({"auto", "compressed", "left", "direct", "truncated"})],
         "max_iter": MAX_ITER,
         "tol": TOL,
@@ -268,6 +274,7 @@ class DALMC(EmbeddingClusterer):
         scaling: str = "zscore-unit",
         unit_norm: bool = True,
         init: str = "gcca",
+        residual_floor: float = RESIDUAL_FLOOR,
         solver: str = "auto",
         max_iter: int = 50,
         tol: float = 1e-4,
@@ -289,6 +296,7 @@ class DALMC(EmbeddingClusterer):
         self.scaling = scaling
         self.unit_norm = unit_norm
         self.init = init
+        self.residual_floor = residual_floor
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -302,6 +310,47 @@ class DALMC(EmbeddingClusterer):
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def as_published(
+        cls,
+        n_clusters: int = 8,
+        *,
+        beta: float = 0.1,
+        n_anchors: int | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Return an estimator with the choices of the paper in place of the defaults.
+
+        Views are used as they are: neither scaled nor divided by their norm. The start is that of
+        identity blocks, residuals have no floor, and K-means with 20 restarts clusters rows of the
+        anchor graph that are not normalized.
+
+        Parameters
+        ----------
+        n_clusters : int, default=8
+            Number of clusters.
+        beta : float, default=0.1
+            Weight of the alignment. The paper tries 1e-4 to 10 and reports the best by the true
+            classes. Its effect depends on the units of the views.
+        n_anchors : int, default=None
+            Number of anchors; if None, `n_clusters`.
+        **settings
+            Other parameters of the estimator.
+
+        Returns
+        -------
+        model : DALMC
+
+        Examples
+        --------
+        >>> from anchorview import DALMC, make_multiview
+        >>> views, y = make_multiview(200, n_clusters=3, random_state=0)
+        >>> DALMC.as_published(3, beta=1.0, random_state=0).fit(views).n_iter_ > 0
+        True
+        """
+        given = {"beta": beta, "n_anchors": n_anchors, **settings}
+        return cls(n_clusters, **{**PUBLISHED_SETTINGS, **given})
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -585,6 +634,7 @@ class DALMC(EmbeddingClusterer):
             self.tol,
             self.variant,
             self.init,  # type: ignore[arg-type]
+            self.residual_floor,
         )
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings

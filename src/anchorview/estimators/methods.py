@@ -18,6 +18,16 @@ GridValues = tuple[SettingValue, ...] | Callable[[int], tuple[SettingValue, ...]
 BETAS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """Alignment weights of DALMC that the paper searches."""
 
+PUBLISHED_SETTINGS: Mapping[str, SettingValue] = {
+    "scaling": "none",
+    "unit_norm": False,
+    "init": "identity",
+    "residual_floor": 0.0,
+    "normalize_embedding": False,
+    "n_init": 20,
+}
+"""The choices of the paper where the defaults of DALMC differ from them."""
+
 
 @dataclass(frozen=True)
 class Method:
@@ -50,7 +60,7 @@ class Method:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it is one of the methods that the paper compares DALMC with."""
+        """Whether it is a baseline."""
         return self.class_path.startswith("compared.")
 
 
@@ -97,6 +107,43 @@ REGISTRY = (
     ),
     Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
     Method(
+        "concat-kmeans",
+        "compared.concatkmeans.ConcatKMeans",
+        "K-means",
+        "#777777",
+        {},
+    ),
+    Method(
+        "concat-spectral",
+        "compared.concatspectral.ConcatSpectral",
+        "Spectral",
+        "#B08D57",
+        {"n_neighbors": (5, 10, 15)},
+    ),
+    Method(
+        "mvsc",
+        "compared.mvsc.MVSC",
+        "MVSC",
+        "#5B8C5A",
+        {"r": (10**0.5, 5.0, 10**1.7), "weighting": ("similarity", "laplacian")},
+    ),
+    Method(
+        "lmvsc",
+        "compared.lmvsc.LMVSC",
+        "LMVSC",
+        "#C27BA0",
+        {"alpha": (0.01, 1.0, 100.0), "n_anchors": (None, 100)},
+    ),
+    Method("sfmc", "compared.sfmc.SFMC", "SFMC", "#8A78A0", {}),
+    Method(
+        "eomsc-ca",
+        "compared.eomscca.EOMSCCA",
+        "EOMSC-CA",
+        "#3D6B8E",
+        {"n_anchors": _multiples},
+        n_clusters_by_default=("n_anchors",),
+    ),
+    Method(
         "dalmc",
         "estimators.dalmc.DALMC",
         "DALMC",
@@ -117,7 +164,8 @@ REGISTRY = (
         runs_per_fit=4,
     ),
 )
-"""All methods, in the order of the columns of the paper's tables."""
+"""All methods, in the order of the columns of tables: the paper's, with those that its tables do
+not have before DALMC."""
 
 METHODS = tuple(
     method.name for method in sorted(REGISTRY, key=lambda method: (method.is_compared, method.name))

@@ -9,8 +9,7 @@ from scipy import stats
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import label_values
-from anchorview.views.alignment import matched_by_id
-from anchorview.views.alignment import require_unique_ids
+from anchorview.views.alignment import matched_by_id, require_unique_ids
 
 
 class _Test(NamedTuple):

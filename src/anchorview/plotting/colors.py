@@ -67,7 +67,9 @@ def spread_colors(centers: Array) -> list[str]:
 
 def series_color(name: str) -> str:
     """Return the color of a method or metric; oracle results have the color of their method."""
-    return SERIES_COLORS.get(name.removesuffix(" (oracle)"), OTHER_COLOR)
+    return SERIES_COLORS.get(
+        name.removesuffix(" (oracle)").removesuffix(" (as published, oracle)"), OTHER_COLOR
+    )
 
 
 def heat_map_palette(n_colors: int = 64) -> list[str]:

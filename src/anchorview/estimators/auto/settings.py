@@ -22,8 +22,8 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # Sizes are the numbers of anchors and of components per view, as multiples of the number of
 # clusters. The first size, beta and number of landmarks are those of the settings that represent a
 # family.
-LINEAR_SIZES = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
-LINEAR_BETAS = (0.1, 0.001, 1.0)
+LINEAR_SIZES: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
+LINEAR_BETAS: tuple[float, ...] = (0.1, 0.001, 1.0)
 N_SIZES, N_BETAS = 3, 2
 """Number of sizes without lift that are fitted to many samples by default, and of betas that are
 fitted to few."""

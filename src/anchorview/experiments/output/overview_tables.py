@@ -159,6 +159,41 @@ def _wilcoxon_table(
     return ResultTable(name, title, caption, columns, tuple(rows))
 
 
+def choice_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """Yield the effect of each choice: ACC of the labels that DALMC returns, by data set."""
+    if not results.data:
+        return
+    default, *others = results.contenders
+    rows = []
+    for one in (default, *others):
+        cells = [number_cell(results.record(data, one), "ACC_own") for data in results.data]
+        pairs = [
+            (own["ACC_own"], usual["ACC_own"])
+            for data in results.data
+            if (own := results.done(data, one)) and (usual := results.done(data, default))
+        ]
+        changes = [100 * (own - usual) for own, usual in pairs]
+        mean = Cell(sum(own for own, _ in pairs) / len(pairs)) if pairs else Cell(status="absent")
+        summary = text_cells(
+            f"{sum(changes) / len(changes):+.1f}" if changes and one != default else "",
+            *(str(sum(sign * change > 1 for change in changes)) for sign in (1, -1)),
+        )
+        rows.append((*text_cells(one.header), mean, *summary, *cells))
+    caption = (
+        "In percent: ACC of labels_ of one fit in which one choice differs from the default. "
+        "The mean and the change are over the data sets where both are done; better and worse "
+        "count changes by more than a point. Labels are used for scores only."
+    )
+    columns = (
+        *text_columns("choice"),
+        Column("mean"),
+        *text_columns("change", "better", "worse"),
+        *(Column(data) for data in results.data),
+    )
+    title = "Choices of DALMC, one changed at a time"
+    yield ResultTable("choices", title, caption, columns, tuple(rows), results.notes())
+
+
 def _p_value(value: float | None) -> Cell:
     return Cell(status="absent") if value is None else Cell(value)
 
@@ -168,7 +203,7 @@ def published_tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> Iterator[R
     known = {one.name: one.published_as for one in sets if one.published_as}
     suites = [SuiteResults(frame, "compare"), SuiteResults(frame, "ablation")]
     stems = file_names(known)
-    columns = (*text_columns("metric", "method"), Column("published"), *map(Column, MODES))
+    columns = (*text_columns("metric", "method"), Column("paper"), *map(Column, MODES))
     caption = (
         "Mean ± standard deviation in percent; ours has the divisor n, the number of runs. The "
         "paper's settings were chosen with the labels: compare its numbers with the oracle's. "
@@ -216,7 +251,7 @@ def _published_times(results: SuiteResults, known: Mapping[str, str]) -> Iterato
         if data in results.data and (numbers := published_seconds(paper, one.name))
     ]
     if rows:
-        seconds = (Column(name, kind="number") for name in ("published", "here"))
+        seconds = (Column(name, kind="number") for name in ("paper", "here"))
         yield ResultTable(
             "published-runtime",
             "Comparison with the published running times, in seconds",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from anchorview.experiments.output.tables import OWN_TABLE
+from anchorview.experiments.plan.experiment_plan import LABEL_MODES
 from anchorview.experiments.results.suite_results import SuiteResults
 
 _JOBS = (
@@ -39,7 +40,7 @@ _METRICS = (
 def protocol(frame: pd.DataFrame) -> list[str]:
     """Return the paragraphs of the protocol of evaluated results."""
     labels = "Labels are used for scores only."
-    if (frame["mode"] == "oracle").any():
+    if frame["mode"].isin(LABEL_MODES).any():
         others = "In all other columns labels are used for scores only."
         labels = " ".join([_ORACLE, *_grid_sizes(frame), others])
     return [_JOBS, _RUNS, _SETTINGS, labels, _METRICS]
@@ -50,8 +51,10 @@ def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
     for suite in ("compare", "ablation"):
         tried: dict[str, list[int]] = {}
         for contender, record in SuiteResults(frame, suite).records():
-            if contender.mode == "oracle":
-                tried.setdefault(contender.method, []).append(record["tried"])
+            if contender.mode in LABEL_MODES:
+                tried.setdefault(contender.header.removesuffix(" (oracle)"), []).append(
+                    record["tried"]
+                )
         if not tried:
             continue
         largest = {method: max(counts) for method, counts in tried.items()}

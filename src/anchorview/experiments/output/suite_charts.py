@@ -29,7 +29,7 @@ def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarCh
         data,
         colors=[series_color(one.name) for one in contenders],
         deviations=[100 * record.get("ACC_deviation", float("nan")) for record in records],
-        hatched=[one.mode == "oracle" for one in contenders],
+        hatched=[one.contest == "oracle" for one in contenders],
         settings=[record.get("settings", "") for record in records],
         x_max=100,
         number_format="0.00",

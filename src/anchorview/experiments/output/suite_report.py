@@ -104,7 +104,7 @@ def _sections(
 
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
-    methods = frame["column"].str.replace(" (oracle)", "", regex=False)
+    methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
     failed = {text: jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
     return Facts(
         {

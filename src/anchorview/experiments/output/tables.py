@@ -8,7 +8,12 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.output.escaping import file_names
-from anchorview.experiments.output.overview_tables import data_table, published_tables, rank_tables
+from anchorview.experiments.output.overview_tables import (
+    choice_tables,
+    data_table,
+    published_tables,
+    rank_tables,
+)
 from anchorview.experiments.output.score_cells import (
     marked,
     marked_scores,
@@ -46,6 +51,10 @@ MODE_NOTES = {
         "(oracle): settings chosen with the labels by the highest mean ACC, as in papers; this is "
         "impossible without labels."
     ),
+    "published": (
+        "(as published, oracle): the choices of the paper, DALMC.as_published, with beta and the "
+        "number of anchors chosen with the labels, as in the paper."
+    ),
 }
 RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
 OWN_TABLE = "What the estimators return"
@@ -78,6 +87,7 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
         *_parameter_tables(SuiteResults(frame, "anchors"), "anchors", "the number of anchors"),
         *_convergence_tables(SuiteResults(frame, "convergence")),
         *_incomplete_tables(SuiteResults(frame, "incomplete")),
+        *choice_tables(SuiteResults(frame, "choices")),
         *published_tables(frame, sets),
     ]
 
@@ -123,7 +133,7 @@ def _oracle_settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
         text_cells(suite, record["data"], one.header, record["settings"])
         for suite in ("compare", "ablation")
         for one, record in SuiteResults(frame, suite).records()
-        if one.mode == "oracle" and record["status"] == "done"
+        if one.contest == "oracle" and record["status"] == "done"
     ]
     if rows:
         yield ResultTable(

@@ -14,14 +14,21 @@ from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
 from anchorview.experiments.plan.jobs import RESERVED_SETTINGS
 
-SUITES = ("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete")
+SUITES = (
+    *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),
+    "choices",
+)
 """Suites of experiments; "all" means all of them."""
 
-MODES = ("default", "auto", "oracle")
-"""How settings are chosen: the defaults, without the true classes, or by the true classes."""
+MODES = ("default", "auto", "oracle", "published")
+"""How settings are chosen: the defaults; without the true classes; by the true classes; or, for
+DALMC, as in the paper, which is by the true classes too."""
+
+LABEL_MODES = ("oracle", "published")
+"""Modes in which settings are chosen by the true classes."""
 
 TABLE_METHODS = tuple(method.name for method in REGISTRY if method.grid is not None)
-"""Methods of the paper's tables, in the order of their columns."""
+"""Methods of the tables, in the order of their columns."""
 
 
 @dataclass(frozen=True)

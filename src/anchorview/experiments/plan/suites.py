@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anchorview.estimators.methods import SettingValue, find_method
+from anchorview.estimators.methods import PUBLISHED_SETTINGS, SettingValue, find_method
 from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.experiment_plan import SUITES, ExperimentPlan
 from anchorview.experiments.plan.grids import canonical_settings, oracle_grid
@@ -12,9 +12,21 @@ from anchorview.experiments.plan.jobs import Job
 
 AUTO = find_method("auto").display_name
 IMPUTED = "DALMC on imputed means"
+AS_PUBLISHED = "DALMC (as published, oracle)"
 
 ABLATIONS = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
 """Columns of the paper's Tables VI-IX, and the variant of DALMC in each."""
+
+CHOICES: tuple[tuple[str, SettingValue], ...] = (
+    *(("scaling", name) for name in ("unit-center", "zscore", "unit", "none")),
+    ("unit_norm", False),
+    *(("init", name) for name in ("random", "identity")),
+    *(("residual_floor", floor) for floor in (0.0, 0.001, 0.1)),
+    ("normalize_embedding", False),
+    *(("n_init", count) for count in (1, 20, 50)),
+    *(("tol", tol) for tol in (1e-2, 1e-3, 1e-5, 1e-6)),
+)
+"""Parameters of DALMC and values other than their defaults, one of which differs at a time."""
 
 MAX_AUTO_RUNS = 4
 """Maximum number of runs of AutoDALMC per fraction of missing entries: those of one fit."""
@@ -58,7 +70,7 @@ def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
     >>> plan = ExperimentPlan(suites=("compare",), modes=("default",))
     >>> for entry in entries(plan, data_sets(None, ["synthetic"]))[-2:]:
     ...     print(entry.column, entry.job)
-    AWMVC Job(data='synthetic', method='awmvc', settings=(), ...)
+    EOMSC-CA Job(data='synthetic', method='eomsc-ca', settings=(), ...)
     DALMC Job(data='synthetic', method='dalmc', settings=(), ...)
     """
     suites = SUITES if "all" in plan.suites else plan.suites
@@ -78,6 +90,12 @@ def _compare(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
         grid = plan.grids.get(method)
         for settings in oracle_grid(method, data.n_clusters, data.n_samples, grid):
             yield column, "oracle", None, _job(plan, data, method, settings)
+    if "dalmc" in plan.methods:
+        for settings in oracle_grid(
+            "dalmc", data.n_clusters, data.n_samples, plan.grids.get("dalmc")
+        ):
+            job = _job(plan, data, "dalmc", {**PUBLISHED_SETTINGS, **settings})
+            yield AS_PUBLISHED, "published", None, job
 
 
 def _ablation(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
@@ -129,6 +147,13 @@ def _incomplete(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
         yield AUTO, "auto", missing, _job(plan, data, "auto", missing=missing, runs=runs)
 
 
+def _choices(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
+    yield "DALMC", "default", None, _job(plan, data, "dalmc")
+    for name, value in CHOICES:
+        job = _job(plan, data, "dalmc", {name: value})
+        yield f"{name}={value}", "default", None, job
+
+
 _ROWS: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[_Row]]] = {
     "compare": _compare,
     "ablation": _ablation,
@@ -137,6 +162,7 @@ _ROWS: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[_Row]]] = {
     "anchors": _anchors,
     "convergence": _convergence,
     "incomplete": _incomplete,
+    "choices": _choices,
 }
 
 

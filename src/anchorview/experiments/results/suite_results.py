@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview.experiments.plan.experiment_plan import MODES
+from anchorview.experiments.plan.experiment_plan import LABEL_MODES, MODES
 from anchorview.plotting.charts import iteration_numbers
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
@@ -30,18 +30,18 @@ class Contender:
     @property
     def header(self) -> str:
         """Name, with "(oracle)" for all whose settings were selected by the true classes."""
-        unnamed = self.mode == "oracle" and "oracle" not in self.name
+        unnamed = self.mode in LABEL_MODES and "oracle" not in self.name
         return f"{self.name} (oracle)" if unnamed else self.name
 
     @property
     def method(self) -> str:
         """Name without the mode."""
-        return re.sub(r" \((auto|oracle)\)$", "", self.name)
+        return re.sub(r" \((auto|oracle|as published, oracle)\)$", "", self.name)
 
     @property
     def contest(self) -> str:
         """Group within which columns are ranked: the oracle is not compared with others."""
-        return "oracle" if self.mode == "oracle" else "honest"
+        return "oracle" if self.mode in LABEL_MODES else "honest"
 
 
 class SuiteResults:

@@ -1,0 +1,60 @@
+"""Anchors that are samples or K-means centers of samples: how many, and the nearest ones."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from anchorview._utils.typing import Array
+from anchorview.compared._base import Baseline
+from anchorview.core.assign import fit_assignment
+from anchorview.core.embedded_rows import LocalRows
+from anchorview.views.container import MultiViewData
+
+
+class SampledAnchorsBaseline(Baseline):
+    """Base class of LMVSC, MVSC and SFMC."""
+
+    n_anchors: int | None
+
+    @property
+    @abstractmethod
+    def _default_anchors(self) -> int:
+        """Number of anchors if None is given and there are twice as many samples."""
+
+    @property
+    def _min_anchors(self) -> int:
+        return self.n_clusters
+
+    def _anchor_count(self, data: MultiViewData) -> int:
+        n, least = len(data), self._min_anchors
+        if self.n_anchors is None:
+            return min(n, max(least, min(self._default_anchors, n // 2)))
+        return self.n_anchors
+
+    def _require_possible(self, data: MultiViewData) -> None:
+        super()._require_possible(data)
+        n, least, count = len(data), self._min_anchors, self._anchor_count(data)
+        if not min(least, n) <= count <= n:
+            raise ValueError(
+                f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
+                f"and at most n_samples={n}."
+            )
+
+
+def kmeans_centers(X: Array, count: int, *, n_init: int, seed: int) -> Array:
+    """Centers (count, d) of K-means on the rows of `X`."""
+    found = fit_assignment(
+        LocalRows(X), count, method="kmeans", normalize=False, n_init=n_init, seed=seed
+    )
+    return found.centroids
+
+
+def nearest_anchors(X: Array, anchors: Array, count: int) -> tuple[Array, Array]:
+    """The nearest anchors of each row, nearest first, and their squared distances."""
+    squares = np.einsum("ij,ij->i", anchors, anchors) - 2 * (X @ anchors.T)
+    squares += np.einsum("ij,ij->i", X, X)[:, None]
+    np.maximum(squares, 0, out=squares)
+    nearest = np.argpartition(squares, count - 1, axis=1)[:, :count]
+    distances = np.take_along_axis(squares, nearest, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)

@@ -1,0 +1,138 @@
+"""LMVSC: anchor graphs of all views from quadratic programs, clustered together."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from anchorview._utils import param_constraints as constraints
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import StrOptions
+from anchorview.compared._anchor_graph import left_singular_vectors
+from anchorview.compared._anchors import SampledAnchorsBaseline, kmeans_centers
+from anchorview.compared._base import BaselineResult
+from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._simplex import minimize_on_simplex
+from anchorview.compared._view_scaling import dense_memory, dense_views
+from anchorview.compared._view_weights import equal_weights
+from anchorview.views.container import MultiViewData
+
+ANCHOR_RUNS = 10
+"""K-means runs for the anchors, as in the authors' program."""
+
+
+@fill_docstring
+class LMVSC(SampledAnchorsBaseline):
+    r"""Large-scale multi-view subspace clustering.
+
+    The m anchors :math:`H_v` of a view are K-means centers of its samples. Each sample :math:`x_i`
+    (a row of :math:`X_v`) is a convex combination of them:
+
+    .. math::
+
+        \min_{Z_v} \|X_v - Z_v H_v\|_F^2 + \alpha \|Z_v\|_F^2
+        \quad\text{s.t. } Z_v \ge 0,\ Z_v \mathbf 1 = \mathbf 1.
+
+    K-means on the first k left singular vectors of :math:`[Z_1, \dots, Z_V] / \sqrt V` gives the
+    labels.
+
+    Parameters
+    ----------
+    %(n_clusters)s
+    n_anchors : int, default=None
+        Number of anchors m of each view, at least `n_clusters`. None means 50 (`n_clusters` if that
+        is more), but at most half of the samples. The paper tries k, 50 and 100.
+    alpha : float, default=1.0
+        Weight of the squared norm of the graphs, above 0; larger values spread samples over more
+        anchors. The paper tries 0.01, 1 and 100.
+    %(feature_scaling)s
+    max_iter : int, default=5000
+        Maximum number of steps of the quadratic programs.
+    tol : float, default=1e-6
+        Optimality gap of the quadratic programs at which to stop, relative to their linear term.
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(labels_)s
+    graphs_ : list of ndarray of shape (n_samples, n_anchors)
+        :math:`Z_v`, with rows on the simplex.
+    anchors_ : list of ndarray of shape (n_anchors, n_features_v)
+        :math:`H_v`, of the scaled views.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Left singular vectors, orthonormal; fewer if the graphs have a lower rank.
+    %(equal_view_weights_)s
+    %(single_objective_)s
+    %(n_iter_and_input)s
+
+    Notes
+    -----
+    The quadratic programs of a view share their matrix and are solved together, in O(n m^2) time
+    per step; the authors call a solver per sample. Memory holds a dense copy of the data and
+    :math:`Z_v`.
+
+    References
+    ----------
+    Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han, Z. Xu, "Large-Scale Multi-View Subspace Clustering
+    in Linear Time", AAAI Conference on Artificial Intelligence, 2020.
+
+    Examples
+    --------
+    %(example)s
+    """
+
+    normalize_embedding: ClassVar[bool] = False
+    _default_anchors: ClassVar[int] = 50
+
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **SampledAnchorsBaseline._parameter_constraints,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "alpha": [constraints.POSITIVE],
+        "scaling": [StrOptions({"features", "none"})],
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_anchors: int | None = None,
+        alpha: float = 1.0,
+        scaling: str = "features",
+        max_iter: int = 5000,
+        tol: float = 1e-6,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(n_clusters, max_iter, random_state, verbose)
+        self.n_anchors = n_anchors
+        self.alpha = alpha
+        self.scaling = scaling
+        self.tol = tol
+        self.n_init = n_init
+
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        views, m = dense_views(data, self.scaling), self._anchor_count(data)
+        self.graphs_, self.anchors_, objective = [], [], 0.0
+        for p, X in enumerate(views):
+            H = kmeans_centers(X, m, n_init=ANCHOR_RUNS, seed=self._seeds()[0])
+            Q = H @ H.T + self.alpha * np.eye(m)
+            Z = minimize_on_simplex(Q, X @ H.T, max_iter=self.max_iter, tol=self.tol)
+            objective += float(np.sum((X - Z @ H) ** 2) + self.alpha * np.sum(Z**2))
+            self.graphs_.append(Z)
+            self.anchors_.append(H)
+            report_progress("building graphs", p + 1, len(views))
+        stacked = np.hstack(self.graphs_) / np.sqrt(len(views))
+        U = left_singular_vectors(stacked)[:, : self.n_clusters]
+        labels = self._kmeans_labels(U, normalize=self.normalize_embedding)
+        return BaselineResult(labels, equal_weights(data), np.array([objective]), U)
+
+    def _memory_needed(self, data: MultiViewData) -> float:
+        n, D = data.shape
+        m, n_views = self._anchor_count(data), len(data.views)
+        graphs = 8.0 * n * m * (2 * n_views + 12)
+        widest = 8.0 * max(data.n_features_per_view) * (3 * n + m)
+        return dense_memory(data) + widest + graphs + 8.0 * m * (D + 8 * m * n_views**2)

@@ -1,0 +1,233 @@
+"""MVSC: spectral clustering of weighted bipartite graphs of samples and anchors."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+
+from anchorview._utils import param_constraints as constraints
+from anchorview._utils.linalg import unit_rows
+from anchorview._utils.progress import report_progress
+from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.typing import Array, Matrix
+from anchorview.compared._anchor_graph import SINGULAR_VALUE_TOLERANCE
+from anchorview.compared._anchors import (
+    SampledAnchorsBaseline,
+    kmeans_centers,
+    nearest_anchors,
+)
+from anchorview.compared._base import BaselineResult
+from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._neighbor_graphs import graph_of_neighbors
+from anchorview.compared._view_scaling import dense_memory, dense_views
+from anchorview.core.cost_model import block_memory
+from anchorview.views.container import MultiViewData
+
+MIN_TRACE = 1e-8
+"""Lower bound of a view's trace, as a share of its largest value."""
+
+
+def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_array:
+    """Weights of each sample's nearest anchors, normalized to ``R^{-1/2} W C^{-1/2}``.
+
+    With squared distances D and their mean s over the nearest anchors, weights are
+    ``exp(-D / (2 s^2))`` of a sample in units of their sum, and R is the identity then.
+    """
+    nearest, distances = nearest_anchors(X, anchors, n_neighbors)
+    bandwidth = max(float(distances.mean()), np.sqrt(np.finfo(np.float64).tiny))
+    # A common factor of a row cancels; with the nearest distance it cannot underflow.
+    distances = distances - distances[:, :1]
+    weights = np.exp(-distances / (2 * bandwidth**2))
+    weights /= weights.sum(axis=1, keepdims=True)
+    Z = graph_of_neighbors(nearest, weights, len(anchors))
+    sums = np.asarray(Z.sum(axis=0)).ravel()
+    Z.data /= np.sqrt(sums)[Z.indices]
+    return Z
+
+
+def singular_pairs(Z: Matrix, count: int) -> tuple[Array, Array]:
+    """Leading left and right singular vectors, largest singular value first.
+
+    Vectors of numerically zero singular values are left out.
+    """
+    m = Z.shape[1]
+    squares, V = eigh((Z.T @ Z).toarray(), subset_by_index=(max(0, m - count), m - 1))
+    squares, V = squares[::-1], V[:, ::-1]
+    kept = squares > SINGULAR_VALUE_TOLERANCE**2 * squares[0]
+    return Z @ (V[:, kept] / np.sqrt(squares[kept])), V[:, kept]
+
+
+def fused_vectors(
+    graphs: Sequence[Matrix], n_clusters: int, r: float, weighting: str, max_iter: int, tol: float
+) -> tuple[Array, Array, Array, list[float]]:
+    """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
+
+    With t_v of a view, ``alpha_v`` is proportional to ``t_v^{1 / (1 - r)}``, which minimizes
+    ``sum_v alpha_v^r t_v``. Returns the vectors of samples and anchors without the first pair,
+    alpha, and the objective after each iteration.
+    """
+    alpha = np.full(len(graphs), 1 / len(graphs))
+    objective: list[float] = []
+    for done in range(1, max_iter + 1):
+        Z = sum(a**r * graph for a, graph in zip(alpha, graphs, strict=True))
+        U, V = singular_pairs(Z, n_clusters + 1)
+        if weighting == "laplacian":
+            t = np.array([U.shape[1] - np.sum(U * (graph @ V)) for graph in graphs])
+            largest = float(U.shape[1])
+        else:
+            points = unit_rows(U[:, 1:])
+            t = np.array([np.sum((graph.T @ points) ** 2) for graph in graphs])
+            largest = float(len(U))
+        t = np.maximum(t, MIN_TRACE * largest)
+        # Powers of t alone would overflow for r close to 1.
+        alpha = np.exp(np.log(t / t.max()) / (1 - r))
+        alpha /= alpha.sum()
+        objective.append(float(alpha**r @ t))
+        report_progress("iterating", done, max_iter)
+        if done > 1 and abs(objective[-2] - objective[-1]) <= tol * abs(objective[-2]):
+            break
+    return U[:, 1:], V[:, 1:], alpha, objective
+
+
+@fill_docstring
+class MVSC(SampledAnchorsBaseline):
+    r"""Large-scale multi-view spectral clustering via bipartite graph.
+
+    K-means centers of the concatenated views are anchors. Each view gets a bipartite graph
+    :math:`Z_v` of the samples and their nearest anchors, with normalized Laplacian :math:`L_v`, and
+    all views share one spectral embedding :math:`G` of samples and anchors:
+
+    .. math::
+
+        \min \sum_v \alpha_v^r \operatorname{tr}(G^\top L_v G)
+        \quad\text{s.t. } G^\top G = I,\ \textstyle\sum_v \alpha_v = 1,\ \alpha \ge 0.
+
+    K-means on the rows of :math:`G`, without its first column and scaled to length 1, gives the
+    labels.
+
+    Parameters
+    ----------
+    %(n_clusters)s
+    n_anchors : int, default=None
+        Number of anchors, more than `n_clusters`. None means 200 (``n_clusters + 1`` if that is
+        more), but at most half of the samples. The paper uses 200 to 400.
+    n_neighbors : int, default=5
+        Number of nearest anchors of a sample.
+    r : float, default=5.0
+        Exponent of the weights, above 1; larger values make them more equal. The paper chooses 3 to
+        50 by data set.
+    weighting : {'similarity', 'laplacian'}, default='similarity'
+        What the weights follow.
+
+        - 'similarity': :math:`\operatorname{tr}(U^\top Z_v Z_v^\top U)` with the rows U of the
+          samples, as in the authors' program: a view that agrees better gets less weight.
+        - 'laplacian': :math:`\operatorname{tr}(G^\top L_v G)`, as the objective has it; the
+          objective then never increases.
+    %(feature_scaling)s
+    %(max_iter)s
+    tol : float, default=1e-6
+        Relative change of the objective at which to stop.
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(labels_)s
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Rows of :math:`G` of the samples, scaled to length 1.
+    %(view_weights_)s
+    %(objective_)s
+    %(n_iter_and_input)s
+
+    Notes
+    -----
+    Anchors take O(n m D) time per iteration of K-means for D features in total, an iteration
+    afterwards O(n k) and :math:`O(m^3)`. Memory holds two dense copies of the data and blocks of
+    distances to all anchors.
+
+    K-means clusters samples and anchors together, as the authors do. The weights of a sample's
+    anchors are nearly equal, since the authors' kernel has the mean of the squared distances in
+    place of that of the distances.
+
+    References
+    ----------
+    Y. Li, F. Nie, H. Huang, J. Huang, "Large-Scale Multi-View Spectral Clustering via Bipartite
+    Graph", AAAI Conference on Artificial Intelligence, 2015.
+
+    Examples
+    --------
+    %(example)s
+    """
+
+    _default_anchors: ClassVar[int] = 200
+
+    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
+        **SampledAnchorsBaseline._parameter_constraints,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "n_neighbors": [constraints.POSITIVE_INT],
+        "r": [Interval(Real, 1, None, closed="neither")],
+        "weighting": [StrOptions({"similarity", "laplacian"})],
+        "scaling": [StrOptions({"features", "none"})],
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_anchors: int | None = None,
+        n_neighbors: int = 5,
+        r: float = 5.0,
+        weighting: str = "similarity",
+        scaling: str = "features",
+        max_iter: int = 50,
+        tol: float = 1e-6,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(n_clusters, max_iter, random_state, verbose)
+        self.n_anchors = n_anchors
+        self.n_neighbors = n_neighbors
+        self.r = r
+        self.weighting = weighting
+        self.scaling = scaling
+        self.tol = tol
+        self.n_init = n_init
+
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        views, m = dense_views(data, self.scaling), self._anchor_count(data)
+        centers = kmeans_centers(np.hstack(views), m, n_init=1, seed=self._seeds()[0])
+        ends = np.cumsum(data.n_features_per_view)[:-1]
+        graphs = [
+            gaussian_graph(X, anchors, min(self.n_neighbors, m))
+            for X, anchors in zip(views, np.split(centers, ends, axis=1), strict=True)
+        ]
+        U, V, alpha, objective = fused_vectors(
+            graphs, self.n_clusters, self.r, self.weighting, self.max_iter, self.tol
+        )
+        points = unit_rows(np.vstack([U, V]))
+        labels = self._kmeans_labels(points, normalize=False)[: len(data)]
+        return BaselineResult(labels, alpha, np.array(objective), points[: len(data)])
+
+    @property
+    def _min_anchors(self) -> int:
+        return self.n_clusters + 1
+
+    def _memory_needed(self, data: MultiViewData) -> float:
+        n, D = data.shape
+        m, k, n_views = self._anchor_count(data), self.n_clusters, len(data.views)
+        graphs = 16.0 * n * min(self.n_neighbors, m) * (3 * n_views + 4)
+        distances = 8.0 * n * m * 3
+        return (
+            4 * dense_memory(data)
+            + block_memory(data)
+            + distances
+            + graphs
+            + 8.0 * (12 * (n + m) * (k + 1) + m * (D + 8 * m))
+        )

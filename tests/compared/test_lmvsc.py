@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview.compared import LMVSC
+from anchorview.compared._view_scaling import dense_views
+from anchorview.views.container import MultiViewData
+from helpers.data import clustered_views
+
+
+@pytest.fixture(scope="module")
+def views():
+    return list(clustered_views(60, 3, (6, 4), seed=2)[0].values())
+
+
+def test_samples_are_the_best_convex_combinations_of_anchors(views):
+    model = LMVSC(3, n_anchors=6, alpha=0.5, scaling="none", tol=1e-9, random_state=0).fit(views)
+    total = 0.0
+    for X, Z, H in zip(views, model.graphs_, model.anchors_, strict=True):
+        np.testing.assert_allclose(Z.sum(axis=1), 1)
+        assert Z.min() >= 0
+
+        def loss(z, x, H=H):
+            return np.sum((x - z @ H) ** 2) + 0.5 * np.sum(z**2)
+
+        for i in (0, 17, 43):
+            solved = minimize(
+                loss,
+                np.full(6, 1 / 6),
+                args=(X[i],),
+                method="SLSQP",
+                bounds=[(0, 1)] * 6,
+                constraints={"type": "eq", "fun": lambda z: z.sum() - 1},
+                options={"ftol": 1e-12},
+            )
+            assert loss(Z[i], X[i]) <= solved.fun + 1e-6
+        total += sum(loss(z, x) for z, x in zip(Z, X, strict=True))
+    assert model.objective_ == pytest.approx([total])
+
+
+def test_anchors_are_centers_and_the_embedding_spans_the_leading_singular_vectors(views):
+    model = LMVSC(3, n_anchors=5, random_state=0).fit(views)
+    scaled = dense_views(MultiViewData(views), "features")
+    for X, H in zip(scaled, model.anchors_, strict=True):
+        nearest = ((X[:, None] - H) ** 2).sum(axis=2).argmin(axis=1)
+        for j, center in enumerate(H):
+            np.testing.assert_allclose(X[nearest == j].mean(axis=0), center, atol=1e-9)
+    U = np.linalg.svd(np.hstack(model.graphs_), full_matrices=False)[0][:, :3]
+    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, U @ U.T, atol=1e-8)
+
+
+def test_a_larger_alpha_spreads_samples_over_anchors(views):
+    used = [
+        np.count_nonzero(LMVSC(3, alpha=a, random_state=0).fit(views).graphs_[0] > 1e-6)
+        for a in (0.01, 1.0, 100.0)
+    ]
+    assert used[0] < used[1] < used[2]
+
+
+def test_separated_clusters_are_found(toy):
+    views, y = toy
+    assert adjusted_rand_score(y, LMVSC(3, random_state=0).fit(views).labels_) > 0.9
+
+
+def test_impossible_numbers_of_anchors_are_refused(views):
+    for n_anchors in (2, 61):
+        with pytest.raises(ValueError, match=f"n_anchors={n_anchors} should be at least 3"):
+            LMVSC(3, n_anchors=n_anchors).fit(views)

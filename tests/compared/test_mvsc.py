@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from anchorview.compared import MVSC
+from anchorview.compared.mvsc import fused_vectors, gaussian_graph, singular_pairs
+from helpers.data import clustered_views
+
+
+@pytest.fixture(scope="module")
+def views():
+    return list(clustered_views(90, 3, (6, 4, 5), separation=2.0, seed=2)[0].values())
+
+
+@pytest.fixture(scope="module")
+def graphs(views):
+    rng = np.random.default_rng(0)
+    return [gaussian_graph(X, X[rng.choice(90, 12, replace=False)], 5) for X in views]
+
+
+def test_graphs_are_those_of_the_definition(views):
+    X, anchors = views[0], views[0][::9]
+    D = ((X[:, None] - anchors) ** 2).sum(axis=2)
+    nearest = np.argsort(D, axis=1)[:, :5]
+    s = np.take_along_axis(D, nearest, axis=1).mean()
+    W = np.zeros_like(D)
+    np.put_along_axis(W, nearest, np.exp(-np.take_along_axis(D, nearest, 1) / (2 * s**2)), 1)
+    W /= W.sum(axis=1, keepdims=True)
+    expected = W / np.sqrt(W.sum(axis=0))
+    np.testing.assert_allclose(gaussian_graph(X, anchors, 5).toarray(), expected, atol=1e-10)
+    # Normalized by both sides, so that the largest singular value is 1.
+    assert np.linalg.norm(expected, 2) == pytest.approx(1)
+
+
+def test_singular_pairs(graphs):
+    Z = graphs[0].toarray()
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    found, right = singular_pairs(graphs[0], 4)
+    np.testing.assert_allclose(np.abs(found.T @ U[:, :4]), np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(np.diag(found.T @ Z @ right), s[:4])
+
+
+@pytest.mark.parametrize("r", [1.5, 3.0, 50.0])
+def test_the_objective_of_the_paper_never_increases(graphs, r):
+    _, _, alpha, objective = fused_vectors(graphs, 3, r, "laplacian", 50, 0.0)
+    assert (np.diff(objective) <= 1e-9).all()
+    assert alpha.sum() == pytest.approx(1)
+
+
+def test_weights_of_the_paper_are_the_minimizer(graphs):
+    U, V, alpha, objective = fused_vectors(graphs, 3, 3.0, "laplacian", 1, 0.0)
+    # Of all vectors, the first pair included, for equal weights.
+    U, V = singular_pairs(sum(graphs), 4)
+    traces = np.array([4 - np.sum(U * (Z @ V)) for Z in graphs])
+    assert objective == pytest.approx([alpha**3 @ traces])
+    others = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
+    assert (objective[0] <= others**3 @ traces + 1e-12).all()
+
+
+def test_weights_of_the_program_decrease_with_the_similarity(graphs):
+    U, _, alpha, _ = fused_vectors(graphs, 3, 3.0, "similarity", 1, 0.0)
+    rows = U / np.linalg.norm(U, axis=1, keepdims=True)
+    h = np.array([np.trace(rows.T @ (Z @ (Z.T @ rows))) for Z in graphs])
+    expected = (3.0 * h) ** (1 / (1 - 3.0))
+    np.testing.assert_allclose(alpha, expected / expected.sum())
+
+
+def test_a_view_of_noise_gets_the_smallest_weight_by_the_objective(views):
+    noise = np.random.default_rng(1).standard_normal((90, 5))
+    model = MVSC(3, weighting="laplacian", random_state=0).fit([*views, noise])
+    assert model.view_weights_.iloc[-1] == min(model.view_weights_)
