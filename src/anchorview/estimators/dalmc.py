@@ -142,7 +142,7 @@ class DALMC(EmbeddingClusterer):
         The anchor graph: orthonormal columns, one row per sample.
     view_weights_ : Series (n_views,)
         Weight of each view, by name; the weights sum to 1.
-    objective_ : array (n_iter_ + 1,)
+    objective_ : array (`n_iter_` + 1,)
         Objective after the initialization and after every iteration; it never increases.
     n_iter_ : int
         Number of iterations.
