@@ -14,7 +14,6 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from anchorview._utils.progress import report_progress
 
-
 HAS_THREADS = sys.platform != "emscripten"
 """Python in a browser cannot start threads."""
 
