@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -21,7 +22,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx-mathjax-offline",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
@@ -32,19 +32,20 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
-nitpicky = False
 
 # Markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-# Blocks of the guide hold Python, shell commands or JSON, and are run by the tests.
-suppress_warnings = ["config.cache"]
+
+# Formulas: one file, which needs neither a network nor fonts
+MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+mathjax_path = "tex-svg.js"
 
 # Reference
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-numpydoc_validation_checks = set()
 
 # Gallery
 sphinx_gallery_conf = {
@@ -52,7 +53,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "subsection_order": "subsection_order.by_question",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "subsection_order.FirstThingsFirst",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -63,14 +64,12 @@ sphinx_gallery_conf = {
     "reference_url": {},
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("anchorview",),
-    "inspect_global_variables": False,
-    "plot_gallery": "True",
 }
 
 # Pages
 html_theme = "pydata_sphinx_theme"
 html_title = "anchorview"
-html_static_path = ["_static"]
+html_static_path = ["_static", str(MATHJAX / mathjax_path)]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
@@ -91,4 +90,5 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "back_to_top_button": True,
 }
-html_sidebars = {"index": [], "changelog": [], "glossary": []}
+# Pages without pages below them need no list of those.
+html_sidebars = {name: [] for name in ("index", "getting_started", "mathematics")}

@@ -9,8 +9,6 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from anchorview import __all__ as public_names
-
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
 
@@ -60,10 +58,12 @@ LOW_CONTRAST = """
     return [255, 255, 255];
   };
   const found = [];
-  for (const node of document.querySelectorAll("main p, main a, main li, main h1, main h2, main td, main th, main dt, main code, main span")) {
-    const text = [...node.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).join("").trim();
-    const box = node.getBoundingClientRect();
-    if (!text || !box.width || node.closest("mjx-container, .headerlink, .visually-hidden")) continue;
+  const kinds = ["p", "a", "li", "h1", "h2", "td", "th", "dt", "code", "span"];
+  for (const node of document.querySelectorAll(kinds.map((kind) => "main " + kind).join())) {
+    const texts = [...node.childNodes].filter((child) => child.nodeType === 3);
+    const text = texts.map((child) => child.data).join("").trim();
+    if (!text || !node.getBoundingClientRect().width) continue;
+    if (node.closest("mjx-container, .headerlink, .visually-hidden")) continue;
     const style = getComputedStyle(node);
     const pair = [light(parse(style.color)), light(background(node))].sort((x, y) => y - x);
     const large = parseFloat(style.fontSize) >= 24;
@@ -141,14 +141,11 @@ def test_links_of_the_site_lead_somewhere(site, visit):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_tasks_are_at_most_two_clicks_away(visit, task):
+def test_tasks_are_one_click_away(visit, task):
     page = visit("index.html")
-    row = page.locator("main tr", has_text=task)
-    row.locator("td").last.locator("a").click()
-    clicks = 1
+    page.locator("main tr", has_text=task).locator("td").last.locator("a").click()
     page.wait_for_load_state("domcontentloaded")
     assert TASKS[task] in page.locator("main").inner_text()
-    assert clicks <= 2
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)
@@ -188,10 +185,9 @@ def test_formulas_are_drawn(visit):
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
 
 
-@pytest.mark.parametrize(("words", "expected"), [("missing views", "Missing views"), *(
-    (name, f"anchorview.{name}") for name in public_names[:2]
-)])
-def test_search_works_offline(visit, words, expected):
-    page = visit(f"search.html?q={words}".replace("search.html?", "search.html?"))
+@pytest.mark.parametrize("words", ["missing views", "DALMC", "cluster_markers"])
+def test_search_works_offline(site, visit, words):
+    page = visit("search.html")
+    page.goto(f"{(site / 'search.html').as_uri()}?q={words}")
     page.wait_for_selector("#search-results li")
-    assert expected.split(".")[-1] in page.locator("#search-results").inner_text()
+    assert words.lower() in page.locator("#search-results").inner_text().lower()

@@ -2,7 +2,7 @@
 ==========================
 Comparing the nine methods
 ==========================
-==========================
+
 How do DALMC and the eight baselines compare on the same data? All have the same API. One data set
 says little about a method in general; the experiments compare them on many.
 """

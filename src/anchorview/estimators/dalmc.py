@@ -65,9 +65,9 @@ class DALMC(EmbeddingClusterer):
 
     .. math::
 
-        \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
-             - \beta \sum_p \langle H_p, S A_p^\top \rangle
-        \quad\text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
+        & \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
+             - \beta \sum_p \langle H_p, S A_p^\top \rangle \\
+        & \text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
         \textstyle\sum_p a_p = 1,\ a \ge 0.
 
     The data are scaled, compressed exactly to as many pseudo-samples as there are features (one
