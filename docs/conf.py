@@ -74,9 +74,11 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {
         "text": "anchorview",
+        "alt_text": "Home",
         "image_light": "_static/logo.svg",
         "image_dark": "_static/logo.svg",
     },
