@@ -10,7 +10,7 @@ sys.path.insert(0, str(DOCS / "_extensions"))
 
 import anchorview  # noqa: E402
 
-# Figures are small; more threads would only compete with each other.
+# Examples draw into files.
 os.environ.setdefault("MPLBACKEND", "agg")
 
 project = "anchorview"
