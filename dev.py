@@ -86,7 +86,9 @@ def test_lowest() -> None:
 def docs() -> None:
     """Build the documentation site and run the scripts of its gallery; needs no network."""
     set_up("docs")
-    shutil.rmtree(SITE, ignore_errors=True)
+    # Pages of examples and names that exist no longer would stay.
+    for folder in (SITE, ROOT / "docs" / "gallery", ROOT / "docs" / "reference" / "generated"):
+        shutil.rmtree(folder, ignore_errors=True)
     run("sphinx-build", "-q", "-W", "--keep-going", "docs", str(SITE))
     print(f"Open {SITE / 'index.html'}")
 
