@@ -1,4 +1,4 @@
-"""Set up a virtual environment and run a command in it: ``python3 dev.py demo | test``.
+"""Set up a virtual environment and run a command in it: ``python3 dev.py demo | test | docs``.
 
 Needs only Python 3.11+. The environment is created in ``.venv`` and updated only when
 ``pyproject.toml`` or the interpreter changes.
@@ -6,6 +6,7 @@ Needs only Python 3.11+. The environment is created in ``.venv`` and updated onl
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -14,6 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+SITE = ROOT / "docs" / "_build" / "html"
+LOWEST_EXTRAS = "dask,hdf5,mudata,parquet,report,yaml,zarr"
+LOWEST_TOOLS = ("hypothesis>=6.100", "playwright>=1.45", "pytest>=8", "pytest-xdist>=3.5")
+PARALLEL = ("-n", "2", "--dist", "loadgroup", "-m", "not slow")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 
@@ -59,10 +64,36 @@ def test() -> None:
     run("mypy")
     # The test processes share the cores; more threads would only compete for them.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    run("pytest", "-n", "2", "--dist", "loadgroup", "-m", "not slow")
+    run("pytest", *PARALLEL)
 
 
-JOBS = {"demo": demo, "test": test}
+def test_lowest() -> None:
+    """Run the tests with the lowest versions of all dependencies, in an environment of its own."""
+    set_up("dev")
+    lowest = ROOT / ".venv-lowest"
+    python = lowest / BIN.name / "python"
+    if not python.exists():
+        venv.create(lowest, clear=True)
+    # Only the versions of direct dependencies are ours to state.
+    options = ["--python", str(python), "--resolution", "lowest-direct", "--quiet"]
+    run("uv", "pip", "install", *options, "--editable", f".[{LOWEST_EXTRAS}]", *LOWEST_TOOLS)
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # Old packages use what newer ones, on which they depend in turn, have deprecated.
+    warnings = ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"]
+    run(str(python), "-m", "pytest", *warnings, *PARALLEL)
+
+
+def docs() -> None:
+    """Build the documentation site and run the scripts of its gallery; needs no network."""
+    set_up("docs")
+    # Pages of examples and names that exist no longer would stay.
+    for folder in (SITE, ROOT / "docs" / "gallery", ROOT / "docs" / "reference" / "generated"):
+        shutil.rmtree(folder, ignore_errors=True)
+    run("sphinx-build", "-q", "-W", "--keep-going", "docs", str(SITE))
+    print(f"Open {SITE / 'index.html'}")
+
+
+JOBS = {"demo": demo, "test": test, "test-lowest": test_lowest, "docs": docs}
 
 if __name__ == "__main__":
     if sys.version_info < (3, 11):

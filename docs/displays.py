@@ -15,7 +15,7 @@ DPI = 70
 
 def main() -> None:
     mpl.use("agg")
-    for example in sorted((DOCS.parent / "examples").glob("plot_*.py")):
+    for example in sorted((DOCS.parent / "examples" / "displays").glob("plot_*.py")):
         runpy.run_path(str(example))
         picture = DOCS / "images" / f"{example.stem}.png"
         plt.savefig(picture, dpi=DPI, metadata={"Software": None})

@@ -3,6 +3,7 @@
 import re
 import shlex
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -16,14 +17,37 @@ from anchorview.cli import commands
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/*.md"))]
+DOCS = ROOT / "docs"
+# A build copies pages into the documentation, and experiments write their summaries there.
+WRITTEN = ("_build", "experiments", "gallery", "generated")
+COPIED = ("contributing.md", "changelog.md")
+GUIDE = [
+    page
+    for page in sorted(DOCS.rglob("*.md"))
+    if not {*page.relative_to(DOCS).parent.parts} & {*WRITTEN}
+    and page.name not in COPIED
+    and (page.parent.name != "measurements" or page.stem == "index")
+]
+PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *GUIDE]
 
 # A block after this comment, which gives the reason, is not run.
 NOT_RUN = re.compile(r"<!-- not run: \w.* -->\n+$")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PUBLIC_MODULES = (
+    "compared",
+    "datasets",
+    "distributed",
+    "inspection",
+    "metrics",
+    "mudata",
+    "plotting",
+    "report",
+    "scverse.pl",
+    "scverse.tl",
+)
 PROGRAMS = {"pre-commit", "pytest", "ruff", "mypy"}
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 def blocks(page, language):
@@ -41,7 +65,9 @@ def inline_code(page):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
+    "page",
+    [page for page in PAGES if blocks(page, "python")],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 @pytest.mark.filterwarnings("ignore:::(mudata|anndata|scanpy)\\b")
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
@@ -69,7 +95,7 @@ def require_command(words):
         case ["python", "-m", "anchorview", *arguments]:
             require_anchorview_command(arguments)
         case ["python3", "dev.py", job]:
-            assert job in {"demo", "test"}
+            assert job in {"demo", "docs", "test", "test-lowest"}
         case ["python" | "python3", script, *_]:
             assert (ROOT / script).is_file(), script
         case ["pip", "install", *_, target]:
@@ -94,7 +120,25 @@ def require_anchorview_command(arguments):
 def test_links_and_images_exist(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text())):
         if not target.startswith("https://"):
-            assert (page.parent / target.partition("#")[0]).exists(), target
+            path, _, anchor = target.partition("#")
+            found = source_of(page.parent / path if path else page)
+            assert found.exists(), target
+            if anchor:
+                assert anchor in heading_anchors(found), target
+
+
+def source_of(path):
+    """The file that a path of the repository or of the built site is made from."""
+    gallery = DOCS / "gallery"
+    if gallery in path.parents:
+        example = ROOT / "examples" / path.relative_to(gallery)
+        return example.with_suffix(".py") if path.stem != "index" else example.parent
+    return path
+
+
+def heading_anchors(page):
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @every_page
@@ -104,16 +148,35 @@ def test_names_of_the_package_exist(page):
             resolve_name(name[0])
 
 
-def test_index_links_every_page():
-    index = ROOT / "docs" / "index.md"
-    for page in ROOT.glob("docs/*.md"):
-        assert page == index or f"]({page.name})" in index.read_text()
+def test_every_page_is_in_a_table_of_contents():
+    listed = {DOCS / "index.md", *(DOCS / page for page in COPIED)}
+    for page in GUIDE:
+        for entries in re.findall(r"^:::\{toctree\}\n(.*?)^:::$", page.read_text(), re.M | re.S):
+            names = [line for line in entries.splitlines() if line and not line.startswith(":")]
+            listed |= {page.parent / f"{name}.md" for name in names}
+    assert set(GUIDE) <= listed
 
 
 @pytest.mark.parametrize("name", [*anchorview.__all__, *anchorview.compared.__all__])
 def test_public_names_are_documented(name):
-    guide = "".join(page.read_text() for page in PAGES if page.parent.name == "docs")
+    guide = "".join(page.read_text() for page in GUIDE if page.parent == DOCS)
     assert re.search(rf"\b{name}\b", guide)
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (DOCS / "reference" / "index.md").read_text()
+    found = {}
+    for block in re.findall(
+        r"^\.\. currentmodule:: (\S+)\n(.*?)(?=^\.\. cur|^```)", text, re.M | re.S
+    ):
+        found.setdefault(block[0], set()).update(re.findall(r"^   (\w+)$", block[1], re.M))
+    for name in ("anchorview", *(f"anchorview.{module}" for module in PUBLIC_MODULES)):
+        module = import_module(name)
+        listed = found.pop(name, set())
+        # The package has some names of its modules as well; they are listed once.
+        shared = {key for key in module.__all__ if name != "anchorview" and key in dir(anchorview)}
+        assert listed == set(module.__all__) - shared, name
+    assert not found
 
 
 def test_readme_is_short_and_starts_with_the_picture():

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorview import DALMC
-from anchorview._utils import memory
+from anchorview._utils import memory, system_memory
 from anchorview._utils.memory import SHARE_OF_FREE, free_memory, memory_budget, require_memory
+from anchorview._utils.system_memory import address_space, available_memory
 from anchorview._utils.text import format_bytes
 from anchorview.datasets.formats.npy import NpyView, open_npy
 
@@ -109,7 +110,7 @@ def test_limits_of_control_groups_count(tmp_path, set_constants, kind):
 @pytest.mark.parametrize("content", ["", "0::/\n", "1:name=systemd:/\n4:memory:/job\n"])
 def test_without_limits_the_free_memory_is_that_of_the_machine(tmp_path, set_constants, content):
     set_constants(memory, ROOT=tmp_path)
-    available = memory.psutil.virtual_memory().available
+    available = available_memory()
     assert free_memory() == pytest.approx(available, rel=0.3)
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text(content)
@@ -118,10 +119,14 @@ def test_without_limits_the_free_memory_is_that_of_the_machine(tmp_path, set_con
 
 LIMITED = """
 import resource
+import sys
 import numpy as np
-from anchorview._utils.memory import free_memory, psutil
+from anchorview._utils.memory import free_memory
+from anchorview._utils.system_memory import address_space
 
-before = psutil.Process().memory_info().vms
+if sys.argv[1:]:
+    sys.modules["psutil"] = None  # as if it were not installed
+before = int(address_space())
 resource.setrlimit(resource.RLIMIT_AS, (before + 300_000_000, resource.RLIM_INFINITY))
 free = free_memory()
 assert 200e6 < free <= 300e6, free
@@ -131,8 +136,29 @@ assert 80e6 < free - free_memory() < 130e6
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of address space")
-def test_limits_of_address_space_count():
-    subprocess.run([sys.executable, "-c", LIMITED], check=True)
+@pytest.mark.parametrize("arguments", [[], ["without psutil"]])
+def test_limits_of_address_space_count(arguments):
+    subprocess.run([sys.executable, "-c", LIMITED, *arguments], check=True)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_memory_is_known_without_psutil(monkeypatch):
+    expected = available_memory(), address_space()
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert available_memory() == pytest.approx(expected[0], rel=0.2)
+    assert address_space() == pytest.approx(expected[1], rel=0.2)
+
+
+@pytest.mark.parametrize("content", [None, "", "MemTotal: 5 kB\n", "MemAvailable:\n"])
+def test_memory_is_assumed_where_the_system_does_not_state_it(
+    tmp_path, monkeypatch, set_constants, content
+):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    set_constants(system_memory, PROC=tmp_path)
+    if content is not None:
+        (tmp_path / "meminfo").write_text(content)
+    assert available_memory() == system_memory.ASSUMED_BYTES
+    assert address_space() == 0
 
 
 def test_require_memory_states_both_figures(monkeypatch):

@@ -101,3 +101,10 @@ def test_an_error_stops_the_map_and_its_threads(cores, error, monkeypatch):
     assert seen == [0, 1, 2]
     assert len(done) < 39
     assert not [t for t in threading.enumerate() if t.name.startswith("anchorview")]
+
+
+def test_no_thread_starts_where_there_are_none(set_constants):
+    """As in a browser, whatever the number of threads asked for."""
+    set_constants(threads, HAS_THREADS=False)
+    found = [result for _, result in parallel_map(lambda _: threading.get_ident(), range(5), 3)]
+    assert found == [threading.get_ident()] * 5

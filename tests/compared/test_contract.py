@@ -1,7 +1,6 @@
 """What every baseline promises, whatever it does inside."""
 
 import tracemalloc
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,7 +107,7 @@ def test_more_clusters_than_samples_raise(name):
 
 
 def test_too_little_memory_raises_before_the_fit(name, clusters, monkeypatch):
-    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=1000))
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=f"{name} on .* needs .* beyond the data, but 1 kB are"):
         make(name).fit(clusters[0])
 

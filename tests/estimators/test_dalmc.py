@@ -288,10 +288,7 @@ def test_constant_views_are_refused(made):
 
 
 def test_memory_is_stated_before_it_runs_out(made, monkeypatch):
-    class Nothing:
-        available = 1000
-
-    monkeypatch.setattr(memory.psutil, "virtual_memory", Nothing)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match=r"needs .* beyond the data, but 1 kB are free"):
         DALMC(4).fit(made[0])
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
+from anchorview._utils.system_memory import address_space, available_memory
 from anchorview._utils.text import format_bytes
 
-if sys.platform != "win32":
+# Not on Windows, nor in a browser.
+if sys.platform not in ("win32", "emscripten"):
     import resource
 
 SHARE_OF_FREE = 0.5
@@ -45,11 +45,11 @@ def free_memory() -> float:
     This is what the machine has, within the limits of containers and batch systems (control
     groups, versions 1 and 2) and of ``ulimit -v``.
     """
-    free = [float(psutil.virtual_memory().available), *_free_in_control_groups()]
-    if sys.platform != "win32":
+    free = [available_memory(), *_free_in_control_groups()]
+    if sys.platform not in ("win32", "emscripten"):
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit != resource.RLIM_INFINITY:
-            free.append(float(limit - psutil.Process().memory_info().vms))
+            free.append(limit - address_space())
     return max(0.0, min(free))
 
 

@@ -1,6 +1,7 @@
 """Parallel maps over blocks and other items: results in order, few of them held at a time."""
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,6 +13,9 @@ from typing import Any, Protocol, TypeVar
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from anchorview._utils.progress import report_progress
+
+HAS_THREADS = sys.platform != "emscripten"
+"""Python in a browser cannot start threads."""
 
 
 class SizedBlock(Protocol):
@@ -65,7 +69,7 @@ def parallel_map(
     The function runs in `threads` threads, by default one per core, with single-threaded BLAS and
     OpenMP. Inside :func:`without_nested_threads` it runs in the calling thread.
     """
-    workers = min(threads or n_cores(), len(items))
+    workers = min(threads or n_cores(), len(items)) if HAS_THREADS else 1
     if workers <= 1 or getattr(_thread, "has_siblings", False):
         for item in items:
             yield item, function(item)
@@ -136,6 +140,8 @@ def _single_threaded_blas() -> Iterator[None]:
 
 def n_cores() -> int:
     """Cores that this process may use."""
+    if not HAS_THREADS:
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

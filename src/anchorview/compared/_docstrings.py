@@ -66,7 +66,7 @@ view_weights_ : ndarray of shape (n_views,)
 projections_ : list of ndarray of shape (n_features_v, n_clusters)
     :math:`W_v`, with orthonormal columns (rows, if the view has fewer features than clusters).""",
     "objective_": """\
-objective_ : ndarray of shape (n_iter_,)
+objective_ : ndarray of shape (`n_iter_`,)
     Objective after each iteration.""",
     "n_iter_and_input": """\
 n_iter_ : int

@@ -297,13 +297,13 @@ class BMVC(Baseline):
     ----------
     %(labels_)s
         No cluster is empty.
-    codes_ : ndarray of shape (n_samples, code_length_), dtype=int8
+    codes_ : ndarray of shape (n_samples, `code_length_`), dtype=int8
         Code of each sample, with entries -1 and 1.
     code_length_ : int
         Number of bits per code.
     anchors_ : list of ndarray of shape (n_anchors, n_features_v)
         Anchors of each view.
-    cluster_centers_ : ndarray of shape (n_clusters, code_length_), dtype=int8
+    cluster_centers_ : ndarray of shape (n_clusters, `code_length_`), dtype=int8
         Code of each cluster.
     %(view_weights_)s
     %(objective_)s

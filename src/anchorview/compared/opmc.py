@@ -276,7 +276,7 @@ class OPMC(Baseline):
         Centroids :math:`C_v W_v` in each scaled view.
     view_weights_ : ndarray of shape (n_views,)
         1 / V each: all views have equal weights.
-    objective_ : ndarray of shape (n_iter_,)
+    objective_ : ndarray of shape (`n_iter_`,)
         Objective before each iteration of the best run, which the stopping criterion uses. It never
         increases.
     %(n_iter_and_input)s

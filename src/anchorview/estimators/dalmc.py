@@ -70,9 +70,9 @@ class DALMC(EmbeddingClusterer):
 
     .. math::
 
-        \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
-             - \beta \sum_p \langle H_p, S A_p^\top \rangle
-        \quad\text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
+        & \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
+             - \beta \sum_p \langle H_p, S A_p^\top \rangle \\
+        & \text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
         \textstyle\sum_p a_p = 1,\ a \ge 0.
 
     The data are scaled, compressed exactly to as many pseudo-samples as there are features (one
@@ -162,7 +162,7 @@ class DALMC(EmbeddingClusterer):
         The anchor graph: orthonormal columns, one row per sample.
     view_weights_ : Series (n_views,)
         Weight of each view, by name; the weights sum to 1.
-    objective_ : array (n_iter_ + 1,)
+    objective_ : array (`n_iter_` + 1,)
         Objective after the initialization and after every iteration; it never increases.
     n_iter_ : int
         Number of iterations.

@@ -19,3 +19,8 @@ views["noise"] = np.random.default_rng(0).standard_normal((300, 20))
 model = AutoDALMC(n_clusters=4, budget="fast", random_state=0).fit(views)
 ViewAgreementDisplay.from_estimator(model)
 plt.show()
+
+# %%
+
+*informative, noise = model.view_agreement_
+assert noise < 0.1 < min(informative)

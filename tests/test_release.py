@@ -1,0 +1,134 @@
+"""What is released works: wheel and sources, in a clean environment and in a browser."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+import anchorview
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCRIPT = ROOT / "tests" / "helpers" / "pyodide_fit.mjs"
+PYODIDE = Path(os.environ.get("ANCHORVIEW_PYODIDE", ROOT / "node_modules" / "pyodide"))
+"""Folder of the npm package, or of a full distribution of Pyodide, which has packages as well."""
+
+SMOKE = """
+from anchorview import DALMC, load_digits
+from anchorview.metrics import clustering_accuracy
+
+views, y = load_digits(return_X_y=True)
+model = DALMC(n_clusters=10, random_state=0).fit(views)
+assert clustering_accuracy(y, model.labels_) > 0.9
+assert (model.predict(views) == model.labels_).all()
+print("fitted")
+"""
+
+# The package answers without NumPy, and memory is assumed without psutil.
+WITHOUT_PACKAGES = f"""
+import sys
+import anchorview
+from anchorview._utils.system_memory import ASSUMED_BYTES, available_memory
+
+assert sys.platform == "emscripten" and "psutil" not in sys.modules
+assert anchorview.__version__ == "{anchorview.__version__}"
+assert available_memory() == ASSUMED_BYTES
+print("imported")
+"""
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory):
+    """Source distribution, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return source, wheel
+
+
+def test_workflows_are_valid():
+    """By the schema of GitHub; commands are those of ``dev.py``."""
+    assert len(WORKFLOWS) == 3
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
+    subprocess.run([*command, "vendor.github-workflows", *map(str, WORKFLOWS)], check=True)
+    jobs = set(
+        (ROOT / "dev.py").read_text().rpartition("JOBS = {")[2].split("}")[0].split('"')[1::2]
+    )
+    for path in WORKFLOWS:
+        for job in yaml.safe_load(path.read_text())["jobs"].values():
+            for step in job["steps"]:
+                words = step.get("run", "").split()
+                if words[1:2] == ["dev.py"]:
+                    assert words[2] in jobs
+
+
+@pytest.mark.slow
+def test_distributions_have_the_package_and_little_else(distributions):
+    source, wheel = distributions
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+    assert {"anchorview/py.typed", "anchorview/datasets/data/digits.npz"} <= set(names)
+    assert {name.split("/")[0] for name in names} == {
+        "anchorview",
+        f"anchorview-{anchorview.__version__}.dist-info",
+    }
+    with tarfile.open(source) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames()}
+    assert {"src", "tests", "docs", "examples", "dev.py", "LICENSE", "PKG-INFO"} <= tops
+    assert not {".venv", "dist", ".git"} & tops
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_a_clean_environment(distributions, tmp_path):
+    venv.create(tmp_path / "clean", with_pip=True)
+    python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    settings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def run(*arguments):
+        command = [str(python), *arguments]
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=tmp_path, env=settings
+        ).stdout
+
+    run("-m", "pip", "install", "--quiet", str(distributions[1]))
+    assert run("-c", SMOKE) == "fitted\n"
+    assert anchorview.__version__ in run("-m", "anchorview", "--version")
+    run("-m", "pip", "uninstall", "--quiet", "--yes", "psutil")
+    assert run("-c", SMOKE) == "fitted\n"
+
+
+def in_pyodide(wheel, program, *packages):
+    command = ["node", str(SCRIPT), str(PYODIDE), str(wheel), *packages]
+    return subprocess.run(command, input=program, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def pyodide_lock():
+    """The packages that this version of Pyodide has, by name."""
+    if shutil.which("node") is None or not PYODIDE.is_dir():
+        pytest.skip("node or the npm package pyodide is not here")
+    return json.loads((PYODIDE / "pyodide-lock.json").read_text())["packages"]
+
+
+@pytest.mark.slow
+def test_the_wheel_imports_in_a_browser(distributions, pyodide_lock):
+    result = in_pyodide(distributions[1], WITHOUT_PACKAGES)
+    assert result.stdout.endswith("imported\n"), result.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_the_wheel_fits_in_a_browser(distributions, pyodide_lock):
+    packages = ["numpy", "scipy", "scikit-learn", "pandas"]
+    if not all((PYODIDE / pyodide_lock[name]["file_name"]).exists() for name in packages):
+        pytest.skip("set ANCHORVIEW_PYODIDE to a full distribution of Pyodide")
+    result = in_pyodide(distributions[1], SMOKE, *packages)
+    assert result.stdout.endswith("fitted\n"), result.stderr[-2000:]
