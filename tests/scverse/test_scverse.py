@@ -9,6 +9,7 @@ import pytest
 import scanpy
 from scipy import stats
 
+from anchorview import make_multiview
 from anchorview import scverse as av
 from anchorview.metrics import adjusted_rand
 from helpers.cells import N_CELLS, cells
@@ -160,6 +161,20 @@ def test_inner_join_leaves_other_cells_without_a_cluster():
     av.tl.markers(mdata)
     assert len(mdata["rna"].uns["rank_genes_groups"]["names"]) == mdata["rna"].n_vars
     assert len(av.pl.cluster_map(mdata).points) == has.sum()
+
+
+@pytest.mark.parametrize("tool", [av.tl.dalmc, av.tl.auto])
+def test_batches_are_taken_out(tool):
+    views, y = make_multiview(120, n_clusters=3, separation=8, random_state=0)
+    plate = np.arange(120) % 4
+    shifts = np.random.default_rng(0).normal(scale=10, size=(4, views["view_0"].shape[1]))
+    adata = anndata.AnnData(views["view_0"] + shifts[plate])
+    adata.obs["plate"] = plate.astype(str)
+    settings = {"budget": "fast"} if tool is av.tl.auto else {}
+    tool(adata, 3, key_added="as_they_are", **settings)
+    tool(adata, 3, batch="plate", **settings)
+    assert adjusted_rand(y, adata.obs["dalmc"]) == 1
+    assert adjusted_rand(y, adata.obs["as_they_are"]) < 0.9
 
 
 def test_one_object_with_several_views():

@@ -323,6 +323,8 @@ class EmbeddingClusterer(
         X: ViewsLike,
         y: object = None,
         *,
+        views: ViewSelection | None = None,
+        join: Join = "outer",
         batch: Any = None,
         covariates: Any = None,
         scale: bool = True,
@@ -332,7 +334,7 @@ class EmbeddingClusterer(
 
         Parameters
         ----------
-        X, y, batch, covariates, out
+        X, y, views, join, batch, covariates, out
             As for `fit`.
         scale : bool, default=True
             As for `transform`. Must be False with `out`, whose files hold `embedding_`.
@@ -347,7 +349,8 @@ class EmbeddingClusterer(
                 "out= holds the embedding as it is: use scale=False, or fit, and transform with "
                 "another out=."
             )
-        rows = self.fit(X, batch=batch, covariates=covariates, out=out).embedding_
+        self.fit(X, views=views, join=join, batch=batch, covariates=covariates, out=out)
+        rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
     def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:

@@ -20,6 +20,8 @@ def dalmc(
     *,
     views: ViewSelection | None = None,
     join: Join = "outer",
+    batch: Any = None,
+    covariates: Any = None,
     key_added: str = "dalmc",
     random_state: int | None = 0,
     **params: Any,
@@ -42,6 +44,9 @@ def dalmc(
         ``{"rna": "obsm:X_pca", "protein": "X"}``. If None, ``X`` of each modality.
     join : {"outer", "inner"}, default="outer"
         Cluster all cells, or only those that have all views. The others then have no cluster.
+    batch, covariates : default=None
+        Batch of each cell and numbers by cell, which are taken out of the views, as for
+        :meth:`anchorview.DALMC.fit`: names of columns of ``obs``, or values.
     key_added : str, default="dalmc"
         Name of the entries.
     random_state : int, default=0
@@ -67,7 +72,7 @@ def dalmc(
     """
     require_writable_object(data, key_added)
     model = DALMC(n_clusters, random_state=random_state, **params)
-    model.fit(data, views=views, join=join)
+    model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
     return model
 
@@ -78,6 +83,8 @@ def auto(
     *,
     views: ViewSelection | None = None,
     join: Join = "outer",
+    batch: Any = None,
+    covariates: Any = None,
     key_added: str = "dalmc",
     random_state: int | None = 0,
     **params: Any,
@@ -94,7 +101,7 @@ def auto(
         of clusters, and the levels.
     n_clusters : int, sequence of int or None, default=None
         Number of clusters, numbers to choose from, or None to choose.
-    views, join, key_added, random_state
+    views, join, batch, covariates, key_added, random_state
         As for :func:`dalmc`.
     **params : dict
         Other parameters of :class:`~anchorview.AutoDALMC`, such as ``budget`` and ``preprocess``.
@@ -118,7 +125,7 @@ def auto(
     """
     require_writable_object(data, key_added)
     model = AutoDALMC(n_clusters, random_state=random_state, **params)
-    model.fit(data, views=views, join=join)
+    model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
     return model
 
