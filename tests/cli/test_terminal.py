@@ -51,6 +51,7 @@ def test_named_options_exist():
     parameters = inspect.signature(commands.fit).parameters
     for parameter, option in FIT_OPTIONS.items():
         special = {"out": "results", "id_column": "no_id_column", "header": "no_header"}
+        special["views"] = "view"
         name = parameter.partition("=")[0]
         name = special.get(name, name)
         declared = parameters[name].annotation.__metadata__[0]

@@ -124,11 +124,14 @@ def test_it_stops_when_converged_and_says_so():
     assert not AlternatingSolver(views, 3, [5, 5]).run(2, 0).converged
 
 
-def test_deficient_starts_are_refused():
+def test_deficient_starts_are_completed_or_refused():
     views = make_views(np.random.default_rng(0), 50, [6, 6])
     views[0][:, 0] = 0
+    solver = AlternatingSolver(views, 2, [3, 3], init="identity")
+    for columns in (*solver.H, solver.S):
+        np.testing.assert_allclose(columns.T @ columns, np.eye(columns.shape[1]), atol=1e-12)
     with pytest.raises(ValueError, match=r"view 0 .* 3 independent directions .* init='gcca'"):
-        AlternatingSolver(views, 2, [3, 3], init="identity")
+        AlternatingSolver([views[0][:, :3], views[1]], 2, [3, 3], init="identity")
     with pytest.raises(ValueError, match="anchor graph does not have 5 independent"):
         AlternatingSolver([views[1], views[1]], 5, [3, 3], init="identity")
     assert AlternatingSolver([views[1], views[1]], 5, [3, 3]).S.shape == (50, 3)

@@ -74,6 +74,14 @@ def _h5mu(folder):
     return folder / "data.h5mu"
 
 
+def _h5ad(folder):
+    import anndata
+
+    adata = anndata.AnnData(sparse.csr_matrix(WIDE), obs=pd.DataFrame({"y": LABELS}, index=IDS))
+    adata.write_h5ad(folder / "data.h5ad")
+    return folder / "data.h5ad"
+
+
 def _zarr(folder):
     return write_zarr(folder / "data.zarr", rna__x=TALL, b=WIDE, y=LABELS)
 
@@ -119,6 +127,7 @@ WRITERS = {
     "HDF5": _hdf5,
     "chunked HDF5": _chunked_hdf5,
     "h5mu": _h5mu,
+    "h5ad": _h5ad,
     "Zarr": _zarr,
     "npy folder": _npy_folder,
     "CSV folder": partial(_tables, suffix="csv"),

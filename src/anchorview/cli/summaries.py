@@ -61,10 +61,8 @@ def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> 
         yield f"{found}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
         yield from _auto_lines(model, confidence)
     else:
-        yield (
-            f"{found}{type(model).__name__}, {model.n_iter_} of at most {model.max_iter} "
-            f"iterations, {seconds:.2f} s"
-        )
+        most = f" of at most {model.max_iter}" if hasattr(model, "max_iter") else ""
+        yield f"{found}{type(model).__name__}, {model.n_iter_}{most} iterations, {seconds:.2f} s"
     yield from getattr(model, "batch_sentences", ())
 
 
