@@ -56,9 +56,14 @@ MOST_INDEPENDENT = 4_000_000
 """Number of rows times clusters up to which restarts run independently on all rows, as in
 scikit-learn, if rows are few."""
 
-SETTLED, SETTLED_MANY = 1e-5, 2e-4
+SETTLED, SETTLED_MANY = 1e-5, 5e-4
 """Relative decrease of the inertia in a step below which it is not continued; the latter with more
 than `MANY_CLUSTERS` clusters, where every step is expensive."""
+
+PACE_OF_MANY = 1.8
+"""Length of steps on all rows with more than `MANY_CLUSTERS` clusters. For 1,000 overlapping
+clusters of 110,000 rows, 12 such steps reach the inertia of 35 steps of length 1. From the rows that
+k-means++ selects, longer steps do not help."""
 
 SETTLED_ON_SAMPLE, SETTLED_MANY_ON_SAMPLE = 1e-4, 1e-3
 """The same on a sample. With 1e-5, ten clusters of 60,000 rows had the same inertia within .005 %
@@ -205,8 +210,10 @@ def fit_assignment(
         centroids = kmeans.fit(points).cluster_centers_
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
-        settled = SETTLED_MANY if n_clusters > MANY_CLUSTERS else SETTLED
-        centroids = lloyd(rows, start, normalize, settled).centroids[0]
+        settled, pace = SETTLED, 1.0
+        if n_clusters > MANY_CLUSTERS:
+            settled, pace = SETTLED_MANY, PACE_OF_MANY
+        centroids = lloyd(rows, start, normalize, settled, pace=pace).centroids[0]
     else:
         rows_apart = distant_rows_in_blocks(rows, n_clusters)
         start = unit_rows(rows_apart) if normalize else rows_apart
