@@ -15,7 +15,7 @@ from anchorview.cli import experiment_commands
 from helpers.command_line import INTERRUPTIBLE, MAIN, command, error_of, output_of, posix, run
 
 PLAN = """
-suites = ["all"]
+suites = ["compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"]
 runs = 2
 betas = [0.01, 0.1]
 anchors = [1, 2]
@@ -143,7 +143,9 @@ def test_a_method_beyond_its_memory_is_a_dash_until_it_is_retried(tmp_path):
     data, plan, out = (tmp_path / name for name in ("data", "two.toml", "out"))
     data.mkdir()
     np.savez(data / "larger.npz", **views, y=y)
-    plan.write_text('methods = ["amgl", "dalmc"]\nmodes = ["default"]\nruns = 1\n')
+    plan.write_text(
+        'suites = ["compare"]\nmethods = ["amgl", "dalmc"]\nmodes = ["default"]\nruns = 1\n'
+    )
     suite = command("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit")
 
     def statuses():

@@ -54,6 +54,20 @@ def test_steps_are_those_of_scikit_learn(dtype, normalize):
     assert adjusted_rand_score(nearest, expected.labels_) > 0.999
 
 
+def test_longer_steps_never_raise_the_inertia_and_end_at_means():
+    rows, _ = make_points(n=600, noise=1.0)
+    start = rows[None, :20]
+    steps = [blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, n, 1.8) for n in range(2, 9)]
+    inertias = np.array([found.inertias[0] for found in steps])
+    assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
+    usual = blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, 8)
+    assert inertias[-1] < usual.inertias[0]
+    settled = blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, pace=1.8).centroids[0]
+    nearest = cdist(rows, settled).argmin(axis=1)
+    means = [rows[nearest == c].mean(axis=0) for c in range(20)]
+    np.testing.assert_allclose(settled, means, atol=0.02)
+
+
 def test_separated_clusters_end_at_their_means():
     rows, y = make_points(noise=0.1)
     found = refine_centroids(BlockedRows(rows, 500), [rows[:5]])

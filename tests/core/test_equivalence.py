@@ -67,7 +67,7 @@ def test_routes_agree(problem, **options):
         assert_same_labels(model, models[2])
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=problems(max_views=6, incomplete=True), **settings_to_try)
 def test_groups_agree_with_masks(problem, **options):
     data, models = fit_all(problem, **options)

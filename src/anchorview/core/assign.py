@@ -56,7 +56,7 @@ MOST_INDEPENDENT = 4_000_000
 """Number of rows times clusters up to which restarts run independently on all rows, as in
 scikit-learn, if rows are few."""
 
-SETTLED, SETTLED_MANY = 1e-5, 5e-4
+SETTLED, SETTLED_MANY = 1e-5, 1e-3
 """Relative decrease of the inertia in a step below which it is not continued; the latter with more
 than `MANY_CLUSTERS` clusters, where every step is expensive."""
 
