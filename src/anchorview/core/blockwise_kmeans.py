@@ -156,7 +156,8 @@ def lloyd(
         settled = (shifts <= TOLERANCE * variance) | (decrease < tolerance * total.inertias)
         if step == max_steps - 1:
             settled[:] = True
-        centroids[moving] = np.where(settled[:, None, None], moved, before + pace * (moved - before))
+        longer = before + pace * (moved - before)
+        centroids[moving] = np.where(settled[:, None, None], moved, longer)
         inertias[moving] = total.inertias
         moving = moving[~settled]
         if not len(moving):
