@@ -132,7 +132,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             )
         if reset:
             self._require_possible(data)
-            self.view_selection_ = None
             if hasattr(self, "impute"):
                 self.imputation_ = fit_imputation(data, impute)
             data = Imputation(self.imputation_)(data) if imputes else data

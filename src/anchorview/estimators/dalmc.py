@@ -490,6 +490,7 @@ class DALMC(EmbeddingClusterer):
             )
         sums = sums.with_batch(data)
         self._correction = self._mixing = None
+        self.view_selection_ = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         sampled = LocalRows(self._embedder(sums.sample))
         self._assignment = self._fit_assignment(sampled, assignment_seed)
