@@ -141,8 +141,8 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("n", "budget", "count", "n_families"),
         [
-            (2000, "default", 44, 6),
-            (2500, "default", 44, 6),
+            (2000, "default", 64, 6),
+            (2500, "default", 64, 6),
             (2501, "default", 16, 6),
             (10_000, "thorough", 68, 6),
             (100, "fast", 4, 4),

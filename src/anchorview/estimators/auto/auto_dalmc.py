@@ -125,7 +125,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
         there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many settings to fit: one of each of four families; by default, 44 for up to 2,500
+        How many settings to fit: one of each of four families; by default, 64 for up to 2,500
         samples and 16 for more; or all 68.
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the

@@ -24,9 +24,8 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # family.
 LINEAR_SIZES: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
 LINEAR_BETAS: tuple[float, ...] = (0.1, 0.001, 1.0)
-N_SIZES, N_BETAS = 3, 2
-"""Number of sizes without lift that are fitted to many samples by default, and of betas that are
-fitted to few."""
+N_SIZES = 3
+"""Number of sizes without lift that are fitted to many samples by default, with one beta."""
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
 N_LANDMARKS = (500, 1000)
@@ -98,7 +97,7 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
     counts = _landmark_counts(n_clusters, n_samples)
     sizes, betas = LINEAR_SIZES, LINEAR_BETAS
     if budget == "default" and n_samples <= FEW_SAMPLES:
-        betas, counts = betas[:N_BETAS], counts[-1:]
+        counts = counts[-1:]
     elif budget == "default":
         sizes, betas, counts = sizes[:N_SIZES], betas[:1], counts[:1]
     return [
