@@ -167,7 +167,7 @@ POOLS = {
     f"{a}; {b}; lifts weigh {weight:g}": (_selects(a, b), weight)
     for a, b, weight in product(LINEAR_POOLS, LIFTED_POOLS, (1.0, 1.5, 2.0))
 }
-SHIPPED = "beta 0.1, 0.001; 1,000 landmarks; lifts weigh 2"
+SHIPPED = "three betas; 1,000 landmarks; lifts weigh 2"
 """The pool for few samples; there are twice as many families without lift as with."""
 
 
