@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-SECTIONS = ("first_steps", "understanding", "missing_and_new", "large_data", "displays")
+SECTIONS = ("first_steps", "understanding", "missing_and_new", "omics", "large_data", "displays")
 FIRST = ("plot_first_clusters.py", "plot_why_several_views.py")
 
 
