@@ -45,7 +45,8 @@ print(corrected.batch_mixing_)
 # %%
 # New samples come with their batch.
 
-labels = corrected.predict({name: view[:10] for name, view in views.items()}, batch=plate[:10])
+new = {name: view[:10] for name, view in views.items()}
+labels = corrected.predict(new, batch=plate[:10])
 
 assert (labels == corrected.labels_[:10]).all()
 assert clustering_accuracy(kind, corrected.labels_) > 0.95
