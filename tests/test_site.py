@@ -36,7 +36,10 @@ TASKS = {
     "Cluster the cells of a MuData object": (["Omics data"], "av.tl.auto(mdata"),
     "Remove differences between batches": (["Omics data: batches"], "batch=plate"),
     "Work from the shell": (["Command line"], "anchorview fit data.mat"),
-    "Copy a script that compares the methods": (["gallery", "Comparing the methods"], "compared.__all__"),
+    "Copy a script that compares the methods": (
+        ["gallery", "Comparing the methods"],
+        "compared.__all__",
+    ),
     "Look up a parameter of DALMC": (["reference", "DALMC"], "n_components"),
     "Run on a cluster of machines": (["Scaling", "Dask"], 'Client("tcp://scheduler:8786")'),
     "Move code from scikit-learn": (["User guide", "scikit-learn"], "np.hstack(views)"),

@@ -17,6 +17,7 @@ from scipy import sparse
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
 from anchorview.views.annotated_matrix import chosen_matrix
+from anchorview.views.column_tables import table_values
 from anchorview.views.column_warnings import warn_about_frame, warn_about_names
 from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
@@ -30,7 +31,6 @@ from anchorview.views.mudata_views import (
 from anchorview.views.schema import describe_view
 from anchorview.views.stored_matrices import select_stored
 from anchorview.views.stored_view import StoredView
-from anchorview.views.tables import table_values
 from anchorview.views.view_file import ViewFile
 
 
