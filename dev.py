@@ -16,8 +16,15 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SITE = ROOT / "docs" / "_build" / "html"
-LOWEST_EXTRAS = "dask,hdf5,mudata,parquet,report,yaml,zarr"
-LOWEST_TOOLS = ("hypothesis>=6.100", "playwright>=1.45", "pytest>=8", "pytest-xdist>=3.5")
+LOWEST_EXTRAS = "dask,hdf5,parquet,report,scverse,yaml,zarr"
+LOWEST_TOOLS = (
+    "hypothesis>=6.100",
+    "lifelines>=0.28",
+    "playwright>=1.45",
+    "polars>=1.0",
+    "pytest>=8",
+    "pytest-xdist>=3.5",
+)
 PARALLEL = ("-n", "2", "--dist", "loadgroup", "-m", "not slow")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 

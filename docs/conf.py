@@ -41,6 +41,15 @@ myst_heading_anchors = 3
 MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
 mathjax_path = "tex-svg.js"
 
+# The icon of the buttons that copy code, with a name for screen readers
+copybutton_image_svg = """
+<svg role="img" aria-label="Copy" viewBox="0 0 24 24" stroke="currentColor" stroke-width="1.5"
+  fill="none" stroke-linecap="round" stroke-linejoin="round">
+  <rect x="8" y="8" width="12" height="12" rx="2" />
+  <path d="M16 8v-2a2 2 0 0 0 -2 -2h-8a2 2 0 0 0 -2 2v8a2 2 0 0 0 2 2h2" />
+</svg>
+"""
+
 # Reference
 toc_object_entries_show_parents = "hide"
 autosummary_generate = True
@@ -55,6 +64,7 @@ sphinx_gallery_conf = {
     "subsection_order": "subsection_order.by_question",
     "within_subsection_order": "subsection_order.FirstThingsFirst",
     "abort_on_example_error": True,
+    "default_thumb_file": str(DOCS / "_static" / "logo.svg"),
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

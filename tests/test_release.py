@@ -127,7 +127,7 @@ def test_the_wheel_imports_in_a_browser(distributions, pyodide_lock):
 
 @pytest.mark.slow
 def test_the_wheel_fits_in_a_browser(distributions, pyodide_lock):
-    packages = ["numpy", "scipy", "scikit-learn", "pandas"]
+    packages = ["narwhals", "numpy", "pandas", "scikit-learn", "scipy"]
     if not all((PYODIDE / pyodide_lock[name]["file_name"]).exists() for name in packages):
         pytest.skip("set ANCHORVIEW_PYODIDE to a full distribution of Pyodide")
     result = in_pyodide(distributions[1], SMOKE, *packages)

@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-SECTIONS = ("first_steps", "understanding", "missing_and_new", "large_data", "displays")
+SECTIONS = ("first_steps", "understanding", "missing_and_new", "omics", "large_data", "displays")
 FIRST = ("plot_first_clusters.py", "plot_why_several_views.py")
 
 
@@ -12,11 +12,12 @@ def by_question(folder: str) -> int:
 
 
 class FirstThingsFirst:
-    """Key by which the examples of a folder are sorted: the first ones, then by name."""
+    """Key by which the examples of a folder are sorted: the first ones, then figures by name."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def __call__(self, filename: str) -> tuple[int, str]:
+    def __call__(self, filename: str) -> tuple[bool, int, str]:
         """Key of an example."""
-        return (FIRST.index(filename) if filename in FIRST else len(FIRST), filename)
+        place = FIRST.index(filename) if filename in FIRST else len(FIRST)
+        return (not filename.startswith("plot_"), place, filename)

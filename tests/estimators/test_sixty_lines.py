@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, load_digits
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "dalmc_in_60_lines.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "first_steps" / "dalmc_in_60_lines.py"
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,8 @@ def wait_for_frames(page: OpenPage) -> None:
 @pytest.fixture(scope="session")
 def chromium():
     required = bool(os.environ.get("ANCHORVIEW_REQUIRE_BROWSER"))
-    program = shutil.which("chromium")
+    # Machines of GitHub have the latter.
+    program = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -456,6 +456,7 @@ def test_results_of_frames_with_integer_ids_are_matched_by_the_cells_names():
     )
 
 
+@pytest.mark.filterwarnings("ignore:Observation names are not unique")
 def test_results_that_cannot_be_matched_are_refused(fitted):
     data, _ = fitted
     frames = frames_of(data)

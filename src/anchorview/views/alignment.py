@@ -85,10 +85,15 @@ def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
     """Raise if a column is neither numeric nor of Python objects, which are converted later."""
     for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype)):
-            raise ValueError(
-                f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers "
-                "or drop it."
-            )
+            raise ValueError(not_numeric_message(view, column, dtype))
+
+
+def not_numeric_message(view: str, column: Any, dtype: Any) -> str:
+    """Message for a column of text, dates or categories."""
+    return (
+        f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers or drop "
+        "it."
+    )
 
 
 def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:

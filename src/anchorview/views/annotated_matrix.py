@@ -64,7 +64,8 @@ def _named(matrix: "DenseOrCsr | StoredView", features: "pd.Index[Any]") -> Any:
 
 def _get(store: Any, name: str, complaint: str) -> Any:
     if name not in store:
-        there = ", ".join(map(str, store.keys())) or "nothing"
+        # From anndata 0.13 on, layers have X under the name None.
+        there = ", ".join(str(key) for key in list(store.keys()) if key is not None) or "nothing"
         raise ValueError(f"{complaint}; there is {there}.")
     return store[name]
 

@@ -1,13 +1,14 @@
 """Warnings about columns that are probably not features: sample ids and class labels."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.text import quoted
+from anchorview._utils.typing import Array
 
 LABEL_COLUMNS = {"label", "labels", "target", "targets", "class", "classes", "y"}
 """Names, in lower case, under which tables hold class labels."""
@@ -25,16 +26,18 @@ counts of as many different values have a larger one."""
 
 def warn_about_frame(frame: pd.DataFrame, view: str) -> None:
     """Warn if the first column is probably sample ids, or a column class labels."""
-    if frame.shape[1] and _are_ids(frame.iloc[:, 0]):
-        warnings.warn(
-            f"{view}: the first column, {quoted(frame.columns[0])}, has a different integer in "
-            "every row, like sample ids, but is used as a feature. If these are ids, make them "
-            "the index, by which samples are aligned: frame.set_index(...).",
-            UserWarning,
-            stacklevel=2,
-        )
+    if frame.shape[1]:
+        _warn_about_ids(frame.iloc[:, 0], view, "frame.set_index(...)")
     numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
     warn_about_names(frame.columns[numeric], view)
+
+
+def warn_about_table(values: Array, columns: Sequence[str], view: str) -> None:
+    """Warn as about a frame, for a table that has no index."""
+    if columns:
+        first = pd.Series(values[:, 0], name=columns[0])
+        _warn_about_ids(first, view, "table.to_pandas().set_index(...)")
+    warn_about_names(columns, view)
 
 
 def warn_about_names(columns: Iterable[Any], view: str) -> None:
@@ -46,6 +49,17 @@ def warn_about_names(columns: Iterable[Any], view: str) -> None:
         warnings.warn(
             f"{view}: column {quoted(names[found[0]])} is named like class labels, but is used as "
             "a feature. Drop it if it holds labels.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_about_ids(first: "pd.Series[Any]", view: str, advice: str) -> None:
+    if _are_ids(first):
+        warnings.warn(
+            f"{view}: the first column, {quoted(first.name)}, has a different integer in every "
+            "row, like sample ids, but is used as a feature. If these are ids, make them the "
+            f"index, by which samples are aligned: {advice}.",
             UserWarning,
             stacklevel=2,
         )

@@ -76,9 +76,10 @@ class MultiViewData(Parts):
     ----------
     X : list, tuple or dict of views, a single view, a MuData object, ViewFile or MultiViewData
         A view is a 2-D array, DataFrame, scipy.sparse matrix or AnnData object with one row per
-        sample. Keys of a dict are the names of the views. DataFrames are aligned by index and
-        AnnData objects by ``obs_names``, and the union of their samples is taken. None is a view
-        that no sample has.
+        sample. Keys of a dict are the names of the views. pandas DataFrames are aligned by index
+        and AnnData objects by ``obs_names``, and the union of their samples is taken. Tables of
+        polars and pyarrow have named columns, but are matched by position. None is a view that no
+        sample has.
     available : array (n, n_views) of bool, optional
         Which views each sample has, in addition to what `X` itself says. Values of `X` for a view
         that the sample does not have are ignored.

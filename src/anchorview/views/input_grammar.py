@@ -17,6 +17,7 @@ from scipy import sparse
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import align_frames, reindex_rows
 from anchorview.views.annotated_matrix import chosen_matrix
+from anchorview.views.column_tables import table_values
 from anchorview.views.column_warnings import warn_about_frame, warn_about_names
 from anchorview.views.feature_names import feature_names_of
 from anchorview.views.matrix_checks import as_matrix
@@ -45,8 +46,8 @@ Sparse: TypeAlias = "sparse.sparray | sparse.spmatrix"
 ViewLike: TypeAlias = (
     "ArrayLike | pd.DataFrame | Sparse | StoredView | DaskCollection | AnnotatedData | None"
 )
-"""One view: an array, DataFrame, sparse matrix, view on disk, dask collection, AnnData object, or
-None if no sample has the view."""
+"""One view: an array, DataFrame, pyarrow table, sparse matrix, view on disk, dask collection,
+AnnData object, or None if no sample has the view."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,11 @@ def named_views(X: Any) -> NamedViews:
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return with_anndata(NamedViews(names, True, list(X.values())))
+        return with_tables(with_anndata(NamedViews(names, True, list(X.values()))))
     if isinstance(X, list | tuple):
-        return with_anndata(numbered_views([X] if all(map(_is_row, X)) else X))
+        return with_tables(with_anndata(numbered_views([X] if all(map(_is_row, X)) else X)))
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
-        return numbered_views([X])
+        return with_tables(numbered_views([X]))
     raise TypeError(
         "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
         f"matrices, or one of these; got {type(X).__name__}."
@@ -171,6 +172,17 @@ def with_anndata(
         if p in matrices:
             views[p] = taken_rows(matrices[p], rows)
     return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
+
+
+def with_tables(given: NamedViews) -> NamedViews:
+    """Views with arrays in place of tables of libraries other than pandas."""
+    views = list(given.views)
+    features = dict(given.known_features)
+    for p, (name, description) in enumerate(zip(given.names, given.descriptions, strict=True)):
+        found = table_values(views[p], description)
+        if found is not None:
+            views[p], features[name] = found
+    return replace(given, views=views, known_features=features)
 
 
 def taken_rows(view: Any, rows: Array) -> Any:

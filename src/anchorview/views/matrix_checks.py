@@ -86,6 +86,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
 
 
 ACCEPTED_INSTEAD = {
+    "LazyFrame": " A LazyFrame of polars is computed by view.collect().",
     "MuData": " A MuData object holds several views: pass it alone, or its modalities.",
     "MultiViewData": " MultiViewData holds several views: pass it alone, or a dict of its views.",
     "ViewFile": " A ViewFile holds several views: pass it alone, or its views.",
@@ -105,8 +106,8 @@ def _require_array_like(view: Any, description: str) -> None:
         found = f"{found} with elements of type {min(unknown)}"
     raise TypeError(
         f"{description} is of type {found}, which cannot be read as a matrix. A view is a 2-D "
-        "NumPy array, pandas DataFrame, scipy.sparse matrix or AnnData object with one row per "
-        f"sample, or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(found, '')}"
+        "NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one row per sample, "
+        f"or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(found, '')}"
     )
 
 

@@ -85,6 +85,7 @@ def encode(value: Any) -> Tree:
 
 def decode(tree: Tree, annotation: Any, path: str) -> Any:
     """Value of the annotated type; `path` is the place of its tree in the file."""
+    annotation = _without_alias(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation in (bool, int, float, str):
         return _decode_scalar(tree, annotation, path)
@@ -124,6 +125,12 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         return validate(annotation(**parts))
     except ValueError as error:
         raise ValueError(f"in {path!r}, {error}") from error
+
+
+def _without_alias(annotation: Any) -> Any:
+    """What an alias with parameters stands for: from NumPy 2.5 on, ``NDArray`` is one."""
+    value = getattr(get_origin(annotation), "__value__", None)
+    return annotation if value is None else value[get_args(annotation)]
 
 
 def _decode_scalar(tree: Tree, kind: type, path: str) -> Any:
