@@ -8,7 +8,8 @@
 - tumors: adjusted Rand index with known classes on the ``.npz`` files in DATA, of K-means on each
   view and on all views side by side, MOFA factors (mofapy2), weighted nearest neighbors with Leiden
   (muon), DALMC and AutoDALMC. Classes are used only for the scores and, except where a row says
-  otherwise, for the number of clusters;
+  otherwise, for the number of clusters. `--methods` runs some of them again, and keeps the scores
+  of the others;
 - make: writes ``cells_N.h5mu`` with sparse counts of 20,000 genes and 150 proteins, and 12 types;
 - auto: ``scverse.tl.auto`` on the backed file, in a process of its own: seconds and peak memory;
 - scanpy: PCA, neighbors and Leiden of scanpy on the genes of the same file, likewise.
@@ -256,9 +257,11 @@ def in_own_process(run: str, path: Path) -> dict[str, float]:
 
 # The page.
 
+INCLUDED = "<!-- docs/omics.md has what follows -->"
+
 
 def page(results: dict) -> list[str]:
-    lines = ["# Omics data", "", "Written by `benchmarks/omics.py`.", ""]
+    lines = ["# Omics data", "", "Written by `benchmarks/omics.py`.", "", INCLUDED, ""]
     if "tumors" in results:
         sets = results["tumors"]
         found = dict.fromkeys(name for own in sets.values() for name in own)
@@ -267,8 +270,13 @@ def page(results: dict) -> list[str]:
         lines += [
             "## Tumors",
             "",
-            f"Adjusted Rand index, mean (standard deviation) of {SEEDS} seeds; K-means on a view "
-            "scores the samples that have it, WNN leaves out those that lack a view.",
+            f"Adjusted Rand index with the known classes, mean (standard deviation) of {SEEDS} "
+            "seeds; all with the number of classes unless the row says otherwise, Leiden with the "
+            "resolution that comes nearest to it. K-means on a single view is scored on samples that "
+            "have it. All others cluster all samples; K-means and WNN, which cannot, get the mean "
+            "of a view for samples that lack it.",
+            "",
+            "By `python benchmarks/omics.py tumors DATA`.",
             "",
             "| method | " + " | ".join(sets) + " |",
             "|---|" + "---|" * len(sets),
@@ -285,8 +293,9 @@ def page(results: dict) -> list[str]:
             f"## {int(n):,} cells",
             "",
             f"{N_GENES:,} genes (sparse) and {N_PROTEINS} proteins in an `.h5mu` file, {N_TYPES} "
-            "planted types. `tl.auto` reads both modalities in parts and chooses the number of "
-            "clusters; scanpy has the genes in memory.",
+            "planted types, on 2 cores. `tl.auto` reads both modalities in parts and chooses the "
+            "number of clusters; scanpy has the genes in memory. By `make`, `auto` and `scanpy` of "
+            "`python benchmarks/omics.py`.",
             "",
             "| run | seconds | CPU seconds | peak memory (GB) | clusters | ARI |",
             "|---|---|---|---|---|---|",

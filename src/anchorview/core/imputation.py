@@ -17,7 +17,7 @@ from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts
 
 Statistic = Literal["mean", "median"]
-STATISTICS = ("mean", "median")
+STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 
 Impute = Statistic | Mapping[str, Statistic | None] | None
 """The statistic for all views, or by view; None if values must not be missing."""

@@ -30,7 +30,7 @@ from anchorview.views.parts import Parts
 from anchorview.views.schema import working_precision
 
 Step = Literal["lognorm", "clr", "tfidf"]
-STEPS = ("lognorm", "clr", "tfidf")
+STEPS: tuple[Step, ...] = ("lognorm", "clr", "tfidf")
 
 Preprocess = Step | Mapping[str, Step | None] | None
 """The step for all views, or by view; None for views that are used as they are."""

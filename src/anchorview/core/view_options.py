@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-Option = TypeVar("Option", bound=str)
+Option = TypeVar("Option")
 
 
 def option_by_view(
     parameter: str,
     given: Option | Mapping[str, Option | None],
-    options: Sequence[str],
+    options: Sequence[Option],
     names: Sequence[str],
 ) -> list[Option | None]:
     """Values of a parameter in the order of the views; raises if it has other views or values."""
