@@ -108,8 +108,12 @@ def plan(
     max_iter: int,
     routes: Sequence[Route] = EXACT_ROUTES,
     memory_limit: float | str | None = None,
+    long_work: float = LONG_WORK,
 ) -> Plan:
-    """Choose the cheapest of `routes` that fits into memory; raise if none does."""
+    """Choose the cheapest of `routes` that fits into memory; raise if none does.
+
+    Wide views may be truncated from `long_work` operations on.
+    """
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
@@ -127,18 +131,21 @@ def plan(
         None if memory_limit is None else allowed,
     )
     feasible = [route for route in routes if memory[route] <= allowed]
-    return Plan(_chosen(feasible, work, memory), work, memory)
+    return Plan(_chosen(feasible, work, memory, long_work), work, memory)
 
 
 def _chosen(
-    feasible: Sequence[Route], work: dict[Route, float], memory: dict[Route, float]
+    feasible: Sequence[Route],
+    work: dict[Route, float],
+    memory: dict[Route, float],
+    long_work: float = LONG_WORK,
 ) -> Route:
     """Cheapest exact route, unless it takes long and the truncated one much less."""
     exact = [route for route in feasible if route != "truncated"]
     if not exact:
         return "truncated"
     best = min(exact, key=lambda route: (work[route], memory[route]))
-    if "truncated" not in feasible or work[best] < LONG_WORK:
+    if "truncated" not in feasible or work[best] < long_work:
         return best
     return "truncated" if TRUNCATION_GAIN * work["truncated"] < work[best] else best
 

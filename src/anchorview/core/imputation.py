@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
+from anchorview.core.view_options import option_by_view
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts
 
 Statistic = Literal["mean", "median"]
-STATISTICS = ("mean", "median")
+STATISTICS: tuple[Statistic, ...] = ("mean", "median")
 
 Impute = Statistic | Mapping[str, Statistic | None] | None
 """The statistic for all views, or by view; None if values must not be missing."""
@@ -61,7 +62,7 @@ def fit_imputation(parts: Parts, impute: Impute) -> tuple[Array | None, ...] | N
     """
     if impute is None:
         return None
-    statistics = _by_view(parts, impute)
+    statistics = option_by_view("impute", impute, STATISTICS, parts.names)
     if "median" not in statistics:
         sums = parts.reduce(_column_sums, _ColumnSums.merged, "imputing")
         values = [
@@ -88,26 +89,10 @@ def fit_imputation(parts: Parts, impute: Impute) -> tuple[Array | None, ...] | N
     return tuple(found)
 
 
-def _by_view(parts: Parts, impute: Impute) -> list[Statistic | None]:
-    if not isinstance(impute, Mapping):
-        return [impute] * len(parts.names)
-    unknown = [name for name in impute if name not in parts.names]
-    if unknown:
-        raise ValueError(
-            f"impute names the view {unknown[0]!r}, but the views are {list(parts.names)}."
-        )
-    for name, value in impute.items():
-        if value is not None and value not in STATISTICS:
-            raise ValueError(
-                f"impute[{name!r}] is {value!r}, but must be 'mean', 'median' or None."
-            )
-    return [impute.get(name) for name in parts.names]
-
-
 def _column_sums(part: MultiViewData) -> _ColumnSums:
     sums = _ColumnSums([], [])
     for p in range(len(part.views)):
-        rows = _available_rows(part, p)
+        rows = available_rows(part, p)
         missing = np.isnan(rows.data if sparse.issparse(rows) else rows)
         if sparse.issparse(rows):
             lacking = rows.copy()
@@ -124,7 +109,7 @@ def _column_sums(part: MultiViewData) -> _ColumnSums:
 
 
 def _column_statistic(data: MultiViewData, p: int, statistic: Statistic) -> Array:
-    rows = _available_rows(data, p)
+    rows = available_rows(data, p)
     if statistic == "mean":
         sums = _column_sums(data)
         with np.errstate(invalid="ignore"):
@@ -138,7 +123,8 @@ def _column_statistic(data: MultiViewData, p: int, statistic: Statistic) -> Arra
     return np.where(empty, np.nan, np.nanmedian(np.where(empty, 0, rows), axis=0))
 
 
-def _available_rows(data: MultiViewData, p: int) -> Matrix:
+def available_rows(data: MultiViewData, p: int) -> Matrix:
+    """Rows of the samples that have a view."""
     rows = data.views[p]
     return rows if data.available is None else rows[np.flatnonzero(data.available[:, p])]
 

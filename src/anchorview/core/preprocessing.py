@@ -22,14 +22,15 @@ from scipy import sparse
 
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.imputation import Imputation
+from anchorview.core.imputation import Imputation, available_rows
+from anchorview.core.view_options import option_by_view
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Parts
 from anchorview.views.schema import working_precision
 
 Step = Literal["lognorm", "clr", "tfidf"]
-STEPS = ("lognorm", "clr", "tfidf")
+STEPS: tuple[Step, ...] = ("lognorm", "clr", "tfidf")
 
 Preprocess = Step | Mapping[str, Step | None] | None
 """The step for all views, or by view; None for views that are used as they are."""
@@ -84,7 +85,7 @@ class Preprocessing:
         views = list(data.views)
         for p, step in enumerate(self.steps):
             # A view that no sample has may have any width.
-            if step is not None and _rows_of(data, p).shape[0]:
+            if step is not None and available_rows(data, p).shape[0]:
                 _require_counts(data, p)
                 views[p] = step(views[p])
         return container_with_views(data, tuple(views))
@@ -124,7 +125,7 @@ def fit_preprocessing(parts: Parts, preprocess: Preprocess) -> tuple[FittedStep 
     """Fit the steps of the views in one pass; None if no view has one."""
     if preprocess is None:
         return None
-    steps = _by_view(parts, preprocess)
+    steps = option_by_view("preprocess", preprocess, STEPS, parts.names)
     fitted = [p for p, step in enumerate(steps) if step in ("lognorm", "tfidf")]
     sums: _Sums = {}
     if fitted:
@@ -151,26 +152,10 @@ def fit_preprocessing(parts: Parts, preprocess: Preprocess) -> tuple[FittedStep 
     return tuple(found)
 
 
-def _by_view(parts: Parts, preprocess: Preprocess) -> list[Step | None]:
-    if not isinstance(preprocess, Mapping):
-        return [preprocess] * len(parts.names)
-    unknown = [name for name in preprocess if name not in parts.names]
-    if unknown:
-        raise ValueError(
-            f"preprocess names the view {unknown[0]!r}, but the views are {list(parts.names)}."
-        )
-    for name, step in preprocess.items():
-        if step is not None and step not in STEPS:
-            raise ValueError(
-                f"preprocess[{name!r}] is {step!r}, but must be 'lognorm', 'clr', 'tfidf' or None."
-            )
-    return [preprocess.get(name) for name in parts.names]
-
-
 def _part_sums(views: list[int], part: MultiViewData) -> _Sums:
     found: _Sums = {}
     for p in views:
-        rows = _rows_of(part, p)
+        rows = available_rows(part, p)
         if rows.shape[0]:
             _require_counts(part, p)
             found[p] = _ViewSums([_sums(rows, axis=1)], _sums(rows, axis=0))
@@ -179,11 +164,6 @@ def _part_sums(views: list[int], part: MultiViewData) -> _Sums:
 
 def _merged(a: _Sums, b: _Sums) -> _Sums:
     return a | {p: a[p].merged(own) if p in a else own for p, own in b.items()}
-
-
-def _rows_of(data: MultiViewData, p: int) -> Matrix:
-    rows = data.views[p]
-    return rows if data.available is None else rows[np.flatnonzero(data.available[:, p])]
 
 
 def _sums(values: Matrix, axis: int) -> Array:

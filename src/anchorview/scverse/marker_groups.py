@@ -13,6 +13,7 @@ from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import marker_table
 from anchorview.mudata import require_writable_object
+from anchorview.scverse.written_results import ClusteredView, clustered_views, clusters_of
 from anchorview.sources.open_source import open_source
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_choice import ViewSelection
@@ -35,7 +36,7 @@ def write_markers(
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features} should be >= 1, or None for all features.")
     labels = clusters_of(data, key)
-    recorded = _recorded(data, key)
+    recorded = clustered_views(data, key)
     selection = _comparable(data, recorded) if views is None else dict(views)
     # What was preprocessed before it was clustered is preprocessed before it is compared.
     steps: Any = {
@@ -73,36 +74,17 @@ def write_markers(
         }
 
 
-def clusters_of(data: AnnotatedData, key: str) -> "pd.Series[Any]":
-    """Clusters of the cells, categorical; raises if there are none under this name."""
-    if key not in data.obs:
-        raise ValueError(
-            f"There is no {key!r} in obs. Cluster the cells first, for example with tl.dalmc(data, "
-            f"n_clusters, key_added={key!r})."
-        )
-    return data.obs[key].astype("category")
-
-
-def _recorded(data: AnnotatedData, key: str) -> dict[str, tuple[str, Any]]:
-    """Matrix and preprocessing of each view that was clustered, as `write_results` recorded."""
-    found = data.uns.get(key, {})
-    fields = ("view_names", "view_matrices", "view_preprocessing")
-    if not all(field in found for field in fields):
-        return {}
-    rows = zip(*(map(str, found[field]) for field in fields), strict=True)
-    return {name: (matrix, None if step == "None" else step) for name, matrix, step in rows}
-
-
-def _comparable(data: AnnotatedData, recorded: dict[str, tuple[str, Any]]) -> dict[str, str]:
+def _comparable(data: AnnotatedData, recorded: dict[str, ClusteredView]) -> dict[str, str]:
     """Matrices with named features: those that were clustered, or ``X``."""
     if is_anndata(data):
-        matrices = [matrix for matrix, _ in recorded.values()]
-        named = {name: m for name, (m, _) in recorded.items() if not m.startswith("obsm:")}
-        return named if named and len(set(matrices)) == len(matrices) else {"X": "X"}
-    return {
-        name: matrix if not (matrix := recorded.get(name, ("X", None))[0]).startswith("o") else "X"
-        for name in modalities_of(data)
-    }
+        clustered = [own.matrix for own in recorded.values()]
+        named = {
+            name: own.matrix for name, own in recorded.items() if not own.matrix.startswith("obsm:")
+        }
+        return named if named and len(set(clustered)) == len(clustered) else {"X": "X"}
+    unknown = ClusteredView("X", None)
+    matrices = {name: recorded.get(name, unknown).matrix for name in modalities_of(data)}
+    return {name: "X" if own.startswith("obsm:") else own for name, own in matrices.items()}
 
 
 def _place(data: Any, view: str, n_views: int, key_added: str) -> tuple[Any, str]:

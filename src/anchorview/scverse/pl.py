@@ -10,7 +10,7 @@ from anchorview.plotting.cluster_sizes_display import ClusterSizesDisplay
 from anchorview.plotting.map_layout import map_layout
 from anchorview.plotting.sample_map_display import SampleMapDisplay
 from anchorview.plotting.view_agreement_display import ViewAgreementDisplay
-from anchorview.scverse.marker_groups import clusters_of
+from anchorview.scverse.written_results import clusters_of, results_of, series_of
 from anchorview.views.mudata_views import AnnotatedData
 
 __all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
@@ -121,13 +121,12 @@ def views(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ViewAgreem
     >>> av.pl.views(cells).weights.index.tolist()
     ['genes']
     """
-    found = _results(data, key)
-    names = pd.Index([str(name) for name in found["view_names"]])
-    agreement = found.get("view_agreement")
-    return ViewAgreementDisplay(
-        pd.Series(np.asarray(found["view_weights"]), names),
-        None if agreement is None else pd.Series(np.asarray(agreement), names),
-    ).plot(**plot_kw)
+    found = results_of(data, key)
+    names = [str(name) for name in found["view_names"]]
+    weights = series_of(found, "view_weights", names)
+    known = "view_agreement" in found
+    agreement = series_of(found, "view_agreement", names) if known else None
+    return ViewAgreementDisplay(weights, agreement).plot(**plot_kw)
 
 
 def number_of_clusters(
@@ -159,27 +158,18 @@ def number_of_clusters(
     >>> av.pl.number_of_clusters(cells).n_clusters == model.n_clusters_
     True
     """
-    found = _results(data, key)
+    found = results_of(data, key)
     if "curve" not in found:
         raise ValueError(
             f"uns[{key!r}] has no curve: the number of clusters was given. Call tl.auto without "
             "n_clusters, or with several numbers."
         )
     curve, levels = found["curve"], found["levels"]
-    numbers = pd.Index(np.asarray(curve["n_clusters"]))
     chosen = np.asarray(levels["chosen"], dtype=bool)
     known = np.asarray(levels["n_clusters"])
     return ClusterNumberDisplay(
-        pd.Series(np.asarray(curve["agreement"]), numbers),
-        chance=pd.Series(np.asarray(curve["chance"]), numbers),
+        series_of(curve, "agreement", curve["n_clusters"]),
+        chance=series_of(curve, "chance", curve["n_clusters"]),
         n_clusters=int(known[chosen][0]),
         levels=known.tolist(),
     ).plot(**plot_kw)
-
-
-def _results(data: AnnotatedData, key: str) -> Any:
-    if key not in data.uns:
-        raise ValueError(
-            f"There is no {key!r} in uns. Cluster the cells first, for example with tl.auto."
-        )
-    return data.uns[key]

@@ -6,7 +6,8 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, MultiViewData
+from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview.core import cost_model, truncate
 from anchorview.core.compress import compress
 from anchorview.core.scale import fit_scalings
 from anchorview.core.solve import leading_spectra
@@ -135,6 +136,62 @@ class TestPool:
         for k in (3, 5):
             ((_, (_, alone)),) = CandidatePool(data, 0).fit_all([(setting, k)])
             assert adjusted_rand_score(outcomes[setting, k][1][0], alone[0]) == 1
+
+
+class TestTruncation:
+    @pytest.fixture(autouse=True)
+    def small_sizes(self, set_constants):
+        set_constants(truncate, WIDE=100, MIN_DIRECTIONS=16, OVERSAMPLING=8)
+        set_constants(candidates, WORK_WHERE_VERY_WIDE=0.0)
+        set_constants(cost_model, TRUNCATION_GAIN=0.0)
+
+    def wide_data(self, form):
+        data, y = small_data(120, (600, 18), missing=0.2 if form == "missing" else 0.0)
+        if form == "sparse":
+            wide, narrow = data.views
+            data = MultiViewData([sparse.csr_array(np.maximum(wide, 0)), narrow])
+        return data, y
+
+    @pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+    @both_scalings
+    def test_very_wide_views_are_truncated(self, scaling, form, set_constants):
+        data, _ = self.wide_data(form)
+        setting = Setting(Family(scaling), 1, 2, 0.1)
+        truncated = prepared(data, setting)
+        set_constants(candidates, VERY_WIDE=6)
+        exact = prepared(data, setting)
+        assert truncated.is_truncated
+        assert not exact.is_truncated
+        found, expected = (own.solve(setting, 3) for own in (truncated, exact))
+        assert found[2][-1] == pytest.approx(expected[2][-1], abs=0.01)
+        S, T = (
+            embedder(own.data) for (embedder, *_), own in ((found, truncated), (expected, exact))
+        )
+        assert np.linalg.norm(S.T @ T, "nuc") == pytest.approx(3, abs=0.1)
+
+    def test_more_clusters_get_more_directions(self):
+        data, _ = self.wide_data("dense")
+        setting = Setting(Family("zscore-unit"), 1, 4, 0.1)
+        pool = CandidatePool(data, 0)
+        list(pool.fit_all([(setting, 2)]))
+        few = pool.problem(setting.family)
+        list(pool.fit_all([(setting, 5)]))
+        more = pool.problem(setting.family)
+        assert few.is_truncated
+        assert more.is_truncated
+        assert (few.n_directions, more.n_directions) == (8, 20)
+        list(pool.fit_all([(setting, 3)]))
+        assert pool.problem(setting.family) is more
+
+    @pytest.mark.parametrize("form", ["dense", "sparse", "missing"])
+    def test_auto_finds_the_same_clusters(self, form, set_constants):
+        data, _ = self.wide_data(form)
+        model = AutoDALMC(range(2, 6), random_state=0).fit(data)
+        set_constants(candidates, VERY_WIDE=6)
+        exact = AutoDALMC(range(2, 6), random_state=0).fit(data)
+        assert model.n_clusters_ == exact.n_clusters_ == 3
+        assert adjusted_rand_score(model.labels_, exact.labels_) >= 0.95
+        np.testing.assert_array_equal(model.predict(data), model.labels_)
 
 
 class TestSettings:

@@ -410,9 +410,12 @@ class AutoDALMC(EmbeddingClusterer):
             chosen = self._fit_consensus(choice, sample.with_views(choice.used), fitted)
             clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
             self._fit_levels(pool, chosen, curve)
+            # Its samples and reference would stay in memory; structure draws others.
+            del curve
             self._judge_structure(pool, seed)
             if self.structure_ is not None:
                 clock = self._say(structure_sentence(self.structure_), clock)
+            del sample, pool, choice, fitted
         self._label(source, out)
         if source.data is None:
             self._say(f"labeled {source!r}", clock)

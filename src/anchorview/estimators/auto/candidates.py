@@ -19,7 +19,7 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.compress import Problem, compress, compress_truncated
-from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
+from anchorview.core.cost_model import EXACT_ROUTES, LONG_WORK, Route, plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
@@ -33,6 +33,10 @@ MAX_ITER, TOL = 50, 1e-4
 
 ROUTES: tuple[Route, ...] = (*EXACT_ROUTES, "truncated")
 """Ways to compress the samples; wide views are truncated where the exact ways take long."""
+
+VERY_WIDE, WORK_WHERE_VERY_WIDE = 4, 5e10
+"""Views with at least this many times as many features as samples are truncated from this many
+operations on: the samples have few dimensions, and candidates repeat most of the work."""
 
 BETA = 0.1
 """Weight of the alignment in families without a lift, which decides how far views are truncated."""
@@ -203,7 +207,11 @@ class CandidatePool:
         scalings = fit_scalings(data, family.scaling)
         if family.n_landmarks is None:
             n_components = [min(n_directions, d) for d in data.n_features_per_view]
-            route = plan(data, n_components, n_directions, MAX_ITER, ROUTES).route
+            very_wide = max(data.n_features_per_view) >= VERY_WIDE * len(data)
+            long_work = WORK_WHERE_VERY_WIDE if very_wide else LONG_WORK
+            route = plan(
+                data, n_components, n_directions, MAX_ITER, ROUTES, long_work=long_work
+            ).route
         else:
             lift, data = fit_lift(data, scalings, family.n_landmarks, self.small_sample, self.seed)
             scalings = fit_scalings(data, "none")

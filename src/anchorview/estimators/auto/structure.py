@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
@@ -47,6 +48,9 @@ FINAL_DEVIATIONS = 3.0
 """Standard deviations that are enough after the last draw."""
 MAX_STABILIZED = 0.999
 """Agreement above which differences are ignored."""
+
+COLUMNS_PER_BLOCK = 2048
+"""Number of features that are drawn at a time."""
 
 WEAK_STRUCTURE = 0.25
 """Structure below which it is called weak."""
@@ -129,11 +133,14 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
     views = {}
     for p, name in enumerate(data.names):
         has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
-        rows = dense_rows(data.views[p], has).astype(np.float64)
-        means = rows.mean(axis=0)
-        rows -= means
-        drawn = mixing[:, has] @ rows / np.sqrt(len(has)) + means
-        views[name] = drawn.astype(data.dtype)
+        rows, own = dense_rows(data.views[p], has), mixing[:, has]
+        drawn = np.empty((n, rows.shape[1]), data.dtype)
+        # Only some columns are held in double precision.
+        for columns in gen_batches(rows.shape[1], COLUMNS_PER_BLOCK):
+            block = rows[:, columns].astype(np.float64)
+            means = block.mean(axis=0)
+            drawn[:, columns] = own @ (block - means) / np.sqrt(len(has)) + means
+        views[name] = drawn
     return MultiViewData(views, available=data.available)
 
 
