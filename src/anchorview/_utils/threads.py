@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from anchorview._utils.progress import report_progress
 
@@ -106,12 +106,12 @@ def without_nested_threads() -> Iterator[None]:
 
 def _single_threaded_openmp() -> None:
     # The limit applies to the thread that sets it, as long as the thread lives.
-    threadpool_limits(1, user_api="openmp")
+    _libraries().limit(limits=1, user_api="openmp")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Loaded BLAS libraries; finding them takes milliseconds."""
+    """Loaded BLAS and OpenMP libraries; finding them takes milliseconds."""
     return ThreadpoolController()
 
 
