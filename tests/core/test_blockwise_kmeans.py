@@ -294,18 +294,42 @@ def test_labels_of_many_clusters_are_those_of_the_nearest_centroids(dtype):
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
 
 
-def test_rows_in_single_precision_stay_so(always_sampled, monkeypatch):
+@pytest.mark.parametrize("k", [20, 40])
+def test_rows_in_single_precision_stay_so(k, always_sampled, monkeypatch):
     seen = set()
-    score_blocks = blockwise_kmeans.score_blocks
+    score_blocks, score_weights = blockwise_kmeans.score_blocks, blockwise_kmeans.score_weights
 
     def noted(points, weights):
         for rows, scores in score_blocks(points, weights):
             seen.update([points.dtype, weights.dtype, scores.dtype])
             yield rows, scores
 
+    def noted_weights(centroids, dtype):
+        weights = score_weights(centroids, dtype)
+        seen.add(weights.dtype)
+        return weights
+
     monkeypatch.setattr(blockwise_kmeans, "score_blocks", noted)
-    fit_assignment(BlockedRows(many_points(3000, 20), 700), 20, n_init=2, **KMEANS)
+    monkeypatch.setattr(blockwise_kmeans, "score_weights", noted_weights)
+    fit_assignment(BlockedRows(many_points(3000, k), 700), k, n_init=2, **KMEANS)
     assert seen == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_memberships_add_up_the_same_rows_as_labels(dtype, normalize, set_constants):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((5000, 6)).astype(dtype)
+    centroids = rng.standard_normal((3, 10, 6))
+    # Equally near centroids: a row belongs to the first.
+    centroids[:, 7] = centroids[:, 2]
+    found = cluster_sums(rows, 0, centroids=centroids, normalize=normalize)
+    set_constants(blockwise_kmeans, FEW_CLUSTERS=0)
+    expected = cluster_sums(rows, 0, centroids=centroids, normalize=normalize)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    assert not found.counts[:, 7].any()
+    np.testing.assert_allclose(found.sums, expected.sums, atol=1e5 * np.finfo(dtype).eps)
+    assert found.squares == pytest.approx(expected.squares, rel=1e-6)
 
 
 @given(seed=st.integers(0, 50), n=st.integers(1, 60), k=st.integers(1, 60))

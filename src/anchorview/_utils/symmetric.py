@@ -1,12 +1,13 @@
 """Large symmetric matrices without copies: sums of products in tiles, Cholesky factors in place."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpstrf
 
-from anchorview._utils.threads import parallel_map
+from anchorview._utils.threads import parallel_map, single_threaded_blas
 from anchorview._utils.typing import Array
 
 TILE = 1024
@@ -82,7 +83,8 @@ def cholesky_rows(G: Array, tolerance: float) -> Array:
     G[zero, zero] = 1
     # The transpose is in the order of LAPACK; its lower triangle is the upper one of G, and the
     # other triangle stays as it is.
-    _, failed = dpotrf(G.T, lower=1, overwrite_a=1, clean=0)
+    with single_threaded_blas() if len(G) <= 2 * TILE else nullcontext():
+        _, failed = dpotrf(G.T, lower=1, overwrite_a=1, clean=0)
     explained = np.square(np.diag(G))
     explained[zero] = np.inf
     if not failed and (explained > tolerance * squares).all():

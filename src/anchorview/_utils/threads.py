@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from anchorview._utils.progress import report_progress
 
@@ -76,7 +76,7 @@ def parallel_map(
         return
     pool = ThreadPoolExecutor(workers, "anchorview", initializer=_single_threaded_openmp)
     pending: deque[tuple[Item, Future[Result]]] = deque()
-    with _single_threaded_blas():
+    with single_threaded_blas():
         try:
             for item in items:
                 pending.append((item, pool.submit(function, item)))
@@ -98,7 +98,7 @@ def without_nested_threads() -> Iterator[None]:
     before = getattr(_thread, "has_siblings", False)
     _thread.has_siblings = True
     try:
-        with _single_threaded_blas():
+        with single_threaded_blas():
             yield
     finally:
         _thread.has_siblings = before
@@ -106,12 +106,12 @@ def without_nested_threads() -> Iterator[None]:
 
 def _single_threaded_openmp() -> None:
     # The limit applies to the thread that sets it, as long as the thread lives.
-    threadpool_limits(1, user_api="openmp")
+    _libraries().limit(limits=1, user_api="openmp")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Loaded BLAS libraries; finding them takes milliseconds."""
+    """Loaded BLAS and OpenMP libraries; finding them takes milliseconds."""
     return ThreadpoolController()
 
 
@@ -121,7 +121,7 @@ _limits: list[Any] = []
 
 
 @contextmanager
-def _single_threaded_blas() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Limit BLAS to one thread inside the block.
 
     The limit applies to the whole process: the first of overlapping blocks sets it and the last

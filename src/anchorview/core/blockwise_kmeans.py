@@ -26,6 +26,13 @@ SUMMED_ROWS = 16_384
 """Maximum number of rows that are added up in their own precision before sums continue in
 float64."""
 
+FEW_CLUSTERS = 24
+"""Number of clusters up to which rows are added up by products with a matrix of memberships. With
+10 clusters this takes a third of the time of finding labels first, with 30 about as long."""
+
+SCORES_OF_FEW = 2**16
+"""Number of scores that are held at a time if clusters are few."""
+
 SCORES, MIN_SCORED_ROWS = 2**18, 128
 """Number of scores that are held at a time, what a core has in its cache, and minimum number of
 rows for which they are computed together."""
@@ -61,6 +68,8 @@ def cluster_sums(
 ) -> ClusterSums:
     """Assign rows to the nearest centroid of each set, and add them up by cluster."""
     n_sets, k, width = centroids.shape
+    if k <= FEW_CLUSTERS:
+        return _sums_of_few(embedding, centroids, normalize)
     nearest = np.empty((len(embedding), n_sets), np.int32)
     sums = np.zeros((n_sets * k, width))
     squares = 0.0
@@ -80,6 +89,44 @@ def cluster_sums(
         squares += float(np.einsum("ij,ij->", points, points, dtype=np.float64))
     counts = np.bincount(nearest.ravel(), minlength=n_sets * k).reshape(n_sets, k)
     return ClusterSums(sums.reshape(centroids.shape), counts, squares)
+
+
+def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> ClusterSums:
+    """:func:`cluster_sums` by products with a matrix of memberships."""
+    n_sets, k, width = centroids.shape
+    weights = np.ascontiguousarray(score_weights(centroids.reshape(-1, width), embedding.dtype).T)
+    step = min(max(MIN_SCORED_ROWS, SCORES_OF_FEW // len(weights)), SUMMED_ROWS)
+    # The last column of ones adds the offsets of the scores and counts the members.
+    points = np.ones((min(step, len(embedding)), width + 1), embedding.dtype)
+    buffers = np.empty((2, len(weights) * len(points)), embedding.dtype)
+    total = np.zeros((len(weights), width + 1))
+    squares = 0.0
+    for rows in gen_batches(len(embedding), step):
+        own = points[: rows.stop - rows.start]
+        own[:, :-1] = unit_rows(embedding[rows]) if normalize else embedding[rows]
+        scores, members = (
+            buffer[: len(weights) * len(own)].reshape(n_sets, k, -1) for buffer in buffers
+        )
+        np.matmul(weights, own.T, out=scores.reshape(len(weights), -1))
+        np.equal(scores, scores.max(axis=1, keepdims=True), out=members, casting="unsafe")
+        sums = members.reshape(len(weights), -1) @ own
+        if sums[:, -1].sum() != n_sets * len(own):
+            _keep_first(members)
+            sums = members.reshape(len(weights), -1) @ own
+        total += sums
+        squares += float(np.einsum("ij,ij->", own[:, :-1], own[:, :-1], dtype=np.float64))
+    sums, counts = total[:, :-1], total[:, -1]
+    return ClusterSums(
+        sums.reshape(centroids.shape), counts.reshape(n_sets, k).astype(np.intp), squares
+    )
+
+
+def _keep_first(members: Array) -> None:
+    """Of clusters (second axis) with equal scores, leave a row in the first."""
+    sets, rows = np.nonzero(members.sum(axis=1) > 1)
+    first = members[sets, :, rows].argmax(axis=1)
+    members[sets, :, rows] = 0
+    members[sets, first, rows] = 1
 
 
 def precision_for(embedding: Array, n_clusters: int) -> "np.dtype[Any]":

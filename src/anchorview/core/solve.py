@@ -1,12 +1,14 @@
 """Stage 3, solve: sizes within what the data allow, a start, and the optimization."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from anchorview._utils.linalg import rank_and_directions
+from anchorview._utils.threads import parallel_map, single_threaded_blas
 from anchorview._utils.typing import Array
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import (
@@ -19,6 +21,10 @@ from anchorview.core.alternating import (
 from anchorview.core.compress import Problem
 from anchorview.core.sizes import Sizes, rank_tolerance
 from anchorview.views.schema import ViewsSchema
+
+SMALL_PROBLEM = 2**22
+"""Number of entries of all views up to which one thread solves. Products of such views are too
+short to gain from several threads, which wait for each other if other programs use the cores."""
 
 VARIANTS: dict[str, type[AlternatingSolver]] = {
     "dalmc": AlternatingSolver,
@@ -52,11 +58,18 @@ def leading_spectra(problem: Problem, n_directions: int | Sequence[int]) -> Spec
     """Spectra for solutions with at most `n_directions` components per view."""
     tolerance = rank_tolerance(problem.dtype)
     counts = np.broadcast_to(n_directions, len(problem.views)).tolist()
-    products = problem.grams or (None,) * len(problem.views)
-    found = [
-        rank_and_directions(X, 2 * count, count, tolerance, G)
-        for X, count, G in zip(problem.views, counts, products, strict=True)
-    ]
+
+    def work(p: int) -> tuple[int, Array, Array]:
+        G = None if problem.grams is None else problem.grams[p]
+        return rank_and_directions(problem.views[p], 2 * counts[p], counts[p], tolerance, G)
+
+    positions = range(len(problem.views))
+    # Eigenproblems of several views use the cores better than one at a time does. Products of views
+    # that are operators run in threads themselves.
+    if problem.grams is None:
+        found = [work(p) for p in positions]
+    else:
+        found = [result for _, result in parallel_map(work, positions)]
     return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])
 
 
@@ -72,9 +85,22 @@ def solve(
     `seed` is that of the random start; `spectra`, if known already, have at least as many
     directions as components.
     """
-    sizes = settings.sizes
     if spectra is None and settings.init == "gcca" and problem.available is None:
-        spectra = leading_spectra(problem, sizes.wanted(schema))
+        spectra = leading_spectra(problem, settings.sizes.wanted(schema))
+    entries = sum(X.shape[0] * X.shape[1] for X in problem.views)
+    with single_threaded_blas() if entries <= SMALL_PROBLEM else nullcontext():
+        return _solved(problem, schema, settings, seed, spectra)
+
+
+def _solved(
+    problem: Problem,
+    schema: ViewsSchema,
+    settings: SolverSettings,
+    seed: int,
+    spectra: Spectra | None,
+) -> tuple[Solution, list[int]]:
+    """:func:`solve` with known spectra, if the start needs them."""
+    sizes = settings.sizes
     ranks = None if spectra is None else spectra.ranks
     n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
     solution = VARIANTS[settings.variant](
