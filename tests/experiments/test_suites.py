@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from anchorview.datasets import make_multiview
-from anchorview.estimators.methods import BETAS, method_class
+from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, method_class
 from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.experiment_plan import (
     LABEL_MODES,
@@ -112,13 +112,19 @@ def test_choices_change_one_default_at_a_time():
 def test_ablation_searches_the_same_grid_for_all_variants():
     found = suite_entries("ablation")
     variants = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}
-    assert columns(found) == [*variants, *(f"{name} (oracle)" for name in variants)]
+    searched = {"oracle": {}, "as published, oracle": PUBLISHED_SETTINGS}
+    assert columns(found) == [
+        *variants,
+        *(f"{name} ({shown})" for shown in searched for name in variants),
+    ]
     for column, variant in variants.items():
         (default,) = by_column(found, column)
-        tried = [dict(entry.job.settings) for entry in by_column(found, f"{column} (oracle)")]
         assert dict(default.job.settings).get("variant", "dalmc") == variant
-        assert {settings.get("variant", "dalmc") for settings in tried} == {variant}
-        assert [settings.get("beta", 0.1) for settings in tried] == list(BETAS)
+        for shown, common in searched.items():
+            tried = [dict(entry.job.settings) for entry in by_column(found, f"{column} ({shown})")]
+            assert [settings.pop("beta", 0.1) for settings in tried] == list(BETAS)
+            assert {settings.pop("variant", "dalmc") for settings in tried} == {variant}
+            assert all(settings == common for settings in tried)
 
 
 def test_runtime_jobs_run_once_and_alone():

@@ -87,7 +87,6 @@ class LMVSC(SampledAnchorsBaseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
         "alpha": [constraints.POSITIVE],
         "scaling": [StrOptions({"features", "none"})],
         "tol": constraints.TOL,

@@ -167,7 +167,6 @@ class MVSC(SampledAnchorsBaseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
         "n_neighbors": [constraints.POSITIVE_INT],
         "r": [Interval(Real, 1, None, closed="neither")],
         "weighting": [StrOptions({"similarity", "laplacian"})],

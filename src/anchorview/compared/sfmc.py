@@ -151,7 +151,6 @@ class SFMC(SampledAnchorsBaseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
         "n_neighbors": [constraints.POSITIVE_INT],
     }
 

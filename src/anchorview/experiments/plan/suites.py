@@ -101,11 +101,16 @@ def _compare(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
 def _ablation(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
     for column, variant in ABLATIONS.items():
         yield column, "default", None, _job(plan, data, "dalmc", {"variant": variant})
-    for column, variant in ABLATIONS.items():
-        # The same grid for all three, as a larger one would be an advantage.
-        for beta in plan.betas:
-            job = _job(plan, data, "dalmc", {"variant": variant, "beta": beta})
-            yield f"{column} (oracle)", "oracle", None, job
+    chosen_by_labels: tuple[tuple[str, str, Mapping[str, SettingValue]], ...] = (
+        ("oracle", "oracle", {}),
+        ("published", "as published, oracle", PUBLISHED_SETTINGS),
+    )
+    for mode, shown, common in chosen_by_labels:
+        for column, variant in ABLATIONS.items():
+            # The same grid for all three, as a larger one would be an advantage.
+            for beta in plan.betas:
+                job = _job(plan, data, "dalmc", {**common, "variant": variant, "beta": beta})
+                yield f"{column} ({shown})", mode, None, job
 
 
 def _runtime(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
