@@ -201,7 +201,9 @@ def order_tables(results: SuiteResults) -> Iterator[ResultTable]:
         return
     rows = []
     for by_class, random in zip(*(_ordered(results, order) for order in ROW_ORDERS), strict=True):
-        pairs = [(results.done(data, by_class), results.done(data, random)) for data in results.data]
+        pairs = [
+            (results.done(data, by_class), results.done(data, random)) for data in results.data
+        ]
         both = [(first["ACC"], second["ACC"]) for first, second in pairs if first and second]
         changes = [100 * (first - second) for first, second in both]
         means = [Cell(sum(column) / len(both)) for column in zip(*both, strict=True)]

@@ -64,8 +64,8 @@ def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
     """Entries of the suites of a plan, in the order of the tables.
 
     On a data set with missing views, the suites compare, runtime and order have only the methods
-    that accept them, and the suite incomplete has none. The suite incomplete leaves out fractions with
-    which a sample could not keep a view.
+    that accept them, and the suite incomplete has none. The suite incomplete leaves out fractions
+    with which a sample could not keep a view.
 
     Examples
     --------
