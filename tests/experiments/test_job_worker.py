@@ -9,7 +9,12 @@ from anchorview import MultiViewData
 from anchorview.core.assign import assigned
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.plan.jobs import METRICS, Job
-from anchorview.experiments.run.job_worker import impute_means, remove_entries, run_job
+from anchorview.experiments.run.job_worker import (
+    impute_means,
+    ordered,
+    remove_entries,
+    run_job,
+)
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData
 
@@ -91,6 +96,27 @@ def test_other_methods_are_fitted_from_one_start_per_run(method, settings, singl
 def test_deterministic_labels_are_repeated(method, settings):
     result = run(method, settings, runs=3)
     assert result.scores == scores_of([fit(method, **settings).labels_] * 3)
+
+
+@pytest.mark.parametrize("order", ["file", "sorted", "shuffled"])
+def test_rows_and_classes_are_ordered_together(order):
+    # The first feature tells the row.
+    numbers = np.arange(len(CLASSES))
+    views = MultiViewData([numbers[:, None] + 0.0, -numbers[:, None] - 0.0])
+    data, classes = ordered(views, CLASSES, Job("made", "dalmc", order=order, seed=1))
+    rows = data.views[0][:, 0].astype(int)
+    np.testing.assert_array_equal(data.views[1][:, 0], -rows)
+    np.testing.assert_array_equal(classes, CLASSES[rows])
+    np.testing.assert_array_equal(np.sort(rows), numbers)
+    assert (np.diff(classes) >= 0).all() == (order == "sorted")
+    assert (np.diff(rows) > 0).all() == (order == "file")
+
+
+def test_the_order_of_rows_does_not_change_the_scores_of_dalmc():
+    # K-means would start from other rows.
+    settings = {"assignment": "cluster_qr"}
+    by_class, random = (run(settings=settings, runs=1, order=o) for o in ("sorted", "shuffled"))
+    assert by_class.own == pytest.approx(random.own, abs=1e-12)
 
 
 def test_jobs_are_reproducible():

@@ -25,6 +25,7 @@ def test_key_does_not_change_between_processes_and_versions():
     [
         *({"data": "synthetic"}, {"method": "amgl"}, {"settings": {"beta": 0.2}}, {"settings": {}}),
         *({"missing": 0.1}, {"impute": True}, {"runs": 3}, {"seed": 1}, {"alone": True}),
+        {"order": "sorted"},
     ],
     ids=repr,
 )
@@ -67,6 +68,7 @@ def test_metrics_are_those_of_clustering_scores():
     [
         ({"method": "magic"}, "Unknown method 'magic'"),
         ({"missing": 1.0}, "missing must be a fraction"),
+        ({"order": "random"}, "order must be one of file, sorted, shuffled"),
         ({"runs": 0}, "runs must be an integer >= 1"),
         ({"seed": -1}, "seed must be an integer >= 0"),
         ({"settings": {"n_clusters": 3}}, "n_clusters cannot be a setting"),

@@ -109,6 +109,16 @@ def test_choices_change_one_default_at_a_time():
     }
 
 
+def test_order_has_every_method_on_sorted_and_shuffled_rows():
+    found = suite_entries("order")
+    methods = [*COLUMNS, "DALMC (auto)"]
+    orders = ("sorted", "shuffled")
+    assert columns(found) == [f"{name}, {order} rows" for name in methods for order in orders]
+    for by_class, random in zip(found[::2], found[1::2], strict=True):
+        assert (by_class.job.order, random.job.order) == orders
+        assert replace(by_class.job, order="shuffled") == random.job
+
+
 def test_ablation_searches_the_same_grid_for_all_variants():
     found = suite_entries("ablation")
     variants = {"DALMC": "dalmc", "ablation-1": "sampled-anchors", "ablation-2": "box-graph"}

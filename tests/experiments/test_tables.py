@@ -319,3 +319,16 @@ def test_csv_of_all_tables_can_be_read(odd_tables):
         read = pd.read_csv(io.StringIO(table.csv()))
         assert len(read) == len(table.rows)
         assert read.columns.is_unique
+
+
+def test_order_table_has_the_change_from_shuffled_to_sorted_rows():
+    book = Book("digits", "leaves")
+    for data, by_class in (("digits", 0.9), ("leaves", 0.7)):
+        book.add("DALMC, sorted rows", done(around(by_class)), data, suite="order")
+        book.add("DALMC, shuffled rows", done(around(0.6)), data, suite="order")
+        book.add("AMGL, sorted rows", done([0.5]), data, suite="order")
+        book.add("AMGL, shuffled rows", Result("time", "slow"), data, suite="order")
+    assert table_of(book, "order").texts() == [
+        ["DALMC", "80.00", "60.00", "+20.00", "+30.00", "+30.00 ± 0.18", "+10.00 ± 0.18"],
+        ["AMGL", "", "", "", "", "-", "-"],
+    ]

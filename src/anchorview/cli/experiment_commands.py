@@ -58,8 +58,8 @@ Suite = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
-        help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, all, "
-        "or a .toml or .yaml file with your own plan.",
+        help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, "
+        "order, all, or a .toml or .yaml file with your own plan.",
     ),
 ]
 Folder = Annotated[

@@ -16,14 +16,15 @@ from anchorview.experiments.output.table_formats import (
 )
 from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.experiment_plan import MODES
-from anchorview.experiments.plan.jobs import METRICS
+from anchorview.experiments.plan.jobs import METRICS, RowOrder
+from anchorview.experiments.plan.suites import ROW_ORDERS, order_column
 from anchorview.experiments.results.published_numbers import (
     Published,
     published_score,
     published_seconds,
 )
 from anchorview.experiments.results.significance import ENOUGH_DATA_SETS, LEVEL, Overall, overall
-from anchorview.experiments.results.suite_results import Contender, SuiteResults
+from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
 
 REFERENCE = "DALMC"
 """The method that is tested against the others."""
@@ -192,6 +193,53 @@ def choice_tables(results: SuiteResults) -> Iterator[ResultTable]:
     )
     title = "Choices of DALMC, one changed at a time"
     yield ResultTable("choices", title, caption, columns, tuple(rows), results.notes())
+
+
+def order_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """Yield the effect of sorted rows: ACC of each method, and its change by data set."""
+    if not results.data:
+        return
+    rows = []
+    for by_class, random in zip(*(_ordered(results, order) for order in ROW_ORDERS), strict=True):
+        pairs = [
+            (results.done(data, by_class), results.done(data, random)) for data in results.data
+        ]
+        both = [(first["ACC"], second["ACC"]) for first, second in pairs if first and second]
+        changes = [100 * (first - second) for first, second in both]
+        means = [Cell(sum(column) / len(both)) for column in zip(*both, strict=True)]
+        summary = text_cells(
+            f"{sum(changes) / len(changes):+.2f}" if changes else "",
+            f"{max(changes, key=abs):+.2f}" if changes else "",
+        )
+        name = by_class.header.removesuffix(order_column("", ROW_ORDERS[0]))
+        cells = text_cells(*(_change(first, second) for first, second in pairs))
+        rows.append((*text_cells(name), *(means or [Cell(status="absent")] * 2), *summary, *cells))
+    caption = (
+        "In percent: mean ACC over the runs on rows sorted by class and on shuffled rows. Then "
+        "sorted minus shuffled in points: the mean over the data sets where both are done, the "
+        "largest, and each with its standard error, which is the noise of random starts. A method "
+        "that does not use the order of rows differs by noise only. The classes sort the rows and "
+        "are otherwise used for scores only."
+    )
+    columns = (
+        *text_columns("method"),
+        *map(Column, ROW_ORDERS),
+        *text_columns("change", "largest change", *results.data),
+    )
+    title = "ACC on sorted and on shuffled rows"
+    yield ResultTable("order", title, caption, columns, tuple(rows), results.notes())
+
+
+def _ordered(results: SuiteResults, order: RowOrder) -> list[Contender]:
+    return [one for one in results.contenders if one.name.endswith(order_column("", order))]
+
+
+def _change(first: Record | None, second: Record | None) -> str:
+    """Difference of the mean ACC of two records in points, with its standard error."""
+    if not (first and second):
+        return "-"
+    variance = sum(one["ACC_deviation"] ** 2 / len(one["ACC_runs"]) for one in (first, second))
+    return f"{100 * (first['ACC'] - second['ACC']):+.2f} ± {100 * variance**0.5:.2f}"
 
 
 def _p_value(value: float | None) -> Cell:

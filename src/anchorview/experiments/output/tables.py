@@ -11,6 +11,7 @@ from anchorview.experiments.output.escaping import file_names
 from anchorview.experiments.output.overview_tables import (
     choice_tables,
     data_table,
+    order_tables,
     published_tables,
     rank_tables,
 )
@@ -88,6 +89,7 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
         *_convergence_tables(SuiteResults(frame, "convergence")),
         *_incomplete_tables(SuiteResults(frame, "incomplete")),
         *choice_tables(SuiteResults(frame, "choices")),
+        *order_tables(SuiteResults(frame, "order")),
         *published_tables(frame, sets),
     ]
 

@@ -16,7 +16,7 @@ from anchorview.experiments.plan.jobs import RESERVED_SETTINGS
 
 SUITES = (
     *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),
-    "choices",
+    *("choices", "order"),
 )
 """Suites of experiments; "all" means all of them."""
 
@@ -48,7 +48,7 @@ class ExperimentPlan:
     data: tuple[str, ...] | None = None
     """Names of data sets; None means all that are found."""
     methods: tuple[str, ...] = TABLE_METHODS
-    """Methods of the suites compare and runtime. ``"dalmc"`` includes the mode auto."""
+    """Methods of the suites compare, runtime and order. ``"dalmc"`` includes the mode auto."""
     modes: tuple[str, ...] = MODES
     """Some of :data:`MODES`."""
     runs: int = 20

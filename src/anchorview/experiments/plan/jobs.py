@@ -14,6 +14,9 @@ METRICS = ("ACC", "NMI", "F1", "Purity", "ARI")
 Status = Literal["done", "memory", "time", "failed"]
 """How a job ended; tables show "-" for all but "done"."""
 
+RowOrder = Literal["file", "sorted", "shuffled"]
+"""Order of the rows of a data set: that of the file, by class, or random."""
+
 RESERVED_SETTINGS = ("n_clusters", "random_state")
 """Parameters of an estimator that are set from the data set and from the job's seed."""
 
@@ -45,6 +48,8 @@ class Job:
     """Seed of the fit and of the removal of entries; run r uses ``seed + r``."""
     alone: bool = False
     """Whether to run without other jobs at the same time, to measure its time."""
+    order: RowOrder = "file"
+    """Order in which the rows are passed to the fit; the seed determines a random one."""
 
     def __post_init__(self) -> None:
         find_method(self.method)
@@ -54,6 +59,9 @@ class Job:
             value = getattr(self, name)
             if type(value) is not int or value < minimum:
                 raise ValueError(f"{name} must be an integer >= {minimum}; got {value!r}.")
+        if self.order not in get_args(RowOrder):
+            known = ", ".join(get_args(RowOrder))
+            raise ValueError(f"order must be one of {known}; got {self.order!r}.")
         names = [name for name, _ in self.settings]
         if names != sorted(set(names)):
             raise ValueError(
@@ -87,7 +95,10 @@ class Job:
     def to_json(self) -> dict[str, Any]:
         """Mapping for JSON; the arguments of :meth:`of`."""
         # missing=0 and missing=0.0 must have the same key.
-        return asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
+        content = asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
+        if self.order == "file":
+            del content["order"]  # Keys in stores of earlier versions are without it.
+        return content
 
 
 @dataclass(frozen=True)

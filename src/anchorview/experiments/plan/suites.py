@@ -8,7 +8,7 @@ from anchorview.estimators.methods import PUBLISHED_SETTINGS, SettingValue, find
 from anchorview.experiments.plan.data_sets import DataSet
 from anchorview.experiments.plan.experiment_plan import SUITES, ExperimentPlan
 from anchorview.experiments.plan.grids import canonical_settings, oracle_grid
-from anchorview.experiments.plan.jobs import Job
+from anchorview.experiments.plan.jobs import Job, RowOrder
 
 AUTO = find_method("auto").display_name
 IMPUTED = "DALMC on imputed means"
@@ -27,6 +27,9 @@ CHOICES: tuple[tuple[str, SettingValue], ...] = (
     *(("tol", tol) for tol in (1e-2, 1e-3, 1e-5, 1e-6)),
 )
 """Parameters of DALMC and values other than their defaults, one of which differs at a time."""
+
+ROW_ORDERS: tuple[RowOrder, RowOrder] = ("sorted", "shuffled")
+"""Orders of rows that the suite order compares."""
 
 MAX_AUTO_RUNS = 4
 """Maximum number of runs of AutoDALMC per fraction of missing entries: those of one fit."""
@@ -60,9 +63,9 @@ _Row = tuple[str, str, float | None, Job]
 def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
     """Entries of the suites of a plan, in the order of the tables.
 
-    On a data set with missing views, the suites compare and runtime have only the methods that
-    accept them, and the suite incomplete has none. The suite incomplete leaves out fractions with
-    which a sample could not keep a view.
+    On a data set with missing views, the suites compare, runtime and order have only the methods
+    that accept them, and the suite incomplete has none. The suite incomplete leaves out fractions
+    with which a sample could not keep a view.
 
     Examples
     --------
@@ -159,6 +162,24 @@ def _choices(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
         yield f"{name}={value}", "default", None, job
 
 
+def _order(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
+    rows = [_defaults(plan, data, order=order) for order in ROW_ORDERS]
+    for pair in zip(*rows, strict=True):
+        for order, (column, mode, point, job) in zip(ROW_ORDERS, pair, strict=True):
+            yield order_column(column, order), mode, point, job
+
+
+def order_column(column: str, order: RowOrder) -> str:
+    """Name of a column of the suite order.
+
+    Examples
+    --------
+    >>> order_column("DALMC", "sorted")
+    'DALMC, sorted rows'
+    """
+    return f"{column}, {order} rows"
+
+
 _ROWS: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[_Row]]] = {
     "compare": _compare,
     "ablation": _ablation,
@@ -168,6 +189,7 @@ _ROWS: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[_Row]]] = {
     "convergence": _convergence,
     "incomplete": _incomplete,
     "choices": _choices,
+    "order": _order,
 }
 
 

@@ -29,7 +29,7 @@ from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import find_method, method_class
-from anchorview.experiments.plan.data_sets import DataSet
+from anchorview.experiments.plan.data_sets import DataSet, LabeledData
 from anchorview.experiments.plan.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
@@ -61,7 +61,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
     partitions, counts for four runs, so that it has fewer scores. The scores of a deterministic
     fit are repeated for every run.
     """
-    views, classes = data.load()
+    views, classes = ordered(*data.load(), job)
     if job.missing > 0:
         views = remove_entries(views, job.missing, job.seed)
     if job.impute:
@@ -135,6 +135,17 @@ def _kmeans_input(model: Any) -> Array | None:
     if normalize is None or getattr(model, "assignment", "kmeans") != "kmeans":
         return None
     return unit_rows(model.embedding_) if normalize else model.embedding_
+
+
+def ordered(data: MultiViewData, classes: Array, job: Job) -> LabeledData:
+    """Views and classes with the rows in the order of a job."""
+    if job.order == "file":
+        return data, classes
+    if job.order == "sorted":
+        rows = np.argsort(classes, kind="stable")
+    else:
+        rows = RandomState(job.seed).permutation(len(classes))
+    return data[rows], classes[rows]
 
 
 def remove_entries(data: MultiViewData, fraction: float, seed: int) -> MultiViewData:
