@@ -45,7 +45,7 @@ SAMPLES_PER_DIRECTION = 4
 """Minimum number of samples per direction. Of fewer samples, distances are those in all features.
 """
 
-POWER_ITERATIONS = 2
+POWER_ITERATIONS = 3
 """Iterations that find the directions, which need not be exact either."""
 
 KMEANS_ITERATIONS = 5
