@@ -6,26 +6,22 @@ Writes `docs/benchmark.md`, its figures in `docs/images`, and `benchmarks/compar
 `benchmarks/compared.json`. All sentences with numbers follow from the results.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
-from anchorview.estimators.methods import REGISTRY, find_method
-from anchorview.experiments.plan.jobs import METRICS, RowOrder
+from anchorview.estimators.methods import find_method
+from anchorview.experiments.plan.jobs import METRICS
 from anchorview.experiments.results.significance import (
     LEVEL,
-    Overall,
     critical_difference,
-    overall,
     similar_groups,
 )
 from compared_results import (
     COLUMNS,
-    IMML,
     LOW_PASS,
     MADE,
     MISSING,
@@ -34,6 +30,18 @@ from compared_results import (
     is_imputed,
 )
 from page_figures import curve_figure, rank_figure
+from page_losses import losses
+from page_results import (
+    AUTO,
+    DALMC,
+    Results,
+    display_name,
+    listed,
+    made_curves,
+    marked_up,
+    number,
+    percent,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/benchmark.md"
@@ -41,121 +49,7 @@ TABLE = ROOT / "benchmarks/compared.md"
 RANKS_FIGURE = ROOT / "docs/images/benchmark_ranks.svg"
 SCALING_FIGURE = ROOT / "docs/images/benchmark_scaling.svg"
 
-AUTO, DALMC, PUBLISHED = "auto", "dalmc", "dalmc (as published)"
 NOT_MEASURED = "Not measured yet."
-
-CLOSE = 1.0
-"""Points of ACC below the best within which a method is as good as the best."""
-
-NEIGHBORS = "neighbor graphs"
-FAMILIES = {
-    NEIGHBORS: (
-        ("amgl", "concat-spectral", "uomvsc"),
-        "They cluster a graph of nearest neighbors, whose clusters need to be connected but not "
-        "compact. The embedding of DALMC is linear in the features of each view, so it cannot "
-        "unfold a curved cluster. The price is a search for the neighbors of every sample among "
-        "all others; see [Scaling](#scaling).",
-    ),
-    "anchor graphs": (
-        ("mvsc", "lmvsc", "sfmc", "eomsc-ca", "fpmvs-cag", "smvsc", "omsc"),
-        "They connect every sample with a few anchors. Where the anchors are points of the data "
-        "(`LMVSC`, `MVSC`, `SFMC`), the graph follows curved clusters as a neighbor graph does; "
-        "the others differ from DALMC in the constraints of the graph and in the weights of views.",
-    ),
-    "clustering of features": (
-        ("awmvc", "bmvc", "concat-kmeans", "opmc"),
-        "They cluster the features, their factors or binary codes of them. DALMC looks for "
-        "directions that the views share. Probably it loses where the views share little, and one "
-        "of them has most of the information on the classes.",
-    ),
-    "iMML": (tuple(IMML), "These are not methods of this package."),
-}
-"""Kinds of methods, and why DALMC and AutoDALMC may lose to them."""
-
-
-def display_name(column: str) -> str:
-    """Name of a column on the page, without markup."""
-    if column == PUBLISHED:
-        return "DALMC.as_published"
-    if column not in COLUMNS:
-        return column
-    method, _ = COLUMNS[column]
-    own = find_method(method).class_path.rpartition(".")[2]
-    return own if column == method else f"{own} {column.removeprefix(method).strip()}"
-
-
-def marked_up(column: str) -> str:
-    """Name of a column in a table; names of the package are links on the site."""
-    name = display_name(column)
-    return f"`{name}`" if column in COLUMNS and " " not in name else name
-
-
-def percent(value: float) -> str:
-    return "-" if pd.isna(value) else f"{100 * value:.1f}"
-
-
-def number(value: float) -> str:
-    """Number with about three digits."""
-    if pd.isna(value):
-        return "-"
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-class Results:
-    """Means over the seeds."""
-
-    def __init__(self, file: ResultFile) -> None:
-        self.file = file
-        self.frame = file.frame()
-        self.sets = sorted(
-            (name for name in file.data if not name.startswith(MADE)),
-            key=lambda name: file.data[name][0],
-        )
-        self.columns = [*(method.name for method in REGISTRY), PUBLISHED]
-        self.references: list[str] = []
-        """Columns that are shown but not ranked: those that were run on all ranked data sets."""
-        ran = self.was_run(columns=[*self.columns, *IMML]).loc[self.ranked_sets()]
-        self.references = [column for column in IMML if ran[column].all()]
-
-    def pivot(
-        self,
-        quantity: str,
-        missing: float = 0.0,
-        order: RowOrder = "shuffled",
-        columns: Sequence[str] | None = None,
-    ) -> pd.DataFrame:
-        """A row per data set and a column per method; NaN where it is not done."""
-        chosen = self.frame[(self.frame["missing"] == missing) & (self.frame["order"] == order)]
-        found = chosen.pivot_table(quantity, "data", "column", aggfunc="mean", dropna=False)
-        return found.reindex(index=self.sets, columns=columns or [*self.columns, *self.references])
-
-    def was_run(self, missing: float = 0.0, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """Whether a method was run on a data set, done or not."""
-        chosen = self.frame[
-            (self.frame["missing"] == missing) & (self.frame["order"] == "shuffled")
-        ]
-        counts = chosen.pivot_table("seed", "data", "column", aggfunc="count")
-        columns = columns or [*self.columns, *self.references]
-        return counts.reindex(index=self.sets, columns=columns).notna()
-
-    def ranked_sets(self, missing: float = 0.0) -> list[str]:
-        """Data sets on which all methods were run."""
-        complete = self.was_run(missing)[self.columns].all(axis="columns")
-        return list(complete.index[complete])
-
-    @cached_property
-    def ranks(self) -> Overall:
-        """Ranks by accuracy, and tests."""
-        return overall(self.pivot("ACC").loc[self.ranked_sets(), self.columns], AUTO)
-
-    @cached_property
-    def by_rank(self) -> list[str]:
-        """Columns from the best to the worst mean rank."""
-        return sorted(self.columns, key=lambda column: self.ranks.ranks[column])
 
 
 def pages(file: ResultFile) -> dict[Path, str]:
@@ -294,63 +188,6 @@ def rank_section(results: Results) -> Iterator[str]:
     )
 
 
-def losses(results: Results) -> Iterator[str]:
-    accuracy = (100 * results.pivot("ACC")).dropna(subset=[AUTO, DALMC])
-    sets = list(accuracy.index)
-    best = accuracy.idxmax(axis="columns")
-    gaps = {column: accuracy.max(axis="columns") - accuracy[column] for column in (AUTO, DALMC)}
-    lost = {column: gap[gap > CLOSE].index.tolist() for column, gap in gaps.items()}
-    first = {column: int((best == column).sum()) for column in (AUTO, DALMC)}
-    yield from ("## Where DALMC and AutoDALMC lose", "")
-    yield (
-        f"`AutoDALMC` has the highest accuracy on {first[AUTO]} of {len(sets)} data sets "
-        f"and is more than {CLOSE:g} point below the best on {len(lost[AUTO])}. `DALMC` has the "
-        f"highest accuracy on {first[DALMC]} and is more than {CLOSE:g} point below the best on "
-        f"{len(lost[DALMC])}."
-    )
-    yield ""
-    yield from header("data", "best method", "its ACC", "`AutoDALMC`", "`DALMC`")
-    for name in sorted(sets, key=lambda name: -gaps[AUTO][name]):
-        yield row(
-            name,
-            marked_up(best[name]),
-            *(f"{value:.1f}" for value in accuracy.loc[name, [best[name], AUTO, DALMC]]),
-        )
-    for family, (members, reason) in FAMILIES.items():
-        lost_there = [name for name in lost[AUTO] if best[name] in members]
-        if lost_there:
-            yield ""
-            evidence = curved_text(accuracy, lost_there) if family == NEIGHBORS else ""
-            yield f"**To {family}, on {listed(lost_there)}.** {reason}{evidence}"
-    worse = accuracy.index[accuracy[AUTO] < accuracy[DALMC] - CLOSE].tolist()
-    if worse:
-        yield ""
-        yield (
-            f"**AutoDALMC to DALMC, on {listed(worse)}.** The consensus of "
-            "many settings can be worse than one of them; without labels it is not known which."
-        )
-    seconds = results.pivot("seconds")
-    ratio = (seconds[AUTO] / seconds[DALMC]).median()
-    yield ""
-    yield (
-        f"**In time.** `AutoDALMC` fits dozens of settings and takes {ratio:.0f} times as long as "
-        "`DALMC` (median over the data sets)."
-    )
-
-
-def curved_text(accuracy: pd.DataFrame, sets: Sequence[str]) -> str:
-    """Compare connected with compact clusters of the same features, on some sets and others."""
-    gain = (accuracy["concat-spectral"] - accuracy["concat-kmeans"]).dropna()
-    inside, outside = gain[gain.index.isin(sets)], gain[~gain.index.isin(sets)]
-    if inside.empty or outside.empty:
-        return ""
-    return (
-        " The same is seen without several views: on the concatenated features, spectral "
-        f"clustering of neighbors is {inside.mean():+.1f} points from K-means on these data sets, "
-        f"and {outside.mean():+.1f} points on the others."
-    )
-
-
 def score_tables(results: Results) -> Iterator[str]:
     yield from ("## Scores by data set", "")
     yield (
@@ -362,7 +199,9 @@ def score_tables(results: Results) -> Iterator[str]:
         yield from wide_table(results, results.pivot(metric), percent, best="max")
 
 
-def wide_table(results, values: pd.DataFrame, text, best: str) -> Iterator[str]:
+def wide_table(
+    results: Results, values: pd.DataFrame, text: Callable[[float], str], best: str
+) -> Iterator[str]:
     """A row per method, from the best to the worst rank, and a column per data set."""
     limits = getattr(values, best)(axis="columns")
     ran = results.was_run()
@@ -482,20 +321,6 @@ def order_section(results: Results) -> Iterator[str]:
         "the order as such; what changes is the row that a random start draws. To repeat the test "
         "with 20 runs per method and standard errors: `anchorview experiment run order --data DIR`."
     )
-
-
-def made_curves(results: Results) -> dict[str, list[tuple[float, float]]]:
-    made = results.frame[results.frame["data"].str.startswith(MADE)].dropna(subset="seconds")
-    curves = {}
-    for column in COLUMNS:
-        rows = made[made["column"] == column]
-        points = [
-            (float(name.removeprefix(MADE)), float(seconds))
-            for name, seconds in zip(rows["data"], rows["seconds"], strict=True)
-        ]
-        if points:
-            curves[column] = sorted(points)
-    return curves
 
 
 def scaling(results: Results) -> Iterator[str]:
