@@ -6,7 +6,7 @@ Writes `docs/benchmark.md`, its figures in `docs/images`, and `benchmarks/compar
 `benchmarks/compared.json`. All sentences with numbers follow from the results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
