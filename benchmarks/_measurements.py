@@ -27,17 +27,12 @@ def option_parser(suffix: str = ".md") -> argparse.ArgumentParser:
 
 def parse_resumable(seeds: int) -> argparse.Namespace:
     """Options of scripts that keep finished jobs in a results file."""
-    return resumable_parser(seeds).parse_args()
-
-
-def resumable_parser(seeds: int) -> argparse.ArgumentParser:
-    """Parser of these options."""
     parser = option_parser()
     name = f"{Path(sys.modules['__main__'].__file__).stem}_results.sqlite"
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
     parser.add_argument("--results", type=Path, default=Path(name))
-    return parser
+    return parser.parse_args()
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
@@ -52,6 +47,8 @@ class Measurement:
     """A kind of measurement; in benchmarks it takes the place of the data set of a job."""
 
     name: str
+    cpu_limit: float = float("inf")
+    """Maximum CPU seconds of a job, for measurements that have a limit."""
 
     @property
     def digest(self) -> str:
@@ -66,12 +63,10 @@ def measured(
     pairs: Sequence[Pair],
     path: Path,
     measure: Callable[[Job, Measurement], Result],
-    time_limit: float = float("inf"),
 ) -> dict[Pair, Result]:
     """Results of jobs, each measured in its own process unless it is in the store at the path.
 
-    A job that takes longer than `time_limit` seconds has the status "time"; any other without
-    result ends the script.
+    A job without result ends the script.
     """
     printed: set[str] = set()
 
@@ -87,7 +82,7 @@ def measured(
         run_jobs(
             pairs,
             store,
-            time_limit=time_limit,
+            time_limit=float("inf"),
             memory_limit=free_memory(),
             at_once=1,
             listen=print_progress,
@@ -96,7 +91,7 @@ def measured(
         results = store.results()
     found = {pair: results[key] for pair, key in keys.items()}
     for (job, kind), result in found.items():
-        if result.status not in ("done", "time"):
+        if result.status != "done":
             raise SystemExit(f"{kind.name} {job.data} {job.method}: {result.reason}")
     return found
 

@@ -1,164 +1,242 @@
 """All methods with default settings: scores, time and memory.
 
-    python benchmarks/compared.py [--seeds 3] [--only NAME ...] [--results FILE] [--out FILE]
-        [--methods NAME ...] [--time-limit SECONDS] [--no-large]
+    python benchmarks/compared.py [--methods NAME ...] [--only DATA ...] [--again]
+        [--cpu-limit SECONDS] [--results FILE]
 
-Runs on the `.npz` files of the data folder (see `data.py`) and on 100,000 synthetic samples in 4
-views of 100 features. Finished jobs are kept in the results file: when started again, the script
-continues where it stopped, and tries jobs again that took longer than the limit.
+Runs on the `.npz` files of the data folder (see `data.py`), complete and with 30 % of the
+(sample, view) entries removed, and on made data of growing size. Rows are shuffled, and on some
+data sets sorted for comparison. Each job is in the results file as soon as it is finished: when
+started again, the script continues where it stopped. `--again` repeats the jobs of the given
+methods. `benchmark_page.py` makes the tables and the page from the results.
 """
 
 import argparse
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from _measurements import (
-    Measurement,
-    Pair,
-    PeakMemory,
-    header,
-    measured,
-    resumable_parser,
-    row,
-    write_lines,
-)
-from anchorview import make_multiview
-from anchorview.estimators.methods import METHODS, PUBLISHED_SETTINGS, method_class
-from anchorview.experiments.plan.jobs import METRICS, Job, Result
+from _measurements import Measurement, PeakMemory
+from anchorview import MultiViewData, make_multiview
+from anchorview._utils.memory import free_memory
+from anchorview.estimators.methods import METHODS, method_class
+from anchorview.experiments.plan.jobs import METRICS, Job, Result, RowOrder
+from anchorview.experiments.run.job_worker import impute_means, ordered, remove_entries
+from anchorview.experiments.run.runner import Progress, run_jobs
 from anchorview.metrics import clustering_scores
+from compared_results import (
+    COLUMNS,
+    MADE,
+    MISSING,
+    PATH,
+    SCALED,
+    Position,
+    ResultFile,
+    job_at,
+)
 from data import FOLDER, load
 
-COLUMNS = {
-    **{name: (name, {}) for name in METHODS},
-    "dalmc (as published)": ("dalmc", dict(PUBLISHED_SETTINGS)),
-    # The initialization of the authors' programs, which depends on the order of samples.
-    **{
-        f"{name} (authors' start)": (name, {"init": "identity"})
-        for name in ("awmvc", "fpmvs-cag", "omsc", "smvsc")
-    },
-}
-"""Method and settings of each column."""
+SEEDS = range(3)
+CHEAP_SECONDS = 10.0
+"""CPU time of the first seed up to which a job is repeated with the other seeds."""
 
-LARGE = "100,000 samples"
-# The others need the neighbors of every sample among all others.
-LARGE_METHODS = [name for name in METHODS if name not in ("amgl", "concat-spectral", "uomvsc")]
-FITS = Measurement("compared")
+SMALL, LARGE = 1_000, 10_000
+"""Numbers of samples that separate small, medium and large data sets."""
+
+SLOW = ("amgl", "auto", "concat-spectral", "lmvsc", "mvsc", "opmc", "sfmc", "uomvsc")
+"""Methods that take minutes on large data sets; they run last."""
+
+SORTED_SETS = ("3sources", "msrcv1", "orl", "bbcsport", "handwritten")
+"""Small data sets, on which sorted rows are compared with shuffled ones."""
+
+MADE_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+MADE_FEATURES = (100,) * 4
+MADE_CLUSTERS = 10
+GRAPH_METHODS = ("amgl", "concat-spectral", "uomvsc")
+"""Methods that need the neighbors of every sample among all others."""
+GRAPH_SIZE = 30_000
+"""Maximum number of made samples for these."""
 
 
-def measure(job: Job, _: Measurement) -> Result:
-    if job.data == LARGE:
+class CpuLimitError(Exception):
+    """A job took longer than its limit."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise an error once this process has used so many CPU seconds in the block."""
+
+    def stop(*_: object) -> None:
+        raise CpuLimitError
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def labeled_data(job: Job) -> tuple[MultiViewData, np.ndarray]:
+    """Views and classes of a job; rows are ordered, entries removed and imputed as it says."""
+    if job.data.startswith(MADE):
         views, y = make_multiview(
-            100_000, n_clusters=10, n_features=(100,) * 4, separation=2.0, noise=2.0, random_state=0
+            int(job.data.removeprefix(MADE)),
+            n_clusters=MADE_CLUSTERS,
+            n_features=MADE_FEATURES,
+            separation=2.0,
+            noise=2.0,
+            random_state=0,
         )
     else:
         views, y = load(job.data)
-    cls, k = method_class(job.method), len(np.unique(y))
-    scores, seconds, iterations = [], [], []
-    with PeakMemory() as memory:
-        for seed in range(job.runs):
+    data, y = ordered(MultiViewData(views), y, job)
+    if job.missing:
+        data = remove_entries(data, job.missing, job.seed)
+    return impute_means(data) if job.impute else data, y
+
+
+def measure(job: Job, limit: Measurement) -> Result:
+    data, y = labeled_data(job)
+    model = method_class(job.method)(len(np.unique(y)), random_state=job.seed, **dict(job.settings))
+    result = measured_fit(model, data, y, limit.cpu_limit)
+    if result.status == "done":
+        assert np.isfinite(model.objective_).all()
+    return result
+
+
+def measured_fit(model: Any, data: MultiViewData, y: np.ndarray, limit: float) -> Result:
+    """Scores, CPU seconds and memory of a fit."""
+    try:
+        with PeakMemory() as memory, cpu_limit(limit):
             start = time.process_time()
-            model = cls(k, random_state=seed, **dict(job.settings)).fit(views)
-            seconds.append(time.process_time() - start)
-            assert np.isfinite(model.objective_).all()
-            scores.append(clustering_scores(y, model.labels_))
-            iterations.append(float(model.n_iter_))
-    return Result(
-        "done",
-        scores={
-            **{metric: tuple(each[metric] for each in scores) for metric in METRICS},
-            "seconds": tuple(seconds),
-            "iterations": tuple(iterations),
-            "memory": (float(memory.bytes),),
-        },
+            model.fit(data)
+            seconds = time.process_time() - start
+    except CpuLimitError:
+        return Result("time", f"exceeded the limit of {limit:g} CPU seconds")
+    measured = {
+        **clustering_scores(y, model.labels_),
+        "seconds": seconds,
+        "megabytes": memory.bytes / 1e6,
+    }
+    if hasattr(model, "n_iter_"):
+        measured["iterations"] = model.n_iter_
+    return Result("done", scores={name: (float(value),) for name, value in measured.items()})
+
+
+def positions(file: ResultFile) -> list[list[Position]]:
+    """Jobs in the order in which they run, so that the first results cover all sections."""
+    names = sorted(
+        (name for name in file.data if not name.startswith(MADE)), key=lambda n: file.data[n][0]
     )
+    small = [name for name in names if file.data[name][0] < SMALL]
+    large = [name for name in names if file.data[name][0] >= LARGE]
+    medium = [name for name in names if name not in (*small, *large)]
+    usual = [column for column in COLUMNS if "authors' start" not in column]
+    fast = [column for column in usual if column not in SLOW]
 
+    def first(
+        sets: Sequence[str],
+        columns: Sequence[str],
+        missing: float = 0.0,
+        order: RowOrder = "shuffled",
+    ) -> list[Position]:
+        return [(data, column, missing, order, 0) for data in sets for column in columns]
 
-def table(
-    title: str, names: list[str], columns: list[str], value: Callable[[str, str], float]
-) -> list[str]:
-    """Table with a row per data set; `value(name, column)` is a number, NaN if not measured."""
-    numbers = np.array([[value(name, column) for column in columns] for name in names])
-    digits = 1 if np.nanmax(numbers) > 1 else 3
-    complete = ~np.isnan(numbers).any(axis=1)
-    mean = f"**mean of {complete.sum()} without -**"
-    rows = [*zip(names, numbers, strict=True), (mean, numbers[complete].mean(axis=0))]
-    lines = [
-        row(name, *("-" if np.isnan(cell) else float(cell) for cell in cells), digits=digits)
-        for name, cells in rows
+    def made(sizes: Sequence[int], columns: Sequence[str]) -> list[Position]:
+        return [
+            position
+            for n in sizes
+            for position in first([f"{MADE}{n}"], columns)
+            if n <= GRAPH_SIZE or position[1] not in GRAPH_METHODS
+        ]
+
+    groups = [
+        first(small, usual),
+        first(small, usual, MISSING),
+        made(MADE_SIZES[:3], SCALED),
+        first(medium, usual),
+        first(SORTED_SETS, usual, order="sorted"),
+        made(MADE_SIZES[3:], SCALED),
+        first(large, fast),
+        first(medium, usual, MISSING),
+        first(large, SLOW),
+        first(large, fast, MISSING),
+        first(large, SLOW, MISSING),
+        made(MADE_SIZES, METHODS),
+        first(names, [column for column in COLUMNS if column not in usual]),
     ]
-    return ["", f"**{title}**", "", *header("data", *columns), *lines]
-
-
-def pair(name: str, column: str, seeds: int) -> Pair:
-    method, settings = COLUMNS[column]
-    return Job.of(name, method, settings, runs=seeds, alone=True), FITS
-
-
-def report(
-    results: dict[Pair, Result],
-    names: list[str],
-    columns: list[str],
-    options: argparse.Namespace,
-) -> list[str]:
-    seeds = options.seeds
-
-    def mean(name: str, column: str, quantity: str) -> float:
-        result = results[pair(name, column, seeds)]
-        return float(np.mean(result.scores[quantity])) if result.status == "done" else np.nan
-
-    lines = [
-        f"`python benchmarks/compared.py --seeds {seeds} --time-limit {options.time_limit:g}"
-        f"{' --only ' + ' '.join(options.only) if options.only else ''}`: methods with default "
-        f"settings (none selected by the classes), means over {seeds} seeds. -: took longer than "
-        "the limit."
-    ]
-    for metric in METRICS[:4]:
-        lines += table(metric, names, columns, lambda n, c, m=metric: mean(n, c, m))
-    lines += table("CPU seconds", names, columns, lambda n, c: mean(n, c, "seconds"))
-    lines += table(
-        "Memory beyond the data, MB", names, columns, lambda n, c: mean(n, c, "memory") / 1e6
-    )
-    large = [method for method in LARGE_METHODS if pair(LARGE, method, 1) in results]
-    if not large:
-        return lines
-    lines += [
-        "",
-        f"**{LARGE} x 4 views of 100 features (320 MB), k = 10, one seed**",
-        "",
-        *header("method", "ACC", "iterations", "CPU seconds", "beyond the data, MB", "process, MB"),
-    ]
-    for method in large:
-        result = results[pair(LARGE, method, 1)]
-        if result.status != "done":
-            lines.append(row(method, *"-----"))
-            continue
-        (acc,), (n_iter,), (seconds,), (memory,) = (
-            result.scores[name] for name in ("ACC", "iterations", "seconds", "memory")
+    cheap = [
+        (*position, seed)
+        for *position, _ in (
+            *first(names, usual),
+            *first(names, usual, MISSING),
+            *first(SORTED_SETS, usual, order="sorted"),
         )
-        megabytes = [f"{count / 1e6:.0f}" for count in (memory, result.peak_bytes)]
-        lines.append(row(method, acc, f"{n_iter:.0f}", f"{seconds:.1f}", *megabytes))
-    return lines
+        for seed in SEEDS[1:]
+        if (seconds := seconds_at(file, (*position, 0))) and seconds <= CHEAP_SECONDS
+    ]
+    return [*groups, cheap]
+
+
+def seconds_at(file: ResultFile, position: Position) -> float | None:
+    status, *numbers = file.rows.get(position, [None])
+    return numbers[len(METRICS)] if status == "done" else None
+
+
+def run(file: ResultFile, options: argparse.Namespace) -> None:
+    """Measure all jobs that are not in the file."""
+    for path in sorted(FOLDER.glob("*.npz")):
+        if path.stem not in file.data:
+            views, y = load(path.stem)
+            shapes = [view.shape[1] for view in views.values()]
+            file.data[path.stem] = [len(y), len(np.unique(y)), shapes]
+    if options.again:
+        file.forget(c for c, (method, _) in COLUMNS.items() if method in options.methods)
+    limit = Measurement("", options.cpu_limit)
+    started: set[Job] = set()
+
+    def print_started(progress: Progress) -> None:
+        for job, _ in progress.running:
+            if job not in started:
+                started.add(job)
+                missing = f", {job.missing:.0%} missing" if job.missing else ""
+                place = f"{progress.done + 1} of {progress.total}"
+                rows = f"{job.order} rows{missing}, seed {job.seed}"
+                print(f"{place}: {job.method} on {job.data}, {rows}", flush=True)
+
+    for number in range(len(positions(file))):
+        # The last group depends on the results of those before.
+        todo = [
+            job_at(position)
+            for position in positions(file)[number]
+            if COLUMNS[position[1]][0] in options.methods
+            and (options.only is None or position[0] in options.only)
+        ]
+        run_jobs(
+            [(job, limit) for job in todo],
+            file,
+            time_limit=float("inf"),
+            memory_limit=free_memory(),
+            at_once=1,
+            listen=print_started,
+            measure=measure,
+        )
 
 
 def main() -> None:
-    parser = resumable_parser(seeds=3)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--time-limit", type=float, default=float("inf"))
-    parser.add_argument("--no-large", action="store_true", help="leave out the 100,000 samples")
+    parser.add_argument("--only", nargs="*", help="data sets to run on")
+    parser.add_argument("--again", action="store_true", help="repeat what is in the results")
+    parser.add_argument("--cpu-limit", type=float, default=600.0)
+    parser.add_argument("--results", type=Path, default=PATH)
     options = parser.parse_args()
-    names = options.only or sorted(path.stem for path in FOLDER.glob("*.npz"))
-    columns = [column for column, (method, _) in COLUMNS.items() if method in options.methods]
-    pairs = [pair(name, column, options.seeds) for name in names for column in columns]
-    if not (options.only or options.no_large):
-        large = [method for method in LARGE_METHODS if method in options.methods]
-        pairs = [pair(LARGE, method, 1) for method in large] + pairs
-    results = measured(pairs, options.results, measure, options.time_limit)
-    default = parser.get_default("out")
-    if options.out == default and (options.only or options.methods != METHODS):
-        return  # The table of all would be replaced by a part of it.
-    write_lines(options.out, report(results, names, columns, options))
+    run(ResultFile(options.results), options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,61 @@
+"""The benchmark page, its figures and the table of all results are those of the stored results."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+@pytest.fixture
+def benchmark_page(monkeypatch):
+    if not BENCHMARKS.exists():
+        pytest.skip("the source distribution is without the benchmarks")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    before = set(sys.modules)
+    import benchmark_page
+
+    yield benchmark_page
+    for name in set(sys.modules) - before:
+        if (
+            getattr(sys.modules[name], "__file__", None)
+            and BENCHMARKS in Path(sys.modules[name].__file__).parents
+        ):
+            del sys.modules[name]
+
+
+def test_page_is_made_from_the_stored_results(benchmark_page):
+    for path, text in benchmark_page.pages(benchmark_page.ResultFile()).items():
+        assert path.read_text(encoding="utf-8") == text, (
+            f"run benchmarks/{benchmark_page.__name__}.py"
+        )
+
+
+def test_stored_results_round_trip(benchmark_page, tmp_path):
+    stored = benchmark_page.ResultFile()
+    copy = benchmark_page.ResultFile(tmp_path / "copy.json")
+    copy.environment, copy.data, copy.rows = stored.environment, stored.data, stored.rows
+    copy.write()
+    assert copy.path.read_text(encoding="utf-8") == stored.path.read_text(encoding="utf-8")
+    assert benchmark_page.ResultFile(copy.path).rows == stored.rows
+
+
+def test_results_are_found_again_by_their_jobs(benchmark_page, tmp_path):
+    from anchorview.experiments.plan.jobs import Result
+    from compared_results import COLUMNS, job_at
+
+    file = benchmark_page.ResultFile(tmp_path / "few.json")
+    positions = [
+        ("msrcv1", column, missing, order, 1)
+        for column in COLUMNS
+        for missing, order in ((0.0, "sorted"), (0.3, "shuffled"))
+    ]
+    for position in positions:
+        job = job_at(position)
+        file.add(job.key(""), job, Result("done", scores={"ACC": (0.5,)}), {"python": "3"})
+    assert list(file.rows) == positions
+    assert set(benchmark_page.ResultFile(file.path).results()) == {
+        job_at(position).key("") for position in positions
+    }
