@@ -273,8 +273,8 @@ def page(results: dict) -> list[str]:
             f"Adjusted Rand index with the known classes, mean (standard deviation) of {SEEDS} "
             "seeds; all with the number of classes unless the row says otherwise, Leiden with the "
             "resolution that comes nearest to it. K-means on a single view is scored on samples "
-            "that have it. All others cluster all samples; K-means and WNN, which cannot, get the mean "
-            "of a view for samples that lack it.",
+            "that have it. All others cluster all samples; K-means and WNN, which cannot, get the "
+            "mean of a view for samples that lack it.",
             "",
             "By `python benchmarks/omics.py tumors DATA`.",
             "",
