@@ -272,9 +272,9 @@ def page(results: dict) -> list[str]:
             "",
             f"Adjusted Rand index with the known classes, mean (standard deviation) of {SEEDS} "
             "seeds; all with the number of classes unless the row says otherwise, Leiden with the "
-            "resolution that comes nearest to it. K-means on a single view is scored on samples that "
-            "have it. All others cluster all samples; K-means and WNN, which cannot, get the mean "
-            "of a view for samples that lack it.",
+            "resolution that comes nearest to it. K-means on a single view is scored on samples "
+            "that have it. All others cluster all samples; K-means and WNN, which cannot, get the "
+            "mean of a view for samples that lack it.",
             "",
             "By `python benchmarks/omics.py tumors DATA`.",
             "",
@@ -294,7 +294,8 @@ def page(results: dict) -> list[str]:
             "",
             f"{N_GENES:,} genes (sparse) and {N_PROTEINS} proteins in an `.h5mu` file, {N_TYPES} "
             "planted types, on 2 cores. `tl.auto` reads both modalities in parts and chooses the "
-            "number of clusters; scanpy has the genes in memory. By `make`, `auto` and `scanpy` of "
+            "number of clusters; scanpy has the genes in memory. Other work ran on the machine, "
+            "which seconds include and CPU seconds do not. By `make`, `auto` and `scanpy` of "
             "`python benchmarks/omics.py`.",
             "",
             "| run | seconds | CPU seconds | peak memory (GB) | clusters | ARI |",
