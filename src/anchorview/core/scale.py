@@ -269,7 +269,7 @@ def embedded_block(
 def _mapped(rows: Array, scaling: ViewScaling, W: Array) -> Array:
     """Scaled rows of a dense view times a map."""
     out = np.empty((len(rows), W.shape[1]), W.dtype)
-    for strip in _strips(len(rows), len(W), W.dtype):
+    for strip in _strips(*rows.shape, W.dtype):
         part = rows[strip]
         values = scratch("scaling", part.shape, W.dtype)
         factor = scaling.apply_but_factor(part, values)
