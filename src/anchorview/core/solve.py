@@ -19,6 +19,7 @@ from anchorview.core.alternating import (
     plain_directions,
 )
 from anchorview.core.compress import Problem
+from anchorview.core.leading_rows import without_zero_rows
 from anchorview.core.sizes import Sizes, rank_tolerance
 from anchorview.views.schema import ViewsSchema
 
@@ -103,8 +104,11 @@ def _solved(
     sizes = settings.sizes
     ranks = None if spectra is None else spectra.ranks
     n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
+    views = problem.views
+    if settings.variant == "dalmc" and problem.available is None:
+        views = tuple(without_zero_rows(views))
     solution = VARIANTS[settings.variant](
-        problem.views,
+        views,
         n_anchors,
         components,
         beta=settings.beta,
