@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info
 
 from anchorview._utils import threads
 from anchorview._utils.progress import listen_to_progress
-from anchorview._utils.threads import map_blocks, parallel_map
+from anchorview._utils.threads import kept_threads, map_blocks, parallel_map
 from anchorview.views.container import RowBlock
 
 BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
@@ -108,3 +108,33 @@ def test_no_thread_starts_where_there_are_none(set_constants):
     set_constants(threads, HAS_THREADS=False)
     found = [result for _, result in parallel_map(lambda _: threading.get_ident(), range(5), 3)]
     assert found == [threading.get_ident()] * 5
+
+
+def test_maps_share_kept_threads_also_after_an_error():
+    def work(item):
+        if item == 3:
+            raise ValueError("third")
+        return threading.get_ident()
+
+    def own_threads():
+        return [t for t in threading.enumerate() if t.name.startswith("anchorview")]
+
+    with kept_threads():
+        used = {thread for _, thread in parallel_map(work, [0, 1])}
+        with pytest.raises(ValueError, match="third"):
+            list(parallel_map(work, range(20)))
+        with kept_threads():
+            used |= {thread for _, thread in parallel_map(work, [0, 1, 2])}
+        used |= {thread for _, thread in parallel_map(work, [0, 1, 2])}
+        assert used <= {thread.ident for thread in own_threads()}
+        assert len(own_threads()) <= 2
+    assert not own_threads()
+
+
+def test_a_map_in_a_kept_thread_has_threads_of_its_own():
+    def work(item):
+        return [inner for _, inner in parallel_map(lambda x: x + item, range(3))]
+
+    with kept_threads():
+        found = [result for _, result in parallel_map(work, range(3))]
+    assert found == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]

@@ -22,7 +22,7 @@ def views():
 @pytest.fixture(autouse=True)
 def tiles(set_constants):
     set_constants(symmetric, TILE=16)
-    set_constants(group_summaries, TILE=16)
+    set_constants(group_summaries, MIN_TILED=16)
 
 
 def changed(views, kind):

@@ -14,6 +14,11 @@ TILE = 1024
 """Maximum number of rows and columns of a tile. Products of narrower ones are less efficient, and
 wider ones would be too few for all cores."""
 
+MIN_TILED = 2048
+"""Number of columns above which sums of products are computed in tiles. Below, threads that compute
+whole products of different rows need not wait for each other, and their results take little
+memory."""
+
 
 def _for_tiles(size: int, work: Callable[[slice, slice], None]) -> None:
     """Call a function in threads for all tiles on the diagonal of a matrix or above it."""
@@ -83,7 +88,7 @@ def cholesky_rows(G: Array, tolerance: float) -> Array:
     G[zero, zero] = 1
     # The transpose is in the order of LAPACK; its lower triangle is the upper one of G, and the
     # other triangle stays as it is.
-    with single_threaded_blas() if len(G) <= 2 * TILE else nullcontext():
+    with single_threaded_blas() if len(G) <= MIN_TILED else nullcontext():
         _, failed = dpotrf(G.T, lower=1, overwrite_a=1, clean=0)
     explained = np.square(np.diag(G))
     explained[zero] = np.inf

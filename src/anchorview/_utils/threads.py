@@ -5,7 +5,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -74,19 +74,47 @@ def parallel_map(
         for item in items:
             yield item, function(item)
         return
-    pool = ThreadPoolExecutor(workers, "anchorview", initializer=_single_threaded_openmp)
+    pool = getattr(_thread, "pool", None) if threads is None else None
+    own = pool or _new_pool(workers)
     pending: deque[tuple[Item, Future[Result]]] = deque()
     with single_threaded_blas():
         try:
             for item in items:
-                pending.append((item, pool.submit(function, item)))
+                pending.append((item, own.submit(function, item)))
                 if len(pending) > workers:
                     first, future = pending.popleft()
                     yield first, future.result()
-            for last, future in pending:
+            while pending:
+                last, future = pending.popleft()
                 yield last, future.result()
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            for _, future in pending:
+                future.cancel()
+            wait([future for _, future in pending])
+            if pool is None:
+                own.shutdown(wait=True, cancel_futures=True)
+
+
+def _new_pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, "anchorview", initializer=_single_threaded_openmp)
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """Maps of the calling thread inside the block share their threads.
+
+    New threads begin on one core, and it takes the system some time to move them apart: short maps
+    in new threads hardly gain from a second core.
+    """
+    if not HAS_THREADS or n_cores() == 1 or getattr(_thread, "pool", None) is not None:
+        yield
+        return
+    with _new_pool(n_cores()) as pool:
+        _thread.pool = pool
+        try:
+            yield
+        finally:
+            _thread.pool = None
 
 
 _thread = threading.local()

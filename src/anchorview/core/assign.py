@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import qr
 from sklearn.cluster import KMeans
+from sklearn.cluster import kmeans_plusplus as sklearn_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import gen_batches
 
@@ -203,7 +204,7 @@ def fit_assignment(
         points = unit_rows(embedding) if normalize else embedding
         if method == "kmeans":
             points = points[_canonical_order(embedding)]
-            kmeans = KMeans(n_clusters, n_init=n_init, random_state=seed)
+            kmeans = KMeans(n_clusters, init=_plusplus, n_init=n_init, random_state=seed)
         else:
             start = points[distant_rows(embedding, n_clusters)]
             kmeans = KMeans(n_clusters, init=start, n_init=1)
@@ -220,6 +221,13 @@ def fit_assignment(
         centroids = lloyd(rows, start[None], normalize, SETTLED).centroids[0]
     report_progress("assigning", 1, 1)
     return Assignment(centroids.astype(np.float64), normalize)
+
+
+def _plusplus(points: Array, n_clusters: int, random_state: np.random.RandomState) -> Array:
+    """Start of K-means as in scikit-learn, which is faster on rows in double precision."""
+    exact = points.astype(np.float64, copy=False)
+    start, _ = sklearn_plusplus(exact, n_clusters, random_state=random_state)
+    return np.asarray(start, dtype=points.dtype)
 
 
 def _start_from_sample(

@@ -30,7 +30,7 @@ FEW_CLUSTERS = 24
 """Number of clusters up to which rows are added up by products with a matrix of memberships. With
 10 clusters this takes a third of the time of finding labels first, with 30 about as long."""
 
-SCORES_OF_FEW = 2**16
+SCORES_OF_FEW = 2**18
 """Number of scores that are held at a time if clusters are few."""
 
 SCORES, MIN_SCORED_ROWS = 2**18, 128
@@ -108,13 +108,14 @@ def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> Cluster
             buffer[: len(weights) * len(own)].reshape(n_sets, k, -1) for buffer in buffers
         )
         np.matmul(weights, own.T, out=scores.reshape(len(weights), -1))
-        np.equal(scores, scores.max(axis=1, keepdims=True), out=members, casting="unsafe")
+        np.copyto(members, scores == scores.max(axis=1, keepdims=True))
         sums = members.reshape(len(weights), -1) @ own
         if sums[:, -1].sum() != n_sets * len(own):
             _keep_first(members)
             sums = members.reshape(len(weights), -1) @ own
         total += sums
-        squares += float(np.einsum("ij,ij->", own[:, :-1], own[:, :-1], dtype=np.float64))
+        own = own[:, :-1]
+        squares += float(np.einsum("ij,ij->i", own, own).sum(dtype=np.float64))
     sums, counts = total[:, :-1], total[:, -1]
     return ClusterSums(
         sums.reshape(centroids.shape), counts.reshape(n_sets, k).astype(np.intp), squares

@@ -6,7 +6,7 @@ from typing import Literal
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
-from anchorview._utils.symmetric import TILE
+from anchorview._utils.symmetric import MIN_TILED
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
@@ -216,7 +216,7 @@ def gram_memory(data: MultiViewData) -> float:
     widths = [d for size, d in _group_shapes(data) if size > d]
     # Products of sparse blocks, and of few features, are held as a whole before they are added.
     some_sparse = any(map(is_sparse, data.views))
-    held = max((d for d in widths if some_sparse or d <= TILE), default=0)
+    held = max((d for d in widths if some_sparse or d <= MIN_TILED), default=0)
     parts = max_pending_results() * data.dtype.itemsize * held**2
     squares = [d**2 for d in widths]
     return block_memory(data) + parts + 8 * (sum(squares) + max(squares, default=0))

@@ -53,7 +53,8 @@ class LocalRows:
                 return function(self.rows[rows], rows.start)
 
         n, width = self.shape
-        step = max(1, BLOCK // (8 * width))
+        # Blocks of equal sizes keep all threads busy.
+        step = -(-n // max(1, -(-8 * width * n // BLOCK)))
         blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
         for _, result in parallel_map(work, blocks):
             yield result

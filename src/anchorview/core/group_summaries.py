@@ -7,7 +7,7 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.scratch import scratch
-from anchorview._utils.symmetric import TILE, add_products, cholesky_rows, mirror_upper
+from anchorview._utils.symmetric import MIN_TILED, add_products, cholesky_rows, mirror_upper
 from anchorview._utils.threads import map_blocks, parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling, scaled_block, sparse_block, stays_sparse
@@ -73,7 +73,7 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
     large = [group.size > width for group, width in zip(data.groups, widths, strict=True)]
 
     def in_tiles(block: RowBlock) -> bool:
-        wide = large[block.group] and widths[block.group] > TILE
+        wide = large[block.group] and widths[block.group] > MIN_TILED
         return wide and not stays_sparse(data, scalings, block)
 
     def work(block: RowBlock) -> Array:

@@ -28,15 +28,24 @@ def _selected(points: Array, n_clusters: int, rng: np.random.RandomState) -> lis
     n = len(points)
     trials = min(2 + int(np.log(n_clusters)), MAX_TRIALS)
     squares = np.einsum("ij,ij->i", points, points)
+    doubled = np.ascontiguousarray(-2 * points.T)
+
+    def squared_distances(rows: Array | list[int]) -> Array:
+        """Squared distances of some points to all points, (len(rows), n)."""
+        distances: Array = points[rows] @ doubled
+        distances += squares
+        distances += squares[rows][:, None]
+        return np.maximum(distances, 0, out=distances)
+
     chosen = [int(rng.randint(n))]
-    nearest = _squared_distances(points, squares, chosen)[0]
+    nearest = squared_distances(chosen)[0]
     nearest[chosen] = 0
     while len(chosen) < n_clusters:
         slots = min(max(1, len(chosen) // 4), SLOTS, n_clusters - len(chosen))
         cumulated = np.cumsum(nearest, dtype=np.float64)
         drawn = rng.random_sample(slots * trials) * cumulated[-1]
         candidates = np.minimum(np.searchsorted(cumulated, drawn, side="right"), n - 1)
-        distances = _squared_distances(points, squares, candidates)
+        distances = squared_distances(candidates)
         distances[np.arange(len(candidates)), candidates] = 0
         for own in np.split(np.arange(slots * trials), slots):
             if own[0] > 0 and not nearest[candidates[own]].any():
@@ -47,11 +56,3 @@ def _selected(points: Array, n_clusters: int, rng: np.random.RandomState) -> lis
             nearest = lowered[best]
             chosen.append(int(candidates[own[best]]))
     return chosen
-
-
-def _squared_distances(points: Array, squares: Array, rows: Array | list[int]) -> Array:
-    """Squared distances of some points to all points, (len(rows), n)."""
-    distances: Array = points[rows] @ (-2 * points.T)
-    distances += squares
-    distances += squares[rows][:, None]
-    return np.maximum(distances, 0, out=distances)

@@ -13,14 +13,13 @@ samples and of the units. The norm is known only after a pass over the scaled da
 the function that makes that pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from anchorview._utils.linalg import reciprocal, squared_norm
@@ -109,9 +108,6 @@ class Moments(NamedTuple):
 ViewMoments = dict[int, Moments]
 """Moments by position of the view; views that no sample has are left out."""
 
-CACHED_STRIP = 2**19
-"""Bytes of rows that go through several operations together."""
-
 SHIFT_ROWS = 64
 """About how many rows give the shift that is subtracted before squares are added up."""
 
@@ -151,23 +147,14 @@ def _single_moments(block: Array) -> Moments:
 
     As exact as the scaled rows in single precision, in little more than half the time.
     """
-    size, width = block.shape
+    size = len(block)
     some = block[:: max(1, size // SHIFT_ROWS)]
     shift = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-    sums, squares = np.zeros((2, width))
+    values = np.subtract(block, shift, out=scratch("moments", block.shape, block.dtype))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _strips(size, width, block.dtype):
-            part = block[rows]
-            values = np.subtract(part, shift, out=scratch("moments", part.shape, block.dtype))
-            sums += values.sum(axis=0)
-            squares += np.einsum("ij,ij->j", values, values)
-        squares -= sums**2 / size
-    return Moments(size, shift + sums / size, squares)
-
-
-def _strips(size: int, width: int, dtype: "np.dtype[Any]") -> Iterator[slice]:
-    """Rows of a block in strips that stay in a core's cache through several operations."""
-    return gen_batches(size, max(1, CACHED_STRIP // (width * dtype.itemsize)))
+        rest = values.sum(axis=0).astype(np.float64) / size
+        squares = np.einsum("ij,ij->j", values, values).astype(np.float64) - size * rest**2
+    return Moments(size, shift + rest, squares)
 
 
 def view_moments(data: MultiViewData, method: str) -> ViewMoments:
@@ -260,22 +247,13 @@ def embedded_block(
         if is_sparse(data.views[p]):
             part = (ScaledSparse(data.views[p][block.rows], scalings[p]) @ W).astype(W.dtype)
         else:
-            part = _mapped(data.views[p][block.rows], scalings[p], W)
+            values = scratch("scaling", (block.size, len(W)), W.dtype)
+            factor = scalings[p].apply_but_factor(data.views[p][block.rows], values)
+            part = values @ W
+            part *= factor
         total = part if total is None else np.add(total, part, out=total)
     assert total is not None
     return total
-
-
-def _mapped(rows: Array, scaling: ViewScaling, W: Array) -> Array:
-    """Scaled rows of a dense view times a map."""
-    out = np.empty((len(rows), W.shape[1]), W.dtype)
-    for strip in _strips(len(rows), len(W), W.dtype):
-        part = rows[strip]
-        values = scratch("scaling", part.shape, W.dtype)
-        factor = scaling.apply_but_factor(part, values)
-        np.matmul(values, W, out=out[strip])
-        out[strip] *= factor
-    return out
 
 
 def stays_sparse(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> bool:

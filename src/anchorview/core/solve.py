@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from anchorview._utils.linalg import rank_and_directions
-from anchorview._utils.threads import parallel_map, single_threaded_blas
+from anchorview._utils.threads import single_threaded_blas
 from anchorview._utils.typing import Array
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import (
@@ -19,6 +19,7 @@ from anchorview.core.alternating import (
     plain_directions,
 )
 from anchorview.core.compress import Problem
+from anchorview.core.leading_rows import without_zero_rows
 from anchorview.core.sizes import Sizes, rank_tolerance
 from anchorview.views.schema import ViewsSchema
 
@@ -58,18 +59,11 @@ def leading_spectra(problem: Problem, n_directions: int | Sequence[int]) -> Spec
     """Spectra for solutions with at most `n_directions` components per view."""
     tolerance = rank_tolerance(problem.dtype)
     counts = np.broadcast_to(n_directions, len(problem.views)).tolist()
-
-    def work(p: int) -> tuple[int, Array, Array]:
-        G = None if problem.grams is None else problem.grams[p]
-        return rank_and_directions(problem.views[p], 2 * counts[p], counts[p], tolerance, G)
-
-    positions = range(len(problem.views))
-    # Eigenproblems of several views use the cores better than one at a time does. Products of views
-    # that are operators run in threads themselves.
-    if problem.grams is None:
-        found = [work(p) for p in positions]
-    else:
-        found = [result for _, result in parallel_map(work, positions)]
+    products = problem.grams or (None,) * len(problem.views)
+    found = [
+        rank_and_directions(X, 2 * count, count, tolerance, G)
+        for X, count, G in zip(problem.views, counts, products, strict=True)
+    ]
     return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])
 
 
@@ -85,10 +79,10 @@ def solve(
     `seed` is that of the random start; `spectra`, if known already, have at least as many
     directions as components.
     """
-    if spectra is None and settings.init == "gcca" and problem.available is None:
-        spectra = leading_spectra(problem, settings.sizes.wanted(schema))
     entries = sum(X.shape[0] * X.shape[1] for X in problem.views)
     with single_threaded_blas() if entries <= SMALL_PROBLEM else nullcontext():
+        if spectra is None and settings.init == "gcca" and problem.available is None:
+            spectra = leading_spectra(problem, settings.sizes.wanted(schema))
         return _solved(problem, schema, settings, seed, spectra)
 
 
@@ -103,8 +97,11 @@ def _solved(
     sizes = settings.sizes
     ranks = None if spectra is None else spectra.ranks
     n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
+    views = problem.views
+    if settings.variant == "dalmc" and problem.available is None:
+        views = tuple(without_zero_rows(views))
     solution = VARIANTS[settings.variant](
-        problem.views,
+        views,
         n_anchors,
         components,
         beta=settings.beta,

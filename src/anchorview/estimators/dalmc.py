@@ -23,6 +23,7 @@ from anchorview._utils.param_constraints import (
     VERBOSE,
 )
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
+from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
@@ -353,6 +354,7 @@ class DALMC(EmbeddingClusterer):
         return cls(n_clusters, **{**PUBLISHED_SETTINGS, **given})
 
     @fit_context(prefer_skip_nested_validation=True)
+    @kept_threads()
     def fit(
         self,
         X: ViewsLike,

@@ -1,0 +1,51 @@
+"""Products without zero rows equal those with them."""
+
+import numpy as np
+import pytest
+
+from anchorview import DALMC, make_multiview
+from anchorview._utils.linalg import gram, leading_directions, squared_norm, times
+from anchorview.core import leading_rows
+from anchorview.core.leading_rows import LeadingRows, without_zero_rows
+
+
+@pytest.fixture
+def X():
+    matrix = np.random.default_rng(0).standard_normal((30, 5))
+    matrix[12:] = 0
+    return matrix
+
+
+def test_operator_equals_its_matrix(X):
+    (found,) = without_zero_rows([X])
+    assert isinstance(found, LeadingRows)
+    rng = np.random.default_rng(1)
+    M, H = rng.standard_normal((5, 3)), rng.standard_normal((30, 3))
+    np.testing.assert_allclose(times(found, M), X @ M, atol=1e-14)
+    np.testing.assert_allclose(times(found.T, H), X.T @ H, atol=1e-13)
+    np.testing.assert_allclose(gram(found), X.T @ X, atol=1e-13)
+    assert squared_norm(found) == pytest.approx(np.square(X).sum())
+    for own, expected in zip(leading_directions(found, 2), leading_directions(X, 2), strict=True):
+        np.testing.assert_allclose(abs(own), abs(expected), atol=1e-12)
+
+
+def test_matrices_with_few_zero_rows_stay(X):
+    X[12:28] = 1
+    (found,) = without_zero_rows([X])
+    assert found is X
+
+
+def test_a_matrix_of_zeros_has_no_leading_rows():
+    (found,) = without_zero_rows([np.zeros((6, 2))])
+    np.testing.assert_array_equal(times(found, np.ones((2, 3))), np.zeros((6, 3)))
+
+
+@pytest.mark.parametrize("init", ["gcca", "random", "identity"])
+def test_fits_do_not_depend_on_it(init, set_constants):
+    views, _ = make_multiview(300, n_clusters=3, n_features=(20, 15, 10), random_state=0)
+    settings = {"solver": "compressed", "init": init, "n_init": 1, "random_state": 0}
+    found = DALMC(3, **settings).fit(views)
+    set_constants(leading_rows, ZERO_SHARE=2.0)
+    expected = DALMC(3, **settings).fit(views)
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-10)
+    np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-8)
