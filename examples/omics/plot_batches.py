@@ -16,7 +16,7 @@ from anchorview import DALMC, make_multiview
 from anchorview.metrics import clustering_accuracy
 from anchorview.plotting import SampleMapDisplay
 
-views, kind = make_multiview(360, n_clusters=4, n_features=(20, 30), separation=5, random_state=0)
+views, kind = make_multiview(360, n_clusters=4, separation=5, random_state=0)
 rng = np.random.default_rng(0)
 number = rng.integers(3, size=360)
 plate = pd.Series(np.array(["A", "B", "C"])[number], name="plate")
