@@ -24,6 +24,8 @@ methods = ["amgl", "bmvc", "omsc", "dalmc"]
 
 [grids.amgl]
 n_neighbors = [5, 8]
+[grids.omsc]
+n_anchors = [3, 6]
 [grids.dalmc]
 beta = [0.01, 0.1]
 """
@@ -146,21 +148,21 @@ def test_a_method_beyond_its_memory_is_a_dash_until_it_is_retried(tmp_path):
     plan.write_text(
         'suites = ["compare"]\nmethods = ["amgl", "dalmc"]\nmodes = ["default"]\nruns = 1\n'
     )
-    suite = command("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit")
+    suite = ("experiment", "run", plan, "--data", data, "--out", out, "--memory-limit")
 
     def statuses():
         return {result["status"] for result in results_of(out).values()}
 
-    shown = completed([*suite, "60MB"])
+    shown = output_of(*suite, "60MB")
     assert "compare: larger AMGL: memory" in shown
     assert "--retry" in shown
     assert statuses() == {"memory", "done"}
     table = (out / "tables" / "compare-acc.md").read_text().splitlines()
     (line,) = [text for text in table if text.startswith("| larger")]
     assert " - " in line
-    completed([*suite, "4GB"])
+    output_of(*suite, "4GB")
     assert statuses() == {"memory", "done"}
-    completed([*suite, "4GB", "--retry"])
+    output_of(*suite, "4GB", "--retry")
     assert statuses() == {"done"}
 
 
