@@ -21,6 +21,7 @@ from anchorview._utils.param_constraints import (
     VERBOSE,
 )
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
+from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.imputation import STATISTICS, Impute
@@ -342,6 +343,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @kept_threads()
     def fit(
         self,
         X: ViewsLike,
