@@ -28,7 +28,9 @@ def matrix_of_rank(shape, rank, seed=0):
 
 def scaled_sparse(shape, seed=0):
     """Scaled sparse view, which is an operator."""
-    X = sparse.random_array(shape, density=0.3, rng=np.random.default_rng(seed), format="csr")
+    X = sparse.random_array(
+        shape, density=0.3, random_state=np.random.default_rng(seed), format="csr"
+    )
     data = MultiViewData([X])
     (operator,), _ = scaled_views(data, fit_scalings(data, "zscore"), unit_norm=True)
     return operator

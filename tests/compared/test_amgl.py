@@ -113,7 +113,7 @@ def test_duplicates_are_spread_over_clusters_if_distinct_samples_are_few():
 
 
 def test_wide_sparse_views_stay_sparse():
-    thin = sparse.random_array((300, 50_000), density=1e-3, rng=0, format="csr")
+    thin = sparse.random_array((300, 50_000), density=1e-3, random_state=0, format="csr")
     tracemalloc.start()
     model = AMGL(3, random_state=0).fit(thin)
     used = tracemalloc.get_traced_memory()[1]

@@ -50,7 +50,7 @@ class TestNeighborGraph:
     def test_views_side_by_side_dense_and_sparse(self):
         rng = np.random.default_rng(0)
         dense = rng.standard_normal((60, 6))
-        thin = sparse.random_array((60, 20), density=0.3, rng=rng, format="csr")
+        thin = sparse.random_array((60, 20), density=0.3, random_state=rng, format="csr")
         whole = np.hstack([dense, thin.toarray()])
         expected = plain_graph(whole, 5)
         for views in ([dense, thin], [sparse.csr_array(whole)], [sparse.csr_matrix(whole)]):

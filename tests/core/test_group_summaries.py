@@ -12,7 +12,9 @@ from helpers.blocks import rows_per_block
 
 def sparse_and_dense(dtype=np.float64, missing=False):
     rng = np.random.default_rng(0)
-    views = [sparse.random_array((200, d), density=0.1, rng=rng, format="csr") for d in (15, 20)]
+    views = [
+        sparse.random_array((200, d), density=0.1, random_state=rng, format="csr") for d in (15, 20)
+    ]
     available = np.ones((200, 2), bool)
     if missing:
         available[::3, 0] = False

@@ -39,7 +39,7 @@ def views():
     rng = np.random.default_rng(0)
     dense = rng.standard_normal((60, 7)) * 10.0 ** rng.integers(-3, 4, size=7) + 5
     dense[:, 2] = 0.1
-    thin = sparse.random_array((60, 30), density=0.2, rng=rng, format="csr")
+    thin = sparse.random_array((60, 30), density=0.2, random_state=rng, format="csr")
     return [dense, thin]
 
 

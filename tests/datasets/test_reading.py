@@ -1,6 +1,7 @@
 """Reading of .npz and .mat files: every content, transposed, damaged and hostile."""
 
 import pickle
+import re
 import struct
 import sys
 import zipfile
@@ -560,7 +561,7 @@ def test_hostile_headers(tmp_path, header, message):
 def test_sparse_matrix_with_an_index_out_of_bounds(mat):
     hostile = sparse.csc_array(SPARSE)
     hostile.indices[3] = 2**30
-    assert "indices" in error_of(mat({"X1": hostile}))
+    assert re.search("indices|index", error_of(mat({"X1": hostile})))
 
 
 def test_truncated_file(saved):

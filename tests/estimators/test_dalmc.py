@@ -313,6 +313,6 @@ def test_the_cost_model_follows_the_shape():
 
     assert route((2000, 20), (2000, 30)) == "compressed"
     assert route((40, 900), (40, 700)) == "left"
-    wide = sparse.random_array((800, 4000), density=0.002, rng=rng, format="csr")
+    wide = sparse.random_array((800, 4000), density=0.002, random_state=rng, format="csr")
     model = DALMC(2, n_init=1, random_state=0).fit([wide, rng.standard_normal((800, 30))])
     assert model.plan_.route in ("left", "direct")

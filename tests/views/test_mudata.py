@@ -230,6 +230,7 @@ def test_refused_options(options, message):
 
 
 @pytest.mark.filterwarnings("ignore:Observation names are not unique")
+@pytest.mark.filterwarnings("ignore:Transforming to str index")
 @pytest.mark.parametrize(
     ("make", "message"),
     [

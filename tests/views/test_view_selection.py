@@ -298,7 +298,9 @@ def test_sparse_views_with_missing_samples_are_refused_in_dask(mdata, tmp_path):
 
 
 def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp_path):
-    X = sparse.random_array((60, 3000), density=0.01, rng=0, format="csr", dtype=np.float32)
+    X = sparse.random_array(
+        (60, 3000), density=0.01, random_state=0, format="csr", dtype=np.float32
+    )
     annotated(sparse.csr_matrix(X), [f"c{i}" for i in range(60)], "g").write(tmp_path / "a.h5ad")
     source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
     assert source.reduce(len, int.__add__, "counting") == 60
