@@ -108,11 +108,11 @@ def plan(
     max_iter: int,
     routes: Sequence[Route] = EXACT_ROUTES,
     memory_limit: float | str | None = None,
-    long_work: float = LONG_WORK,
+    long_work: float | None = None,
 ) -> Plan:
     """Choose the cheapest of `routes` that fits into memory; raise if none does.
 
-    Wide views may be truncated from `long_work` operations on.
+    Wide views may be truncated from `long_work` operations on, by default `LONG_WORK`.
     """
     allowed = free_memory()
     if memory_limit is not None:
@@ -138,13 +138,14 @@ def _chosen(
     feasible: Sequence[Route],
     work: dict[Route, float],
     memory: dict[Route, float],
-    long_work: float = LONG_WORK,
+    long_work: float | None = None,
 ) -> Route:
     """Cheapest exact route, unless it takes long and the truncated one much less."""
     exact = [route for route in feasible if route != "truncated"]
     if not exact:
         return "truncated"
     best = min(exact, key=lambda route: (work[route], memory[route]))
+    long_work = LONG_WORK if long_work is None else long_work
     if "truncated" not in feasible or work[best] < long_work:
         return best
     return "truncated" if TRUNCATION_GAIN * work["truncated"] < work[best] else best

@@ -19,7 +19,7 @@ from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
 from anchorview.core.compress import Problem, compress, compress_truncated
-from anchorview.core.cost_model import EXACT_ROUTES, LONG_WORK, Route, plan
+from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
@@ -208,7 +208,7 @@ class CandidatePool:
         if family.n_landmarks is None:
             n_components = [min(n_directions, d) for d in data.n_features_per_view]
             very_wide = max(data.n_features_per_view) >= VERY_WIDE * len(data)
-            long_work = WORK_WHERE_VERY_WIDE if very_wide else LONG_WORK
+            long_work = WORK_WHERE_VERY_WIDE if very_wide else None
             route = plan(
                 data, n_components, n_directions, MAX_ITER, ROUTES, long_work=long_work
             ).route
