@@ -25,7 +25,7 @@ LOWEST_TOOLS = (
     "pytest>=8",
     "pytest-xdist>=3.5",
 )
-PARALLEL = ("-n", "2", "--dist", "loadgroup", "-m", "not slow")
+PARALLEL = ("-n", "2", "--dist", "loadgroup", "-m")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 
 
@@ -69,9 +69,20 @@ def test() -> None:
     run("codespell", "src", "tests", "docs", "benchmarks", "examples", *PAGES)
     run("lint-imports", "--no-logo")
     run("mypy")
+    run_tests("not slow and not system")
+
+
+def test_system() -> None:
+    """Run the tests that take several seconds each: in a browser, a cluster, other processes."""
+    set_up("dev")
+    run_tests("system and not slow")
+
+
+def run_tests(markers: str, pytest: tuple[str, ...] = ("pytest",)) -> None:
+    """Run the tests with some markers in two processes."""
     # The test processes share the cores; more threads would only compete for them.
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    run("pytest", *PARALLEL)
+    run(*pytest, *PARALLEL, markers)
 
 
 def test_lowest() -> None:
@@ -84,10 +95,9 @@ def test_lowest() -> None:
     # Only the versions of direct dependencies are ours to state.
     options = ["--python", str(python), "--resolution", "lowest-direct", "--quiet"]
     run("uv", "pip", "install", *options, "--editable", f".[{LOWEST_EXTRAS}]", *LOWEST_TOOLS)
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     # Old packages use what newer ones, on which they depend in turn, have deprecated.
-    warnings = ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"]
-    run(str(python), "-m", "pytest", *warnings, *PARALLEL)
+    warnings = ("-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning")
+    run_tests("not slow and not system", (str(python), "-m", "pytest", *warnings))
 
 
 def docs() -> None:
@@ -100,7 +110,13 @@ def docs() -> None:
     print(f"Open {SITE / 'index.html'}")
 
 
-JOBS = {"demo": demo, "test": test, "test-lowest": test_lowest, "docs": docs}
+JOBS = {
+    "demo": demo,
+    "test": test,
+    "test-system": test_system,
+    "test-lowest": test_lowest,
+    "docs": docs,
+}
 
 if __name__ == "__main__":
     if sys.version_info < (3, 11):

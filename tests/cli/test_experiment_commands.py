@@ -30,6 +30,7 @@ n_anchors = [3, 6]
 beta = [0.01, 0.1]
 """
 
+pytestmark = pytest.mark.system
 in_one_process = pytest.mark.xdist_group("experiments")
 
 

@@ -7,7 +7,7 @@ from anchorview.experiments.output.tables import tables
 from helpers.handmade import whole_book
 from helpers.pages import EVIL
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")

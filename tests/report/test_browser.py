@@ -5,7 +5,7 @@ import pytest
 from helpers.browsing import DEEP_QUERY, wait_for_frames
 from helpers.pages import EVIL
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
 
 def unfold(page):

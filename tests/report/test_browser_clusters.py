@@ -17,7 +17,7 @@ from anchorview.report.page import write_page
 from anchorview.report.sample_contents import SampleContents
 from helpers.pages import EVIL
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
 N_FEATURES = 40
 

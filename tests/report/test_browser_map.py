@@ -12,7 +12,7 @@ from anchorview.report import findings, sample_map, write_fit_report
 from helpers.browsing import wait_for_frames
 from helpers.data import clustered_views
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
 
 def position(page, row):

@@ -14,7 +14,11 @@ from anchorview.estimators.auto import representative_rows
 from helpers.dask_problems import K, make_views, stored, with_missing, worker_killing_array
 
 # All tests share one cluster, so they run in one pytest process.
-pytestmark = [pytest.mark.usefixtures("small_parts"), pytest.mark.xdist_group("auto cluster")]
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.usefixtures("small_parts"),
+    pytest.mark.xdist_group("auto cluster"),
+]
 
 N, CHUNK = 3000, 400
 
