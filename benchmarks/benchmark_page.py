@@ -22,6 +22,7 @@ from anchorview.experiments.results.significance import (
 )
 from compared_results import (
     COLUMNS,
+    CPU_MINUTES,
     LOW_PASS,
     MADE,
     MISSING,
@@ -92,7 +93,7 @@ def introduction(results: Results) -> Iterator[str]:
         "- All settings are the defaults, on all data sets. Classes are used for scores and for "
         "the number of clusters only, in no run for a choice.",
         "- Times are CPU seconds of one fit (user and system, one thread), as other programs ran "
-        "on the machine. A fit that takes more than 10 CPU minutes is shown as -.",
+        f"on the machine. A fit that takes more than {CPU_MINUTES} CPU minutes is shown as -.",
         f"- {seeds_text(results)}",
         "",
         "It is not fair in one respect. The defaults of `DALMC` and the rules of `AutoDALMC` were "
@@ -191,8 +192,8 @@ def rank_section(results: Results) -> Iterator[str]:
 def score_tables(results: Results) -> Iterator[str]:
     yield from ("## Scores by data set", "")
     yield (
-        "In percent; the best of each data set is bold. -: more than 10 CPU minutes. Empty: not "
-        "run."
+        "In percent; the best of each data set is bold. -: more than "
+        f"{CPU_MINUTES} CPU minutes. Empty: not run."
     )
     for metric in ("ACC", "NMI", "ARI"):
         yield from ("", f"### {metric}", "")
@@ -217,7 +218,10 @@ def wide_table(
 
 def costs(results: Results) -> Iterator[str]:
     yield from ("## Time and memory by data set", "")
-    yield "The lowest of each data set is bold. -: more than 10 CPU minutes. Empty: not run."
+    yield (
+        "The lowest of each data set is bold. -: more than "
+        f"{CPU_MINUTES} CPU minutes. Empty: not run."
+    )
     for title, quantity in (("CPU seconds", "seconds"), ("Memory in MB", "megabytes")):
         yield from ("", f"### {title}", "")
         yield from wide_table(results, results.pivot(quantity), number, best="min")
@@ -347,7 +351,7 @@ def scaling(results: Results) -> Iterator[str]:
         megabytes = memory.get(column, float("nan"))
         yield row(marked_up(column), *cells, "" if pd.isna(megabytes) else number(megabytes))
     yield ""
-    yield "Empty: not run, or more than 10 CPU minutes."
+    yield f"Empty: not run, or more than {CPU_MINUTES} CPU minutes."
 
 
 def environment_section(results: Results) -> Iterator[str]:
@@ -397,7 +401,8 @@ def all_results(results: Results) -> Iterator[str]:
         "default settings on shuffled rows, means over the seeds, CPU seconds with one thread, and "
         "memory beyond the data. The last three columns are with 30 % of the (sample, view) "
         "entries removed, imputed by means for methods that do not accept missing views. -: more "
-        "than 10 CPU minutes. Empty: not run. See the [benchmark page](../docs/benchmark.md)."
+        f"than {CPU_MINUTES} CPU minutes. Empty: not run. See the "
+        "[benchmark page](../docs/benchmark.md)."
     )
     yield ""
     starts = [column for column in COLUMNS if "authors' start" in column]

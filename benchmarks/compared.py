@@ -30,6 +30,7 @@ from anchorview.experiments.run.runner import Progress, run_jobs
 from anchorview.metrics import clustering_scores
 from compared_results import (
     COLUMNS,
+    CPU_MINUTES,
     MADE,
     MISSING,
     PATH,
@@ -233,7 +234,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--only", nargs="*", help="data sets to run on")
     parser.add_argument("--again", action="store_true", help="repeat what is in the results")
-    parser.add_argument("--cpu-limit", type=float, default=600.0)
+    parser.add_argument("--cpu-limit", type=float, default=60 * CPU_MINUTES)
     parser.add_argument("--results", type=Path, default=PATH)
     options = parser.parse_args()
     run(ResultFile(options.results), options)

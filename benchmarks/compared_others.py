@@ -24,9 +24,19 @@ from sklearn.preprocessing import StandardScaler
 from anchorview import MultiViewData
 from anchorview.experiments.plan.jobs import Result
 from compared import CHEAP_SECONDS, SEEDS, SORTED_SETS, labeled_data, measured_fit, seconds_at
-from compared_results import IMML, LOW_PASS, MADE, MISSING, PATH, Position, ResultFile, job_at
+from compared_results import (
+    CPU_MINUTES,
+    IMML,
+    LOW_PASS,
+    MADE,
+    MISSING,
+    PATH,
+    Position,
+    ResultFile,
+    job_at,
+)
 
-CPU_LIMIT = 600.0
+CPU_LIMIT = 60 * CPU_MINUTES
 WINDOW = 11
 """Rows that the filter averages, about as many as the smallest classes have."""
 

@@ -36,6 +36,9 @@ IMML = {"iMML LFIMVC": "LFIMVC", "iMML OPIMC": "OPIMC"}
 LOW_PASS = "low-pass filter"
 """Column of the demonstration in `compared_others.py`."""
 
+CPU_MINUTES = 5
+"""CPU time after which a fit is stopped."""
+
 MISSING = 0.3
 """Share of the (sample, view) entries that are removed from incomplete data."""
 
