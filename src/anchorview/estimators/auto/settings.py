@@ -1,7 +1,7 @@
 """The settings that AutoDALMC tries, by families.
 
 A family is a transformation of the views, a scaling or a scaling and a lift; its settings differ in
-those of the solver. All were chosen with data sets left out in turn (benchmarks/auto.md).
+those of the solver. They were chosen on the data sets of benchmarks/auto.md.
 """
 
 from collections.abc import Sequence
