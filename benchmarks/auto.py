@@ -29,6 +29,7 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, CandidatePool
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
+    best_by_family,
     find_consensus,
 )
 from anchorview.estimators.auto.levels import chosen_number, find_levels, structure_beyond
@@ -134,8 +135,8 @@ def pool(job: Job) -> Scores:
         own = np.array([[a == b for b in keys] for a in keys])
         cross = np.where(own, 0.0, weights)
         mean = (agreement[np.ix_(members, members)] * cross).sum(axis=1) / cross.sum(axis=1)
-        start = partitions[members[mean.argmax()]]
-        _, labels = find_consensus(partitions[members], k, weights / weights.sum(), start)
+        starts = partitions[members][best_by_family(mean, keys)]
+        _, labels = find_consensus(partitions[members], k, weights / weights.sum(), starts)
         scores[name] = (clustering_accuracy(classes, labels),)
     return scores
 

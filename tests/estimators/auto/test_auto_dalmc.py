@@ -93,8 +93,15 @@ def require_confidence_of_loops(model, views):
     runs_of = [family for family in families for _ in range(N_KMEANS_RUNS)]
     weights = np.array([weight_of(own, families) / runs_of.count(own) for own in runs_of])
     scores = cross_agreement(agreement_matrix(partitions, model.n_clusters_), runs_of)
-    start = partitions[scores.argmax()]
-    _, first = iterate_consensus(partitions, model.n_clusters_, weights, start)
+    starts = [
+        max(np.flatnonzero([other == own for other in runs_of]), key=lambda i: scores[i])
+        for own in dict.fromkeys(runs_of)
+    ]
+    found = [
+        iterate_consensus(partitions, model.n_clusters_, weights, partitions[i])
+        for i in sorted(starts, key=lambda i: -scores[i])
+    ]
+    _, first = min(found, key=lambda pair: round(pair[0].mean_square(partitions), 9))
     weights *= [max(adjusted_rand_score(first, run), 0) for run in partitions]
     confidence = np.zeros(len(model.labels_))
     for run, weight in zip(partitions, weights / weights.sum(), strict=True):

@@ -12,6 +12,7 @@ from anchorview.estimators.auto import consensus
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
     agreement_with,
+    best_by_family,
     cross_agreement,
     family_weights,
     find_consensus,
@@ -51,10 +52,11 @@ def equal_weights(partitions):
 
 
 def consensus_of(partitions, k, families):
-    """Consensus as the estimator computes it: from the partition with the highest score on."""
+    """Consensus as the estimator computes it: from the best partition of each family on."""
     families = keys(families)
     scores = cross_agreement(agreement_matrix(partitions, k), families)
-    return find_consensus(partitions, k, family_weights(families), partitions[scores.argmax()])
+    starts = partitions[best_by_family(scores, families)]
+    return find_consensus(partitions, k, family_weights(families), starts)
 
 
 def scikit_learn_agreement(rows, others=None):
@@ -220,16 +222,41 @@ class TestConsensus:
         nearly = good.copy()
         nearly[:3] = 1
         partitions = np.vstack([good, good, nearly, noise])
-        rule, labels = find_consensus(partitions, 3, equal_weights(partitions), good)
+        rule, labels = find_consensus(partitions, 3, equal_weights(partitions), [good])
         np.testing.assert_array_equal(labels, good)
         expected = np.maximum([adjusted_rand_score(good, own) for own in partitions], 0)
         np.testing.assert_allclose(rule.weights, expected / expected.sum())
         assert rule.weights[3] < 0.1 * rule.weights[0]
 
+    def test_the_start_with_the_nearest_patterns_is_kept(self):
+        truth = np.repeat([0, 1, 2, 3], 25)
+        partitions = noisy_copies(truth, 4, 6, np.random.default_rng(0), share=0.1)
+        # Two clusters share a label and one has two: samples cannot move out of this.
+        stuck = np.concatenate([np.zeros(50, int), np.full(25, 1), np.repeat([2, 3], [12, 13])])
+        weights = equal_weights(partitions)
+        far, stays = iterate_consensus(partitions, 4, weights, stuck)
+        near, found = iterate_consensus(partitions, 4, weights, truth)
+        assert adjusted_rand_score(truth, stays) < 0.9
+        assert near.mean_square(partitions) < far.mean_square(partitions)
+        for starts in [[stuck, truth], [truth, stuck]]:
+            _, labels = find_consensus(partitions, 4, weights, starts)
+            assert adjusted_rand_score(found, labels) == 1
+
+    @given(seed=seeds)
+    def test_mean_square_is_that_of_the_nearest_patterns(self, seed):
+        partitions = random_partitions(seed)
+        rule, _ = iterate_consensus(partitions, 4, equal_weights(partitions), partitions[0])
+        expected = rule.squared_distances(partitions).min(axis=1).mean()
+        np.testing.assert_allclose(rule.mean_square(partitions), expected, atol=1e-12)
+
+    def test_best_partition_of_each_family(self):
+        scores = np.array([0.1, 0.9, 0.5, 0.7, 0.9])
+        assert best_by_family(scores, keys("aabbc")) == [1, 4, 3]
+
     def test_without_any_agreement_weights_stay(self):
         # Two divisions that are independent of each other, and a start that agrees with neither.
         partitions = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
-        rule, _ = find_consensus(partitions, 2, np.array([0.5, 0.5]), np.array([0, 1, 1, 0]))
+        rule, _ = find_consensus(partitions, 2, np.array([0.5, 0.5]), [np.array([0, 1, 1, 0])])
         np.testing.assert_allclose(rule.weights, [0.5, 0.5])
 
     @given(seed=seeds)
@@ -251,8 +278,8 @@ class TestConsensus:
         rng = np.random.default_rng(seed)
         others = np.stack([renamed(row, 4, rng) for row in partitions])
         weights = equal_weights(partitions)
-        rule, labels = find_consensus(partitions, 4, weights, partitions[0])
-        other_rule, other = find_consensus(others, 4, weights, partitions[0])
+        rule, labels = find_consensus(partitions, 4, weights, [partitions[0]])
+        other_rule, other = find_consensus(others, 4, weights, [partitions[0]])
         np.testing.assert_array_equal(other, labels)
         np.testing.assert_array_equal(
             other_rule.confidence(others, other), rule.confidence(partitions, labels)
@@ -262,10 +289,10 @@ class TestConsensus:
         partitions = random_partitions(0)
         agreement = agreement_matrix(partitions, 4)
         weights = equal_weights(partitions)
-        _, labels = find_consensus(partitions, 4, weights, partitions[0])
+        _, labels = find_consensus(partitions, 4, weights, [partitions[0]])
         set_constants(consensus, BLOCK=35)
         np.testing.assert_array_equal(agreement_matrix(partitions, 4), agreement)
-        rule, in_blocks = find_consensus(partitions, 4, weights, partitions[0])
+        rule, in_blocks = find_consensus(partitions, 4, weights, [partitions[0]])
         np.testing.assert_array_equal(in_blocks, labels)
         np.testing.assert_array_equal(rule.labels(partitions[:, :1]), labels[:1])
 
@@ -320,7 +347,7 @@ class TestConsensus:
         _, labels = consensus_of(partitions, 4, "m" * 40 + "xyz")
         best = max(adjusted_rand_score(truth, row) for row in good)
         assert adjusted_rand_score(truth, labels) > best
-        _, outvoted = find_consensus(partitions, 4, equal_weights(partitions), wrong)
+        _, outvoted = find_consensus(partitions, 4, equal_weights(partitions), [wrong])
         assert adjusted_rand_score(wrong, outvoted) == 1
 
     def test_one_family(self):
@@ -331,7 +358,7 @@ class TestConsensus:
 
     def test_labels_without_samples_vote_for_no_cluster(self):
         partitions = np.array([[0, 0, 0, 2, 2, 2], [1, 1, 1, 0, 0, 0]])
-        rule, labels = find_consensus(partitions, 3, np.array([0.5, 0.5]), partitions[0])
+        rule, labels = find_consensus(partitions, 3, np.array([0.5, 0.5]), [partitions[0]])
         np.testing.assert_array_equal(labels, partitions[0])
         np.testing.assert_array_equal(rule.votes, [[0, -1, 2], [2, 0, -1]])
         new = np.array([[1], [1]])

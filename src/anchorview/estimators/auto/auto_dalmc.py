@@ -34,6 +34,7 @@ from anchorview.estimators.auto.candidates import (
 )
 from anchorview.estimators.auto.consensus import (
     agreement_with,
+    best_by_family,
     cross_agreement,
     family_weights,
     find_consensus,
@@ -114,9 +115,9 @@ class AutoDALMC(EmbeddingClusterer):
     Six families of settings are fitted: four scalings of the views, and two with the views lifted
     to weights on landmarks (see Notes). Every setting is a candidate, and each of its K-means runs
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
-    of the *other* families, which make other errors. From the partition with the highest score on,
+    of the *other* families, which make other errors. From the best partition of each family on,
     each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
-    to its own, until none moves. Families with and without a lift have the same weight at first;
+    to its own, until none moves; the result with the nearest patterns is kept. Families with and without a lift have the same weight at first;
     then partitions also count by their agreement with the result. Known classes are never used.
 
     Parameters
@@ -206,7 +207,7 @@ class AutoDALMC(EmbeddingClusterer):
         Mean adjusted Rand index between the partitions of every two candidates; on the diagonal,
         between those of one, which is its stability.
     best_candidate_ : int
-        Candidate with the highest score, from whose partition the consensus starts.
+        Candidate with the highest score.
     view_weights_ : Series (n_views,)
         Mean weight of each view over the candidates; the weights sum to 1. 0 for a view that was
         set aside.
@@ -730,9 +731,9 @@ class AutoDALMC(EmbeddingClusterer):
         scores = cross_agreement(fitted.agreement, families)
         # Labeled as all samples will be: rounding may decide between equally near centroids.
         partitions = partitions_of(self._families, self._candidates, sample)
-        start = partitions[scores.argmax()]
+        starts = partitions[best_by_family(scores, families)]
         self._relabeling = None
-        self._consensus, labels = find_consensus(partitions, k, weights, start)
+        self._consensus, labels = find_consensus(partitions, k, weights, starts)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
         self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)

@@ -23,6 +23,9 @@ FamilyKey = tuple[bool, str]
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
+SAME_DISTANCE = 1e-9
+"""Relative difference of two mean squared distances that may be due to rounding."""
+
 BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
 
@@ -161,6 +164,11 @@ class Consensus:
             squares[block] = _squared(scores)
         return squares
 
+    def mean_square(self, partitions: Array) -> float:
+        """Mean squared distance of samples to the nearest patterns."""
+        total = sum(_squared(scores.max(axis=1)).sum() for _, scores in self._scores(partitions))
+        return float(total) / partitions.shape[1]
+
     def _scores(self, partitions: Array) -> Iterator[tuple[slice, Array]]:
         """Scores of all clusters for blocks of samples; the nearest pattern has the largest."""
         for block in gen_batches(partitions.shape[1], max(1, BLOCK // len(self.offsets))):
@@ -191,15 +199,30 @@ class Consensus:
         return np.maximum(1 - against, 0)
 
 
+def best_by_family(scores: Array, families: Sequence[FamilyKey]) -> list[int]:
+    """Position of the partition with the highest score in each family, highest first."""
+    best: dict[FamilyKey, int] = {}
+    for position in np.argsort(-scores, kind="stable"):
+        best.setdefault(families[position], int(position))
+    return list(best.values())
+
+
 def find_consensus(
-    partitions: Array, n_clusters: int, weights: Array, start: Array
+    partitions: Array, n_clusters: int, weights: Array, starts: Sequence[Array]
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions, and the labels that it gives to the samples.
 
-    It is found twice: with the given `weights` (see :func:`family_weights`), and then with these
-    times the agreement of each partition with the labels found, so that poor partitions count less.
+    It is found from each of several starts with the given `weights` (see :func:`family_weights`),
+    and the one with the smallest distances is kept. It is then found again with the weights times
+    the agreement of each partition with the labels, so that poor partitions count less.
     """
-    consensus, labels = iterate_consensus(partitions, n_clusters, weights, start)
+    consensus, labels = iterate_consensus(partitions, n_clusters, weights, starts[0])
+    distance = consensus.mean_square(partitions)
+    for start in starts[1:]:
+        other, other_labels = iterate_consensus(partitions, n_clusters, weights, start)
+        own = other.mean_square(partitions)
+        if own < (1 - SAME_DISTANCE) * distance:
+            consensus, labels, distance = other, other_labels, own
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels

@@ -10,6 +10,7 @@ from anchorview.estimators.auto.candidates import Candidate, CandidatePool
 from anchorview.estimators.auto.consensus import (
     FamilyKey,
     agreement_matrix,
+    best_by_family,
     cross_agreement,
     family_weights,
     find_consensus,
@@ -77,8 +78,8 @@ def _fit_level(pool: CandidatePool, level: Level) -> tuple[FittedLevel, LevelLab
     families = [candidate.setting.family.key for candidate, runs in fitted for _ in runs]
     partitions = np.vstack([runs for _, runs in fitted])
     scores = cross_agreement(agreement_matrix(partitions, k), families)
-    start = partitions[scores.argmax()]
-    consensus, labels = find_consensus(partitions, k, family_weights(families), start)
+    starts = partitions[best_by_family(scores, families)]
+    consensus, labels = find_consensus(partitions, k, family_weights(families), starts)
     by_family = partitions_of_families(candidates, partitions)
     return FittedLevel(level, candidates, consensus), LevelLabels(k, labels, by_family)
 

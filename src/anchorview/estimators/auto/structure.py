@@ -19,6 +19,7 @@ from anchorview.estimators.auto.consensus import (
     FamilyKey,
     agreement_between,
     agreement_matrix,
+    best_by_family,
     cross_agreement,
     family_weights,
     find_consensus,
@@ -157,7 +158,8 @@ def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> 
     families = [family for family, runs in partitions.items() for _ in runs]
     stacked, weights = np.vstack(list(partitions.values())), family_weights(families)
     scores = cross_agreement(agreement_matrix(stacked, n_clusters), families)
-    consensus, labels = find_consensus(stacked, n_clusters, weights, stacked[scores.argmax()])
+    starts = stacked[best_by_family(scores, families)]
+    consensus, labels = find_consensus(stacked, n_clusters, weights, starts)
     return float(consensus.confidence(stacked, labels).mean())
 
 
