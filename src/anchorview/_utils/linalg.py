@@ -1,7 +1,7 @@
 """Linear algebra: polar factors, products, ranks, leading singular vectors, unit rows."""
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from scipy.linalg import eigh, qr
 from scipy.sparse.linalg import aslinearoperator, svds
 from sklearn.utils import gen_batches
 
@@ -12,6 +12,11 @@ WELL_CONDITIONED = 1e-6
 
 DENSE_SPECTRUM = 4_000
 """Maximum of the shorter side for which leading singular vectors come from the Gram matrix."""
+
+WHOLE_SPECTRUM, LARGE_SHARE = 400, 0.1
+"""Size of a matrix, and share of its eigenpairs, up to which and from which all are computed: by
+divide and conquer, which is faster than bisection then. NumPy's function also lets other threads
+run, and SciPy's does not."""
 
 DENSE_PART = 2**24
 """Maximum number of entries of a dense part of a matrix that must not become dense as a whole."""
@@ -33,18 +38,18 @@ def polar(B: Array) -> tuple[Array, Array]:
     """
     n, m = B.shape
     if n > 2 * m:
-        squares, V = eigh(B.T @ B)
+        squares, V = np.linalg.eigh(B.T @ B)
         if squares[0] > WELL_CONDITIONED * squares[-1]:
             M = (V / np.sqrt(squares)) @ V.T
             return B @ M, M
-    U, s, Vt = svd(B, full_matrices=False)
+    U, s, Vt = np.linalg.svd(B, full_matrices=False)
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
     return U @ Vt, (Vt.T * inverse) @ Vt
 
 
 def polar_and_norm(B: Array) -> tuple[Array, float]:
     """Polar factor of a small matrix of any shape, and the sum of its singular values."""
-    U, s, Vt = svd(B, full_matrices=False)
+    U, s, Vt = np.linalg.svd(B, full_matrices=False)
     return U @ Vt, float(s.sum())
 
 
@@ -130,8 +135,7 @@ def leading_directions(X: Matrix, count: int) -> tuple[Array, Array]:
         _, s, Vt = svds(aslinearoperator(X), k=count, v0=start, return_singular_vectors="vh")
         order = np.argsort(-s)
         return np.asarray(Vt, dtype=np.float64)[order].T, np.asarray(s, dtype=np.float64)[order]
-    found = eigh(_shorter_gram(X), subset_by_index=(shorter - count, shorter - 1))
-    return _directions(X, *found)
+    return _directions(X, *largest_eigenpairs(_shorter_gram(X), count))
 
 
 def rank_and_directions(
@@ -149,14 +153,23 @@ def rank_and_directions(
         squares, vectors = leading_eigenpairs(products, min(count, rank))
         return rank, vectors[:, ::-1], _singular_values(squares)
     G = _shorter_gram(X) if products is None else products
-    first = max(0, len(G) - max(limit, count))
-    squares, vectors = eigh(G, subset_by_index=(first, len(G) - 1))
+    squares, vectors = largest_eigenpairs(G, max(limit, count))
     rank = _rank(squares, limit, tolerance)
     first = len(squares) - min(count, rank)
     squares, vectors = squares[first:], vectors[:, first:]
     if products is not None:
         return rank, vectors[:, ::-1], _singular_values(squares)
     return rank, *_directions(X, squares, vectors)
+
+
+def largest_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:
+    """Up to `count` largest eigenvalues, ascending, and eigenvectors of a symmetric matrix."""
+    first = max(0, len(G) - count)
+    if len(G) <= WHOLE_SPECTRUM or count >= LARGE_SHARE * len(G):
+        squares, vectors = np.linalg.eigh(G)
+        return squares[first:], vectors[:, first:]
+    found: tuple[Array, Array] = eigh(G, subset_by_index=(first, len(G) - 1))
+    return found
 
 
 def leading_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:

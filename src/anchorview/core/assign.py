@@ -26,7 +26,7 @@ from anchorview.core.blockwise_kmeans import (
 )
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
-from anchorview.core.kmeans_repair import repaired
+from anchorview.core.kmeans_repair import repair
 from anchorview.core.kmeans_seeding import kmeans_plusplus
 from anchorview.core.row_sampling import sampled_rows
 
@@ -41,10 +41,6 @@ FINALISTS = 3
 
 FIRST_STEPS = 15
 """Number of Lloyd steps after which restarts are compared."""
-
-MAX_REPAIRS, REPAIR_STEPS = 6, 5
-"""Maximum number of times that centroids of the best restart are moved to where they are missing,
-and of Lloyd steps after each."""
 
 SAMPLE_PER_CLUSTER = 10
 """Minimum number of rows of the sample per cluster."""
@@ -251,16 +247,7 @@ def _start_from_sample(
     best = lloyd(local, starts, False, settled, FIRST_STEPS)
     if n_starts > 1:
         best = lloyd(local, best.best(FINALISTS), False, settled)
-    centroids, inertia = best.best(1), best.inertias.min()
-    for _ in range(MAX_REPAIRS):
-        moved = repaired(points, centroids[0])
-        if moved is None:
-            break
-        after = lloyd(local, moved[None], False, settled, REPAIR_STEPS)
-        if after.inertias[0] >= (1 - settled) * inertia:
-            break
-        centroids, inertia = after.centroids, after.inertias[0]
-    return centroids
+    return repair(points, best, settled)
 
 
 def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:

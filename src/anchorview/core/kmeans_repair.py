@@ -10,7 +10,8 @@ import numpy as np
 
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import score_blocks, score_weights
+from anchorview.core.blockwise_kmeans import Refined, lloyd, score_blocks, score_weights
+from anchorview.core.embedded_rows import LocalRows
 
 SPLIT_SHARE = 0.2
 """Share of the clusters, those with the largest inertias, that may be split."""
@@ -25,12 +26,34 @@ WORTH = 1.2
 """Minimum ratio of what a split saves to what a merge costs; both are overfitted to few points."""
 
 
+MAX_REPAIRS, REPAIR_STEPS = 6, 5
+"""Maximum number of times that centroids are moved to where they are missing, and of Lloyd steps
+after each."""
+
+
 class _Halves(NamedTuple):
     """A cluster split into two."""
 
     saved: float
     """Decrease of the inertia."""
     means: Array
+
+
+def repair(points: Array, run: Refined, tolerance: float) -> Array:
+    """Centroids of the best of some K-means runs on points, moved while that lowers the inertia.
+
+    Moves go on if the inertia falls by more than the share `tolerance`.
+    """
+    centroids, inertia = run.best(1), run.inertias.min()
+    for _ in range(MAX_REPAIRS):
+        moved = repaired(points, centroids[0])
+        if moved is None:
+            break
+        after = lloyd(LocalRows(points), moved[None], False, tolerance, REPAIR_STEPS)
+        if after.inertias[0] >= (1 - tolerance) * inertia:
+            break
+        centroids, inertia = after.centroids, after.inertias[0]
+    return centroids
 
 
 def repaired(points: Array, centroids: Array) -> Array | None:

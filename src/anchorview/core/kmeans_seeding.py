@@ -10,23 +10,25 @@ SLOTS = 16
 matrix product, and the potential of each choice is still exact."""
 
 MAX_TRIALS = 3
-"""Maximum number of candidates per centroid. With 8, as scikit-learn draws for 1,000 clusters,
-seeding takes two to four times as long; what fewer candidates miss is repaired later."""
+"""Maximum number of candidates per centroid by default. With 8, as scikit-learn draws for 1,000
+clusters, seeding takes two to four times as long; what fewer candidates miss is repaired later."""
 
 
-def kmeans_plusplus(points: Array, n_clusters: int, rng: np.random.RandomState) -> Array:
+def kmeans_plusplus(
+    points: Array, n_clusters: int, rng: np.random.RandomState, max_trials: int = MAX_TRIALS
+) -> Array:
     """Rows that k-means++ selects, of several candidates each the one that lowers the inertia most.
 
     Candidates for the next few centroids are drawn together, with probabilities proportional to
     the squared distances from the centroids before them (Arthur and Vassilvitskii, 2007).
     """
+    trials = min(2 + int(np.log(n_clusters)), max_trials)
     with without_nested_threads():
-        return points[_selected(points, n_clusters, rng)]
+        return points[_selected(points, n_clusters, rng, trials)]
 
 
-def _selected(points: Array, n_clusters: int, rng: np.random.RandomState) -> list[int]:
+def _selected(points: Array, n_clusters: int, rng: np.random.RandomState, trials: int) -> list[int]:
     n = len(points)
-    trials = min(2 + int(np.log(n_clusters)), MAX_TRIALS)
     squares = np.einsum("ij,ij->i", points, points)
     doubled = np.ascontiguousarray(-2 * points.T)
 

@@ -55,13 +55,18 @@ class Spectra(NamedTuple):
     """Leading right singular vectors (columns) and singular values of each view."""
 
 
-def leading_spectra(problem: Problem, n_directions: int | Sequence[int]) -> Spectra:
-    """Spectra for solutions with at most `n_directions` components per view."""
+def leading_spectra(
+    problem: Problem, n_components: int | Sequence[int], n_directions: int = 0
+) -> Spectra:
+    """Spectra for solutions with at most `n_components` components per view.
+
+    Each view has at least `n_directions` directions, if its rank allows it.
+    """
     tolerance = rank_tolerance(problem.dtype)
-    counts = np.broadcast_to(n_directions, len(problem.views)).tolist()
+    counts = np.broadcast_to(n_components, len(problem.views)).tolist()
     products = problem.grams or (None,) * len(problem.views)
     found = [
-        rank_and_directions(X, 2 * count, count, tolerance, G)
+        rank_and_directions(X, max(2 * count, n_directions), max(count, n_directions), tolerance, G)
         for X, count, G in zip(problem.views, counts, products, strict=True)
     ]
     return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])

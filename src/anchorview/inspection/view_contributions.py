@@ -18,7 +18,8 @@ from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.embed import Embedder
 from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
-from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, FittedFamily
+from anchorview.estimators.auto.candidates import FittedFamily
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.inspection.cluster_geometry import (
     ConsensusGeometry,
     EmbeddingGeometry,

@@ -16,12 +16,13 @@ from anchorview import AutoDALMC, MultiViewData
 from anchorview._utils import memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.estimators.auto import auto_dalmc, candidates, representative_rows
-from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, CandidatePool, FamilyProblem
+from anchorview.estimators.auto.candidates import CandidatePool, FamilyProblem
 from anchorview.estimators.auto.consensus import (
     agreement_matrix,
     cross_agreement,
     iterate_consensus,
 )
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.settings import Family, candidate_settings
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources.memory_source import MemorySource

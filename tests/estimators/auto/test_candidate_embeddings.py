@@ -22,7 +22,7 @@ def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_consta
     data, _ = clustered_data(90, missing=missing)
     data = MultiViewData([kind(view) for view in data.views], available=data.available)
     pool = CandidatePool(data, 0)
-    jobs = [(setting, 3) for setting in candidate_settings(3, 90, "fast")]
+    jobs = [(setting, 3) for setting in candidate_settings(3, 90)]
     outcomes = pool.fit_all(jobs)
     fitted = [outcome[0] for _, outcome in outcomes]
     families = {own.setting.family: pool.problem(own.setting.family).fitted for own in fitted}

@@ -44,7 +44,7 @@ def linear_problem(data, scaling, route, n_directions=12):
     problem = compress(data, fit_scalings(data, scaling), route, unit_norm=True)
     fitted = FittedFamily(None, problem.scalings)
     spectra = leading_spectra(problem, n_directions)
-    return FamilyProblem(data, fitted, problem, n_directions, spectra)
+    return FamilyProblem(data, fitted, problem, n_directions, 0, spectra)
 
 
 def prepared(data, setting, n_represented=None):

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
+from anchorview._utils.linalg import leading_directions
 from anchorview.core.scale import fit_scalings, scaled_views
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.landmarks import (
@@ -36,9 +37,11 @@ def wide():
 
 def lifted(views, n_landmarks=30, scaling="zscore-unit", **options):
     data = MultiViewData(views, **options)
-    lift, result = fit_lift(
-        data, fit_scalings(data, scaling), n_landmarks, np.arange(len(data)), seed=0
-    )
+    scalings = fit_scalings(data, scaling)
+    scaled, _ = scaled_views(data, scalings, unit_norm=False)
+    directions = [leading_directions(X, min(X.shape[1], MAX_DIRECTIONS))[0] for X in scaled]
+    rows = np.arange(len(data))
+    lift, result = fit_lift(data, scalings, directions, n_landmarks, rows, seed=0)
     return lift, result, data
 
 

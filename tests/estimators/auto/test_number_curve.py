@@ -49,10 +49,19 @@ class TestNumbersToTry:
         assert all(type(number) is int for number in numbers)
 
     @pytest.mark.parametrize(
-        ("n", "largest"), [(5, 2), (14, 2), (15, 3), (125, 25), (150, 30), (10**6, 30)]
+        ("n", "largest", "sparse"),
+        [
+            (5, 2, []),
+            (14, 2, []),
+            (15, 3, []),
+            (125, 25, []),
+            (150, 30, []),
+            (280, 30, [40, 55]),
+            (10**6, 30, [40, 55, 75, 100]),
+        ],
     )
-    def test_default_numbers(self, n, largest):
-        assert numbers_to_try(None, n) == list(range(2, largest + 1))
+    def test_default_numbers(self, n, largest, sparse):
+        assert numbers_to_try(None, n) == [*range(2, largest + 1), *sparse]
 
     @pytest.mark.parametrize(
         "given",

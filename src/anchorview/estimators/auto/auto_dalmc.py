@@ -29,7 +29,6 @@ from anchorview.core.preprocessing import STEPS, Preprocess
 from anchorview.estimators.auto.candidates import (
     LABEL_DTYPE,
     MAX_CLUSTERS,
-    N_KMEANS_RUNS,
     CandidatePool,
 )
 from anchorview.estimators.auto.consensus import (
@@ -46,6 +45,7 @@ from anchorview.estimators.auto.fitted_candidates import (
     candidate_table,
     fit_candidates,
 )
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     LevelLabeler,
@@ -117,15 +117,16 @@ class AutoDALMC(EmbeddingClusterer):
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
     of the *other* families, which make other errors. From the best partition of each family on,
     each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
-    to its own, until none moves; the result with the nearest patterns is kept. Families with and without a lift have the same weight at first;
-    then partitions also count by their agreement with the result. Known classes are never used.
+    to its own, until none moves; the result with the nearest patterns is kept. Families with and
+    without a lift have the same weight at first; then partitions also count by their agreement with
+    the result. Known classes are never used.
 
     Parameters
     ----------
     n_clusters : int, sequence of int or None, default=None
         Number of clusters, at least 2; or numbers to choose from, for example ``range(2, 21)``.
-        If None, all numbers from 2 to 30, and larger ones while the agreement rises, as long as
-        there are 5 samples per cluster.
+        If None, all numbers from 2 to 30, some up to 100, and larger ones while the agreement
+        rises, as long as there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
         How many settings to fit: one of each of four families; by default, 64 for up to 2,500
         samples and 16 for more; or all 68.
@@ -631,7 +632,7 @@ class AutoDALMC(EmbeddingClusterer):
         """Prepare the families of all candidates; raises if none can be."""
         settings = self._settings(pool)
         errors = pool.prepare([(setting, self.n_clusters_) for setting in settings])
-        if errors.keys() == {setting.family for setting in settings}:
+        if errors.keys() >= {setting.family for setting in settings}:
             raise ValueError(f"{NO_CANDIDATE}{errors[settings[0].family]}")
 
     @property

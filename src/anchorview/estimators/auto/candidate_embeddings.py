@@ -1,12 +1,14 @@
 """Embeddings of any samples by all candidates, block by block.
 
-Families with the same scaling share the scaled rows of a block, and the candidates of a family
-share the search for the nearest landmarks. All further steps up to the embedding are linear: the
-norms of views and the factors of landmarks are part of the maps of the candidates.
+Families whose scalings begin with the same steps share the rows after these, which are multiplied
+once by the maps of all of them. The candidates of a family share the search for the nearest
+landmarks. All further steps up to the embedding are linear: the norms of views and the factors of
+landmarks are part of the maps of the candidates.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -14,11 +16,12 @@ from scipy import sparse
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.embed import REPLAYED_ROWS, ROWS_FOR_A_MAP, Pattern
-from anchorview.core.scale import ViewScaling, scaled_block
+from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.candidates import Candidate, FittedFamily
 from anchorview.estimators.auto.landmarks import Lift
 from anchorview.estimators.auto.settings import Family
-from anchorview.views.container import Group, MultiViewData, RowBlock
+from anchorview.estimators.auto.view_products import ViewProducts, same_first_steps
+from anchorview.views.container import Group, MultiViewData, RowBlock, dense_rows
 from anchorview.views.schema import CACHED_BLOCK
 
 MIN_BLOCK = 256
@@ -78,40 +81,94 @@ def _replay(
         function(chosen, [c.embedder(views[c.setting.family]) for c in candidates])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Member:
-    """Candidates with the same lift, or without."""
+    """Candidates of a family, for samples that have some views."""
 
+    scalings: tuple[ViewScaling, ...]
+    """Scalings of all views as they are, before a lift."""
     lift: Lift | None
     positions: list[int]
     """Positions of the candidates."""
     maps: Array
-    """Maps of the candidates side by side, from the scaled or lifted views of a block."""
+    """Maps of the candidates side by side, from the scaled views or from weights on landmarks."""
     ends: Array
     """Last columns of the candidates but the last one."""
 
-    def embeddings(self, scaled: Array, views: Pattern, widths: Sequence[int]) -> dict[int, Array]:
-        """Embeddings by position, of the scaled rows of a block that has some views."""
-        rows = scaled if self.lift is None else _lifted_rows(self.lift, scaled, views, widths)
-        parts = np.split(rows @ self.maps, self.ends, axis=1)
-        return dict(zip(self.positions, parts, strict=True))
+    def split(self, embeddings: Array) -> dict[int, Array]:
+        """Embeddings by position, of those side by side."""
+        return dict(zip(self.positions, np.split(embeddings, self.ends, axis=1), strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Stage:
-    """Candidates that take the same scaled rows."""
+    """Families whose scalings share their first steps, for samples that have some views."""
 
-    scalings: tuple[ViewScaling, ...]
     members: list[_Member]
+    products: list[ViewProducts]
+    """By view."""
+    columns: list[list[slice]]
+    """Columns of the products that each member has, by view."""
+
+    @classmethod
+    def of(cls, members: list[_Member], views: Pattern, data: MultiViewData) -> Self:
+        """Stage of some families."""
+        widths = [data.n_features_per_view[p] for p in views]
+        starts = np.cumsum([0, *widths])
+        products, columns = [], []
+        for v, p in enumerate(views):
+            maps = []
+            for member in members:
+                W = member.maps[starts[v] : starts[v + 1]]
+                if member.lift is not None:
+                    found = member.lift.views[p].directions
+                    W = np.empty((widths[v], 0)) if found is None else found
+                maps.append((member.scalings[p], W))
+            product, places = ViewProducts.of(maps, data.dtype)
+            products.append(product)
+            columns.append(places)
+        return cls(members, products, columns)
 
     def embeddings(self, data: MultiViewData, block: RowBlock) -> dict[int, Array]:
         """Embeddings of a block by the positions of the candidates."""
-        scaled = scaled_block(data, self.scalings, block)
-        widths = [data.n_features_per_view[p] for p in block.views]
-        found: dict[int, Array] = {}
-        for member in self.members:
-            found |= member.embeddings(scaled, block.views, widths)
-        return found
+        sums: list[Array | None] = [None] * len(self.members)
+        near: list[list[tuple[Array, Array]]] = [[] for _ in self.members]
+        for p, product, columns in zip(block.views, self.products, self.columns, strict=True):
+            rows = dense_rows(data.views[p], block.rows)
+            found = product(rows)
+            for m, (member, own) in enumerate(zip(self.members, columns, strict=True)):
+                if member.lift is not None:
+                    near[m].append(_nearest(member.lift, p, rows, found[:, own]))
+                elif sums[m] is None:
+                    sums[m] = found[:, own]
+                else:
+                    sums[m] += found[:, own]
+        embeddings: dict[int, Array] = {}
+        for member, total, landmarks in zip(self.members, sums, near, strict=True):
+            if member.lift is not None:
+                counts = [len(member.lift.views[p].landmarks) for p in block.views]
+                total = _weights(landmarks, counts) @ member.maps
+            assert total is not None
+            embeddings |= member.split(total)
+        return embeddings
+
+
+def _nearest(lift: Lift, p: int, rows: Array, projected: Array) -> tuple[Array, Array]:
+    """Nearest landmarks of rows in a view, and weights on them; `projected` is empty if unused."""
+    own = lift.views[p]
+    if own.directions is None:
+        projected = lift.scalings[p].apply(rows, np.empty(rows.shape, dtype=projected.dtype))
+    return own.nearest_of_projected(projected)
+
+
+def _weights(found: Sequence[tuple[Array, Array]], counts: Sequence[int]) -> sparse.csr_array:
+    """Weights on the landmarks of several views, of which there are `counts`, side by side."""
+    starts = np.cumsum([0, *counts])
+    columns = [near + start for (near, _), start in zip(found, starts[:-1], strict=True)]
+    indices, values = np.hstack(columns), np.hstack([weights for _, weights in found])
+    ends = np.arange(0, values.size + 1, values.shape[1])
+    shape = (len(values), int(starts[-1]))
+    return sparse.csr_array((values.ravel(), indices.ravel(), ends), shape=shape)
 
 
 def _stages(
@@ -121,21 +178,21 @@ def _stages(
     by_family: dict[Family, list[int]] = {}
     for c, candidate in enumerate(candidates):
         by_family.setdefault(candidate.setting.family, []).append(c)
-    stages: list[_Stage] = []
+    grouped: list[list[_Member]] = []
     for family, positions in by_family.items():
         fitted = families[family]
-        maps = [_map(candidates[c], fitted, views).astype(data.dtype) for c in positions]
+        maps = [_map(candidates[c], fitted, views) for c in positions]
         ends = np.cumsum([W.shape[1] for W in maps])[:-1]
-        member = _Member(fitted.lift, positions, np.hstack(maps), ends)
         scalings = fitted.scalings if fitted.lift is None else fitted.lift.scalings
-        scalings = tuple(replace(scaling, norm=1.0) for scaling in scalings)
-        shared = (stage for stage in stages if _equal(stage.scalings, scalings))
-        stage = next(shared, None)
-        if stage is None:
-            stages.append(_Stage(scalings, [member]))
+        stacked = np.hstack(maps).astype(data.dtype)
+        member = _Member(scalings, fitted.lift, positions, stacked, ends)
+        for members in grouped:
+            if same_first_steps(members[0].scalings, scalings):
+                members.append(member)
+                break
         else:
-            stage.members.append(member)
-    return stages
+            grouped.append([member])
+    return [_Stage.of(members, views, data) for members in grouped]
 
 
 def _map(candidate: Candidate, fitted: FittedFamily, views: Pattern) -> Array:
@@ -146,33 +203,3 @@ def _map(candidate: Candidate, fitted: FittedFamily, views: Pattern) -> Array:
         own = np.ones(width) if fitted.lift is None else fitted.lift.views[p].column_factors
         factors.append(own / candidate.embedder.scalings[p].norm)
     return np.concatenate(factors)[:, None] * candidate.embedder.map_from(views)
-
-
-def _equal(a: Sequence[ViewScaling], b: Sequence[ViewScaling]) -> bool:
-    return all(
-        (one.unit_first, one.unit_last) == (other.unit_first, other.unit_last)
-        and _same(one.center, other.center)
-        and _same(one.deviation, other.deviation)
-        for one, other in zip(a, b, strict=True)
-    )
-
-
-def _same(a: Array | None, b: Array | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)
-
-
-def _lifted_rows(
-    lift: Lift, scaled: Array, views: Pattern, widths: Sequence[int]
-) -> sparse.csr_array:
-    """Weights of scaled rows on the landmarks of some views, side by side."""
-    parts = np.split(scaled, np.cumsum(widths)[:-1], axis=1)
-    columns, weights = [], []
-    first = 0
-    for p, rows in zip(views, parts, strict=True):
-        near, own = lift.views[p].nearest(rows)
-        columns.append(near + first)
-        weights.append(own)
-        first += len(lift.views[p].landmarks)
-    indices, values = np.hstack(columns), np.hstack(weights)
-    starts = np.arange(0, values.size + 1, values.shape[1])
-    return sparse.csr_array((values.ravel(), indices.ravel(), starts), shape=(len(scaled), first))

@@ -11,20 +11,19 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
-from sklearn.cluster import KMeans
 
-from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
+from anchorview.core.assign import Assignment
 from anchorview.core.compress import Problem, compress, compress_truncated
 from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
-from anchorview.estimators.auto.landmarks import Lift, fit_lift
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS, kmeans_runs
+from anchorview.estimators.auto.landmarks import MAX_DIRECTIONS, Lift, fit_lift
 from anchorview.estimators.auto.representative_rows import order_by_content, representative_rows
 from anchorview.estimators.auto.settings import STANDARDIZED, Family, Setting
 from anchorview.views.container import MultiViewData
@@ -40,9 +39,6 @@ operations on: the samples have few dimensions, and candidates repeat most of th
 
 BETA = 0.1
 """Weight of the alignment in families without a lift, which decides how far views are truncated."""
-
-N_KMEANS_RUNS = 4
-"""Number of K-means runs per candidate, each of which gives a partition."""
 
 SMALL_SAMPLE_SIZE = 4_000
 """Maximum number of rows that place landmarks and decide on the number of clusters."""
@@ -103,6 +99,8 @@ class FamilyProblem:
     """The compressed samples."""
     n_directions: int
     """Number of components per view up to which `spectra` suffice."""
+    n_for_lifts: int
+    """Number of directions of each view that lifts need."""
     spectra: Spectra
 
     @property
@@ -114,8 +112,12 @@ class FamilyProblem:
         """Problem with spectra for at least as many components per view."""
         if n_directions <= self.n_directions:
             return self
-        spectra = leading_spectra(self.problem, n_directions)
+        spectra = leading_spectra(self.problem, n_directions, self.n_for_lifts)
         return replace(self, n_directions=n_directions, spectra=spectra)
+
+    def leading_directions(self) -> list[Array]:
+        """Leading directions of the features of each view (columns), of norm 1."""
+        return self.problem.in_features([D for D, _ in self.spectra.directions])
 
     def solve(self, setting: Setting, n_clusters: int) -> tuple[Embedder, Array, Array]:
         """Embedder, view weights and objective of the solution for a setting."""
@@ -145,6 +147,8 @@ class CandidatePool:
         seed: int,
         n_represented: int | None = None,
         n_runs: int = N_KMEANS_RUNS,
+        *,
+        repairs_runs: bool = False,
     ) -> None:
         self.order = order_by_content(data, fit_scalings(data, STANDARDIZED))
         """Positions of the samples in `data`."""
@@ -152,6 +156,8 @@ class CandidatePool:
         self.seed = seed
         self.n_runs = n_runs
         """Number of K-means runs per candidate."""
+        self.repairs_runs = repairs_runs
+        """Whether K-means runs are repaired; they are better then, but vary less."""
         self.small_sample = representative_rows(
             np.arange(len(data)), self.data.available, SMALL_SAMPLE_SIZE
         )
@@ -167,14 +173,20 @@ class CandidatePool:
     def prepare(self, jobs: Sequence[Job]) -> dict[Family, Exception]:
         """Prepare the families of all jobs; returns why some of them cannot be."""
         errors: dict[Family, Exception] = {}
-        families = _directions_by_family(jobs)
-        outcomes = parallel_map(
-            lambda item: _result_or_error(self._prepare, *item), list(families.items())
-        )
-        for done, ((family, _), outcome) in enumerate(outcomes, 1):
-            if isinstance(outcome, Exception):
-                errors[family] = outcome
-            report_progress("preparing", done, len(families))
+        directions = _directions_by_family(jobs)
+
+        def work(family: Family) -> FamilyProblem | Exception:
+            return _result_or_error(self._prepare, family, directions[family])
+
+        done = 0
+        # Lifts use the leading directions of the views that are scaled in the same way.
+        for lifted in (False, True):
+            families = [family for family in directions if family.is_lifted == lifted]
+            for family, outcome in parallel_map(work, families):
+                if isinstance(outcome, Exception):
+                    errors[family] = outcome
+                done += 1
+                report_progress("preparing", done, len(directions))
         return errors
 
     def fit_all(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -213,7 +225,11 @@ class CandidatePool:
                 data, n_components, n_directions, MAX_ITER, ROUTES, long_work=long_work
             ).route
         else:
-            lift, data = fit_lift(data, scalings, family.n_landmarks, self.small_sample, self.seed)
+            plain = self._problems.get(family.without_lift)
+            directions = None if plain is None else plain.leading_directions()
+            lift, data = fit_lift(
+                data, scalings, directions, family.n_landmarks, self.small_sample, self.seed
+            )
             scalings = fit_scalings(data, "none")
             # Lifted samples have so few weights that compressing them would cost more.
             route = "direct"
@@ -226,15 +242,16 @@ class CandidatePool:
         normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
         problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)
-        spectra = leading_spectra(problem, n_directions)
-        return FamilyProblem(data, fitted, problem, n_directions, spectra)
+        n_for_lifts = MAX_DIRECTIONS if family.has_lift else 0
+        spectra = leading_spectra(problem, n_directions, n_for_lifts)
+        return FamilyProblem(data, fitted, problem, n_directions, n_for_lifts, spectra)
 
     def _fit(self, setting: Setting, n_clusters: int) -> tuple[Candidate, Array]:
         clock = perf_counter()
         problem = self.problem(setting.family)
         embedder, weights, objective = problem.solve(setting, n_clusters)
-        runs, labels, inertia = _kmeans_runs(
-            embedder(problem.data), n_clusters, self.seed, self.n_runs
+        runs, labels, inertia = kmeans_runs(
+            embedder(problem.data), n_clusters, self.seed, self.n_runs, repairs=self.repairs_runs
         )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
@@ -262,18 +279,22 @@ class CandidatePool:
             view = data.with_views([p])[has]
             D = directions[p].astype(data.dtype)
             rows = np.vstack([scaled_block(view, (scalings[p],), b) @ D for b in view.blocks()])
-            _, labels, _ = _kmeans_runs(rows, min(n_clusters, len(rows)), self.seed)
+            _, labels, _ = kmeans_runs(rows, min(n_clusters, len(rows)), self.seed)
             return has, labels[0]
 
         return (found for _, found in parallel_map(work, range(len(directions))))
 
 
 def _directions_by_family(jobs: Sequence[Job]) -> dict[Family, int]:
-    """Largest number of components per view that any candidate of a family has."""
+    """Largest number of components per view that any candidate of a family has.
+
+    Families with a lift need those with the same scaling and no lift.
+    """
     directions: dict[Family, int] = {}
     for setting, n_clusters in jobs:
         needed = max(setting.components * n_clusters, directions.get(setting.family, 0))
         directions[setting.family] = needed
+        directions.setdefault(setting.family.without_lift, 1)
     return directions
 
 
@@ -283,29 +304,3 @@ def _result_or_error(function: Callable[..., Result], *args: Any) -> Result | Ex
         return function(*args)
     except FIT_ERRORS as error:
         return error
-
-
-def _kmeans_runs(
-    rows: Array, n_clusters: int, seed: int, n_runs: int = N_KMEANS_RUNS
-) -> tuple[tuple[Assignment, ...], Array, float]:
-    """K-means runs by ascending inertia, the labels of each, and the smallest inertia.
-
-    One run starts from rows that pivoted QR selects, which finds separated clusters whatever their
-    number; the others start at random.
-    """
-    points = unit_rows(rows)
-    starts: list[str | Array] = ["k-means++"] * n_runs
-    if rows.shape[1] >= n_clusters:
-        starts[0] = points[distant_rows(rows, n_clusters)]
-    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=n_runs)
-    runs = []
-    for start, run_seed in zip(starts, seeds, strict=True):
-        model = KMeans(n_clusters, init=start, n_init=1, random_state=int(run_seed)).fit(points)
-        runs.append(Assignment(model.cluster_centers_.astype(np.float64), normalize=True))
-    labels = labels_of_runs(runs, rows)
-    inertias = []
-    for run, own in zip(runs, labels, strict=True):
-        away = points - run.centroids.astype(rows.dtype)[own]
-        inertias.append(float(np.einsum("ij,ij->", away, away, dtype=np.float64)) / len(rows))
-    order = np.argsort(inertias, kind="stable")
-    return tuple(runs[r] for r in order), labels[order], inertias[order[0]]

@@ -7,7 +7,7 @@ need to occur; equal labels in different partitions are unrelated.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -208,7 +208,7 @@ def best_by_family(scores: Array, families: Sequence[FamilyKey]) -> list[int]:
 
 
 def find_consensus(
-    partitions: Array, n_clusters: int, weights: Array, starts: Sequence[Array]
+    partitions: Array, n_clusters: int, weights: Array, starts: Iterable[Array]
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions, and the labels that it gives to the samples.
 
@@ -216,13 +216,12 @@ def find_consensus(
     and the one with the smallest distances is kept. It is then found again with the weights times
     the agreement of each partition with the labels, so that poor partitions count less.
     """
-    consensus, labels = iterate_consensus(partitions, n_clusters, weights, starts[0])
-    distance = consensus.mean_square(partitions)
-    for start in starts[1:]:
-        other, other_labels = iterate_consensus(partitions, n_clusters, weights, start)
-        own = other.mean_square(partitions)
-        if own < (1 - SAME_DISTANCE) * distance:
-            consensus, labels, distance = other, other_labels, own
+    smallest = np.inf
+    for start in starts:
+        found = iterate_consensus(partitions, n_clusters, weights, start)
+        distance = found[0].mean_square(partitions)
+        if distance < (1 - SAME_DISTANCE) * smallest:
+            (consensus, labels), smallest = found, distance
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels

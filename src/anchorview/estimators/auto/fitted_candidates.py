@@ -8,8 +8,9 @@ import pandas as pd
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, Candidate, CandidatePool
+from anchorview.estimators.auto.candidates import Candidate, CandidatePool
 from anchorview.estimators.auto.consensus import FamilyKey, agreement_matrix, cross_agreement
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.settings import Setting
 
 NO_CANDIDATE = "No candidate can be fitted. The first fails: "

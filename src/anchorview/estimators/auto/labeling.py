@@ -11,8 +11,9 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import labels_of_runs
 from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.estimators.auto.candidate_embeddings import Families, for_candidate_embeddings
-from anchorview.estimators.auto.candidates import LABEL_DTYPE, N_KMEANS_RUNS, Candidate
+from anchorview.estimators.auto.candidates import LABEL_DTYPE, Candidate
 from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.levels import FittedLevel
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import randomized_svd
 
+from anchorview._utils.linalg import leading_directions
 from anchorview._utils.memory import require_memory
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
@@ -45,9 +45,6 @@ SAMPLES_PER_DIRECTION = 4
 """Minimum number of samples per direction. Of fewer samples, distances are those in all features.
 """
 
-POWER_ITERATIONS = 3
-"""Iterations that find the directions, which need not be exact either."""
-
 KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
 
@@ -68,6 +65,10 @@ class ViewLift:
         """Nearest landmarks of the rows of a scaled block, nearest first, and weights on them."""
         if self.directions is not None:
             block = block @ self.directions.astype(block.dtype, copy=False)
+        return self.nearest_of_projected(block)
+
+    def nearest_of_projected(self, block: Array) -> tuple[Array, Array]:
+        """The same for rows that have been projected onto the directions, if there are any."""
         batches = gen_batches(len(block), max(1, MAX_DISTANCES // len(self.landmarks)))
         near, weights = zip(*(self._nearest(block[batch]) for batch in batches), strict=True)
         return np.vstack(near), np.vstack(weights)
@@ -109,14 +110,16 @@ class Lift:
 def fit_lift(
     data: MultiViewData,
     scalings: tuple[ViewScaling, ...],
+    directions: Sequence[Array] | None,
     n_landmarks: int,
     sample: Array,
     seed: int,
 ) -> tuple[Lift, MultiViewData]:
     """Place landmarks of every view among the rows `sample`; returns the lift and lifted `data`.
 
-    Above `MIN_LANDMARKS`, a view has at most half as many landmarks as the sample has distinct
-    rows of it.
+    `directions` are the leading ones of each scaled view (columns), if they are known. Above
+    `MIN_LANDMARKS`, a view has at most half as many landmarks as the sample has distinct rows of
+    it.
     """
     sample_bytes = len(sample) * max(data.n_features_per_view) * data.dtype.itemsize
     require_memory(
@@ -130,16 +133,15 @@ def fit_lift(
         rows = sample if data.available is None else sample[data.available[sample, p]]
         points = dense_rows(data.views[p], rows)
         points = scalings[p].apply(points, np.empty(points.shape, dtype=data.dtype))
-        directions = None
+        leading = None
         enough = len(points) >= SAMPLES_PER_DIRECTION * MAX_DIRECTIONS
         if points.shape[1] > MAX_DIRECTIONS and enough:
-            _, _, leading = randomized_svd(
-                points, MAX_DIRECTIONS, n_iter=POWER_ITERATIONS, random_state=seed
-            )
-            directions = leading.T.astype(np.float32)
-            points = points @ directions.astype(points.dtype)
+            known = None if directions is None else directions[p]
+            found = leading_directions(points, MAX_DIRECTIONS)[0] if known is None else known
+            leading = found[:, :MAX_DIRECTIONS].astype(np.float32)
+            points = points @ leading.astype(points.dtype)
         landmarks = _kmeans_centers(points, n_landmarks, seed)
-        return ViewLift(directions, landmarks, np.ones(len(landmarks)))
+        return ViewLift(leading, landmarks, np.ones(len(landmarks)))
 
     placed = [lift for _, lift in parallel_map(place, range(len(data.views)))]
     found = _nearest_landmarks(data, scalings, placed)

@@ -11,6 +11,7 @@ from scipy.signal import find_peaks, peak_prominences
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import Candidate
 from anchorview.estimators.auto.consensus import Consensus, FamilyKey, agreement_between
+from anchorview.estimators.auto.number_curve import DENSE_NUMBERS, MIN_GAIN
 
 MAX_LEVELS = 5
 """Maximum number of levels."""
@@ -22,6 +23,10 @@ TRIVIAL_NUMBER = 2
 TRIVIAL_SHARE = 0.7
 """Two clusters are chosen only if the structure of any larger number is below this share of theirs.
 Chosen with data sets left out (benchmarks/auto.md)."""
+
+SAME_STRUCTURE = 0.01
+"""Difference of structure that does not speak for the larger number of clusters; chosen likewise.
+"""
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,19 @@ def structure_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
     return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
 
 
-def chosen_number(agreement: "pd.Series[float]", chance: "pd.Series[float]") -> int:
-    """Number of clusters with the most structure.
+def chosen_number(
+    agreement: "pd.Series[float]",
+    chance: "pd.Series[float]",
+    *,
+    trivial_share: float = TRIVIAL_SHARE,
+    min_gain: float = MIN_GAIN,
+    same_structure: float = SAME_STRUCTURE,
+) -> int:
+    """Number of clusters with the most structure; the smallest of those that hardly differ.
 
     Two clusters are chosen only if they have much more than any larger number: a first division is
-    stable on most data, and says little.
+    stable on most data, and says little. Likewise, more than `DENSE_NUMBERS` clusters must have
+    clearly more than fewer.
     """
     known = agreement.notna()
     numbers = agreement.index[known].to_numpy()
@@ -104,9 +117,13 @@ def chosen_number(agreement: "pd.Series[float]", chance: "pd.Series[float]") -> 
     finer = numbers > TRIVIAL_NUMBER
     if not finer.any():
         return int(numbers[0])
-    if not finer.all() and TRIVIAL_SHARE * structure[0] > structure[finer].max():
-        return int(numbers[0])
-    return int(numbers[finer][structure[finer].argmax()])
+    few = finer & (numbers <= DENSE_NUMBERS)
+    if few.any():
+        finer &= few | (structure >= structure[few].max() + min_gain)
+    most = structure[finer].max()
+    if numbers[0] == TRIVIAL_NUMBER and trivial_share * structure[0] > most:
+        return TRIVIAL_NUMBER
+    return int(numbers[finer & (structure >= most - same_structure)][0])
 
 
 def find_levels(

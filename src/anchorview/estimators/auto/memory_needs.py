@@ -7,7 +7,8 @@ from scipy import sparse
 
 from anchorview._utils.typing import Matrix
 from anchorview.core.cost_model import TYPICAL_ITERATIONS
-from anchorview.estimators.auto.candidates import LABEL_DTYPE, N_KMEANS_RUNS
+from anchorview.estimators.auto.candidates import LABEL_DTYPE
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.labeling import record_type
 from anchorview.estimators.auto.landmarks import N_NEIGHBORS
 from anchorview.estimators.auto.settings import Setting

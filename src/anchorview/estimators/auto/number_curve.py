@@ -19,18 +19,28 @@ ROWS = 2_000
 """Maximum number of rows by which numbers of clusters are compared."""
 
 N_RUNS = 2
-"""Number of K-means runs per number of clusters, of which the better one is compared."""
+"""Number of K-means runs per number of clusters, of which the better one is compared. They are
+repaired: one run that ends with two clusters in one lowers the agreement at the right number."""
 
 DENSE_NUMBERS = 30
 """Largest number of clusters up to which every number is tried by default."""
 
-GROWTH = 1.12
-"""Factor between the larger numbers that are tried by default."""
+SPARSE_NUMBERS = (40, 55, 75, 100)
+"""Larger numbers that are tried by default too: with many clusters, agreement may fall up to 30 and
+rise later."""
+
+GROWTH = 1.25
+"""Factor between the numbers above that are tried by default, before those next to the best."""
+
+MIN_GAIN = 0.05
+"""What more than `DENSE_NUMBERS` clusters must gain in agreement or structure over fewer clusters:
+neighbors stay together in many small clusters, whatever the data. Chosen with data sets left out
+(benchmarks/auto.md)."""
 
 MIN_SAMPLES_PER_CLUSTER = 5
 """Number of samples per cluster down to which numbers are tried by default."""
 
-PATIENCE, TOLERANCE = 3, 0.02
+PATIENCE, TOLERANCE = 2, 0.01
 """Larger numbers are tried until the agreement of this many falls below the best by more."""
 
 FEW_CLUSTERS = 100
@@ -49,7 +59,9 @@ def numbers_to_try(n_clusters: int | Sequence[int] | None, n_samples: int) -> li
     If it is None, those that are tried in any case; larger ones may follow.
     """
     if n_clusters is None:
-        return list(range(2, min(DENSE_NUMBERS, largest_number(n_samples)) + 1))
+        largest = largest_number(n_samples)
+        dense = range(2, min(DENSE_NUMBERS, largest) + 1)
+        return [*dense, *(k for k in SPARSE_NUMBERS if k <= largest)]
     if isinstance(n_clusters, Integral):
         return [int(n_clusters)]
     too_long = isinstance(n_clusters, range) and len(n_clusters) > n_samples
@@ -114,7 +126,7 @@ class _Search:
     """Tries numbers of clusters on the same samples."""
 
     def __init__(self, data: MultiViewData, seed: int) -> None:
-        self._pool = CandidatePool(data, seed, n_runs=N_RUNS)
+        self._pool = comparison_pool(data, seed)
         self._agreement: dict[int, float] = {}
         self._partitions: dict[int, Partitions] = {}
 
@@ -148,7 +160,7 @@ class _Search:
         """Try larger numbers, up to `maximum`, while the agreement still rises."""
         last = max(self._agreement)
         while last < maximum and _still_rises(self.curve()):
-            following = [max(last + 1, round(last * GROWTH**step)) for step in range(1, 4)]
+            following = [max(last + 1, round(last * GROWTH**step)) for step in (1, 2)]
             following = [k for k in dict.fromkeys(following) if k <= maximum] or [maximum]
             self.try_all(following, "numbers of clusters")
             last = following[-1]
@@ -159,7 +171,7 @@ class _Search:
             curve = self.curve()
             numbers = curve.index.to_numpy()
             finer = curve[curve.index > 2].dropna()
-            if not len(finer):
+            if not len(finer) or not _many_gain(finer):
                 return
             best = int(np.flatnonzero(numbers == finer.idxmax())[0])
             near = numbers[max(0, best - 1) : best + 2]
@@ -175,12 +187,17 @@ class _Search:
 
 
 def _still_rises(curve: "pd.Series[float]") -> bool:
-    finer = curve[curve.index > 2].to_numpy()
-    if len(finer) <= PATIENCE or np.isnan(finer[-PATIENCE:]).all():
+    finer = curve[curve.index > 2].dropna()
+    if not _many_gain(finer):
         return False
-    before = finer[:-PATIENCE]
-    best = np.nanmax(before) if np.isfinite(before).any() else -1.0
-    return bool(np.nanmax(finer[-PATIENCE:]) >= best - TOLERANCE)
+    last, before = finer[-PATIENCE:], finer[:-PATIENCE]
+    return bool(len(before) and last.max() >= before.max() - TOLERANCE)
+
+
+def _many_gain(finer: "pd.Series[float]") -> bool:
+    """Whether more clusters than are tried densely agree clearly better, or were not tried."""
+    few, many = finer[finer.index <= DENSE_NUMBERS], finer[finer.index > DENSE_NUMBERS]
+    return not len(many) or not len(few) or bool(many.max() >= few.max() + MIN_GAIN)
 
 
 def _spaced(numbers: Sequence[int]) -> list[int]:
@@ -190,6 +207,11 @@ def _spaced(numbers: Sequence[int]) -> list[int]:
         if not chosen or k >= max(chosen[-1] + 1, round(CHANCE_GROWTH * chosen[-1])):
             chosen.append(int(k))
     return sorted({*chosen, int(numbers[-1])})
+
+
+def comparison_pool(data: MultiViewData, seed: int) -> CandidatePool:
+    """Pool of candidates whose partitions are compared, but do not join a consensus."""
+    return CandidatePool(data, seed, n_runs=N_RUNS, repairs_runs=True)
 
 
 def partitions_by_family(

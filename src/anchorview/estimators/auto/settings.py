@@ -52,6 +52,16 @@ class Family:
         return self.n_landmarks is not None
 
     @property
+    def has_lift(self) -> bool:
+        """Whether the views are not lifted, but may be in another family."""
+        return not self.is_lifted and self.scaling in LIFTED_SCALINGS
+
+    @property
+    def without_lift(self) -> "Family":
+        """The family with the same scaling and no lift."""
+        return Family(self.scaling)
+
+    @property
     def key(self) -> tuple[bool, str]:
         """What tells families apart whose partitions are independent evidence.
 

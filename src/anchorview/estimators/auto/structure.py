@@ -5,15 +5,16 @@ features, within and between views. Families also agree on such data, since they
 its longest directions, so only agreement beyond this speaks for clusters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from anchorview._utils.progress import report_progress
+from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.consensus import (
     DOUBTFUL_CONFIDENCE,
     FamilyKey,
@@ -25,8 +26,8 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
 )
 from anchorview.estimators.auto.number_curve import (
-    N_RUNS,
     Partitions,
+    comparison_pool,
     informative_views,
     partitions_by_family,
 )
@@ -41,8 +42,10 @@ instead of 5."""
 
 # When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
 MAX_DRAWS = 12
-CLEAR_EXCESS, CLEAR_DRAWS = 0.25, 2
+CLEAR_EXCESS, CLEAR_DRAWS = 0.25, 3
 """Agreement beyond all draws that needs no more draws, and the minimum number of draws for it."""
+DRAWS_AT_A_TIME = 2
+"""Number of further draws that are compared beside each other."""
 CLEAR_DEVIATIONS, DEVIATION_DRAWS, MIN_DEVIATION = 6.0, 5, 0.01
 """The same in standard deviations of the draws, which are taken to be at least the last number."""
 FINAL_DEVIATIONS = 3.0
@@ -90,17 +93,20 @@ def structure_of(
 ) -> Structure:
     """Structure of some rows."""
     data = informative_views(data)
-    agreement = agreement_between(_partitions(data, settings, n_clusters, seed), n_clusters)
-    rng = np.random.default_rng(seed)
-    draws: list[float] = []
-    confidences: list[float] = []
-    clear: bool | None = None if np.isfinite(agreement) else False
-    while clear is None:
-        report_progress("structure", len(draws), MAX_DRAWS)
-        drawn = _partitions(gaussian_like(data, rng), settings, n_clusters, seed)
-        draws.append(agreement_between(drawn, n_clusters))
-        confidences.append(_mean_confidence(drawn, n_clusters))
-        clear = _is_clear(agreement, draws)
+    agreement, draws, confidences = np.nan, list[float](), list[float]()
+    clear: bool | None = None
+    found = _partitions_of_draws(data, settings, n_clusters, seed)
+    for number, partitions in enumerate(found):
+        report_progress("structure", number, MAX_DRAWS)
+        own = agreement_between(partitions, n_clusters)
+        if number == 0:
+            agreement, clear = own, None if np.isfinite(own) else False
+        else:
+            draws.append(own)
+            confidences.append(_mean_confidence(partitions, n_clusters))
+            clear = _is_clear(agreement, draws)
+        if clear is not None:
+            break
     report_progress("structure", MAX_DRAWS, MAX_DRAWS)
     if not draws:
         return Structure(None, None, DOUBTFUL_CONFIDENCE)
@@ -145,10 +151,22 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
     return MultiViewData(views, available=data.available)
 
 
-def _partitions(
+def _partitions_of_draws(
     data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
-) -> Partitions:
-    return partitions_by_family(CandidatePool(data, seed, n_runs=N_RUNS), settings, n_clusters)
+) -> Iterator[Partitions]:
+    """Yield the partitions of the data, and then of up to `MAX_DRAWS` references."""
+
+    def partitions(number: int) -> Partitions:
+        with without_nested_threads():
+            drawn = data
+            if number > 0:
+                drawn = gaussian_like(data, np.random.default_rng([seed, number]))
+            return partitions_by_family(comparison_pool(drawn, seed), settings, n_clusters)
+
+    # Draws are too small to gain from several threads each.
+    ends = [0, *range(CLEAR_DRAWS + 1, MAX_DRAWS + 1, DRAWS_AT_A_TIME), MAX_DRAWS + 1]
+    for start, stop in pairwise(ends):
+        yield from (found for _, found in parallel_map(partitions, range(start, stop)))
 
 
 def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:

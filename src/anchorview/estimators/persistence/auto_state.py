@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import N_KMEANS_RUNS, Candidate, FittedFamily
+from anchorview.estimators.auto.candidates import Candidate, FittedFamily
 from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.landmarks import ViewLift
 from anchorview.estimators.auto.levels import Branch, FittedLevel, Level
 from anchorview.estimators.auto.number_curve import largest_number, numbers_to_try
