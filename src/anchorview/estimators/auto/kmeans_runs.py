@@ -17,8 +17,8 @@ N_KMEANS_RUNS = 4
 MAX_TRIALS = 10
 """Maximum number of candidates per centroid of a start; runs are not repaired as a rule."""
 
-REPAIR_TOLERANCE = 1e-4
-"""Relative decrease of the inertia below which a run is not repaired further."""
+SETTLED = 1e-4
+"""Relative decrease of the inertia in a step below which a run, or its repair, ends."""
 
 
 def kmeans_runs(
@@ -43,11 +43,11 @@ def kmeans_runs(
         for own in seeds[len(starts) :]:
             random = np.random.RandomState(own)
             starts.append(kmeans_plusplus(points, n_clusters, random, MAX_TRIALS))
-        found = lloyd(LocalRows(points), np.stack(starts), False, tolerance=0.0)
+        found = lloyd(LocalRows(points), np.stack(starts), False, SETTLED)
         centroids = found.centroids
         if repairs:
             alone = (Refined(c[None], i[None]) for c, i in zip(*found, strict=True))
-            centroids = np.vstack([repair(points, run, REPAIR_TOLERANCE) for run in alone])
+            centroids = np.vstack([repair(points, run, SETTLED) for run in alone])
         runs = [Assignment(own, normalize=True) for own in centroids]
         labels = labels_of_runs(runs, rows)
     inertias = []
