@@ -44,6 +44,24 @@ class TestChoice:
         assert found == chosen
         assert type(found) is int
 
+    def test_smallest_of_numbers_that_hardly_differ(self):
+        assert chosen_number(*curves([0.1, 0.5, 0.8, 0.805, 0.7])) == 4
+        assert chosen_number(*curves([0.1, 0.5, 0.8, 0.82, 0.7])) == 5
+
+    @pytest.mark.parametrize(("at_forty", "chosen"), [(0.54, 20), (0.56, 40)])
+    def test_many_clusters_must_gain(self, at_forty, chosen):
+        agreement = pd.Series({2: 0.1, 10: 0.4, 20: 0.5, 40: at_forty, 55: 0.45})
+        assert chosen_number(agreement, 0 * agreement) == chosen
+
+    def test_many_clusters_compete_if_only_they_are_tried(self):
+        agreement = pd.Series({40: 0.3, 50: 0.6, 60: 0.4})
+        assert chosen_number(agreement, 0 * agreement) == 50
+
+    def test_two_that_are_as_good_as_many_without_gain(self):
+        # The many clusters do not compete, so two are compared with the few.
+        agreement = pd.Series({2: 0.9, 3: 0.5, 40: 0.54})
+        assert chosen_number(agreement, 0 * agreement) == 2
+
     def test_no_number_is_possible(self):
         with pytest.raises(ValueError, match=r"\[2, 3\]\. Give a single number as n_clusters"):
             chosen_number(*curves([np.nan, np.nan]))

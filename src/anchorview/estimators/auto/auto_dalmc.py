@@ -270,15 +270,17 @@ class AutoDALMC(EmbeddingClusterer):
 
     **The number of clusters.** One setting of each of four families is fitted for each number, on
     at most 2,000 samples and on data without clusters (see below). The number with the most
-    structure is chosen: agreement beyond chance. Two clusters are chosen only if all other numbers
-    have less than 70 % of their structure, since a first division is stable on most data and says
-    little. Data often have clusters at several levels. Treat the number as a proposal: look at
-    `levels_`, and pass the number if you know it.
+    structure is chosen, agreement beyond chance; of numbers within 0.01 of it, the smallest. Two
+    clusters are chosen only if all other numbers have less than 70 % of their structure, since a
+    first division is stable on most data and says little. More than 30 clusters must have 0.05 more
+    structure than fewer: neighbors stay together in many small clusters, whatever the data. Data
+    often have clusters at several levels. Treat the number as a proposal: look at `levels_`, and
+    pass the number if you know it.
 
     **Structure.** Families also agree to some degree on data without clusters, since all divide it
     along its longest directions. So one setting of each family is fitted to 1,000 of the samples
     (500 with the fast budget, or 5 per cluster) and to samples of the normal distribution with the
-    same means and covariances, of which up to 12 are drawn. If the agreement is as high on one of
+    same means and covariances, of which 1 to 12 are drawn. If the agreement is as high on one of
     them, or hardly beyond their spread, `structure_` is 0; otherwise it is the difference to their
     mean.
 
