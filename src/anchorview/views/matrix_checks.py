@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import quoted
+from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import require_numeric_columns
 from anchorview.views.schema import describe_view
@@ -16,6 +18,9 @@ from anchorview.views.stored_view import StoredView
 
 LISTED_COLUMNS = 5
 """Maximum number of columns that a message lists."""
+
+CHECKED_ENTRIES = 2**23
+"""Number of entries that a thread checks at a time."""
 
 
 def is_dask_array(view: Any) -> bool:
@@ -202,12 +207,10 @@ def finite_rows(
     every_row = np.ones(view.shape[0], bool)
     if entries.dtype.kind != "f":
         return every_row
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum of squares proves that all entries are finite and not too large, several
-        # times faster than isfinite.
-        axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
-        if np.isfinite(np.einsum(axes, entries, entries)):
-            return every_row
+    # A finite sum of squares proves that all entries are finite and not too large, several times
+    # faster than isfinite.
+    if np.isfinite(_sum_of_squares(entries)):
+        return every_row
     present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
@@ -223,6 +226,20 @@ def finite_rows(
         found = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
         raise ValueError(f"{description} {found}")
     return present
+
+
+def _sum_of_squares(entries: Array) -> float:
+    """Sum of squares in the type of the entries, which may overflow."""
+    axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
+
+    def of_rows(rows: slice) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.einsum(axes, entries[rows], entries[rows]))
+
+    blocks = list(
+        gen_batches(len(entries), max(1, CHECKED_ENTRIES * len(entries) // max(1, entries.size)))
+    )
+    return sum(found for _, found in parallel_map(of_rows, blocks))
 
 
 def _bad_values(
