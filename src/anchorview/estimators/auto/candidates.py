@@ -100,7 +100,7 @@ class FamilyProblem:
     n_directions: int
     """Number of components per view up to which `spectra` suffice."""
     n_for_lifts: int
-    """Number of directions of each view that lifts need."""
+    """Number of directions of each view that lifts take, if it has as many."""
     spectra: Spectra
 
     @property
@@ -242,7 +242,7 @@ class CandidatePool:
         normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
         problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)
-        n_for_lifts = MAX_DIRECTIONS if family.has_lift else 0
+        n_for_lifts = MAX_DIRECTIONS if family.may_be_lifted else 0
         spectra = leading_spectra(problem, n_directions, n_for_lifts)
         return FamilyProblem(data, fitted, problem, n_directions, n_for_lifts, spectra)
 

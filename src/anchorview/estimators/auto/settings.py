@@ -52,7 +52,7 @@ class Family:
         return self.n_landmarks is not None
 
     @property
-    def has_lift(self) -> bool:
+    def may_be_lifted(self) -> bool:
         """Whether the views are not lifted, but may be in another family."""
         return not self.is_lifted and self.scaling in LIFTED_SCALINGS
 
