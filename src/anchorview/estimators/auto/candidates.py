@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self, TypeVar
-from zlib import crc32
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -204,10 +203,6 @@ class CandidatePool:
 
         yield from parallel_map(work, jobs)
 
-    def _seed_of(self, own: Family | Setting) -> int:
-        """Seed of a family or setting: with the same for all, they would make the same errors."""
-        return int(np.random.default_rng([self.seed, crc32(str(own).encode())]).integers(2**31 - 1))
-
     def _prepare(self, family: Family, n_directions: int) -> FamilyProblem:
         """Prepare what the candidates of a family share, with up to `n_directions` components."""
         known = self._problems.get(family)
@@ -232,9 +227,8 @@ class CandidatePool:
         else:
             plain = self._problems.get(family.without_lift)
             directions = None if plain is None else plain.leading_directions()
-            seed = self._seed_of(family)
             lift, data = fit_lift(
-                data, scalings, directions, family.n_landmarks, self.small_sample, seed
+                data, scalings, directions, family.n_landmarks, self.small_sample, self.seed
             )
             scalings = fit_scalings(data, "none")
             # Lifted samples have so few weights that compressing them would cost more.
@@ -257,11 +251,7 @@ class CandidatePool:
         problem = self.problem(setting.family)
         embedder, weights, objective = problem.solve(setting, n_clusters)
         runs, labels, inertia = kmeans_runs(
-            embedder(problem.data),
-            n_clusters,
-            self._seed_of(setting),
-            self.n_runs,
-            repairs=self.repairs_runs,
+            embedder(problem.data), n_clusters, self.seed, self.n_runs, repairs=self.repairs_runs
         )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
