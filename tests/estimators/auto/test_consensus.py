@@ -242,6 +242,28 @@ class TestConsensus:
             _, labels = find_consensus(partitions, 4, weights, starts)
             assert adjusted_rand_score(found, labels) == 1
 
+    def test_the_result_of_most_starts_is_kept(self):
+        # Most of the partitions, and of the starts, have halves; the others agree better.
+        halves, thirds = np.repeat([0, 1], 30), np.tile([0, 1, 2], 20)
+        rng = np.random.default_rng(0)
+        partitions = np.vstack(
+            [noisy_copies(halves, 3, 4, rng, share=0.2), noisy_copies(thirds, 3, 4, rng, share=0)]
+        )
+        weights = equal_weights(partitions)
+        found = {
+            name: iterate_consensus(partitions, 3, weights, start)
+            for name, start in {"halves": halves, "thirds": thirds}.items()
+        }
+        squares = {name: own.mean_square(partitions) for name, (own, _) in found.items()}
+        assert squares["thirds"] < squares["halves"]
+        start = found["halves"][1]
+        for starts, name in [([start, thirds], "thirds"), ([thirds, start, start], "halves")]:
+            _, labels = find_consensus(partitions, 3, weights, starts)
+            agreement = {
+                own: adjusted_rand_score(result, labels) for own, (_, result) in found.items()
+            }
+            assert max(agreement, key=agreement.get) == name
+
     @given(seed=seeds)
     def test_mean_square_is_that_of_the_nearest_patterns(self, seed):
         partitions = random_partitions(seed)

@@ -23,6 +23,9 @@ FamilyKey = tuple[bool, str]
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
 
+SAME_RESULT = 0.9
+"""Agreement of two results that are nearly the same."""
+
 SAME_DISTANCE = 1e-9
 """Relative difference of two mean squared distances that may be due to rounding."""
 
@@ -212,16 +215,18 @@ def find_consensus(
 ) -> tuple[Consensus, Array]:
     """Consensus of partitions, and the labels that it gives to the samples.
 
-    It is found from each of several starts with the given `weights` (see :func:`family_weights`),
-    and the one with the smallest distances is kept. It is then found again with the weights times
-    the agreement of each partition with the labels, so that poor partitions count less.
+    It is found from each of several starts with the given `weights` (see :func:`family_weights`).
+    If most of them end in nearly the same result, this is kept, and otherwise the one with the
+    smallest distances. The consensus is then found again with the weights times the agreement of
+    each partition with the labels, so that poor partitions count less.
     """
-    smallest = np.inf
-    for start in starts:
-        found = iterate_consensus(partitions, n_clusters, weights, start)
-        distance = found[0].mean_square(partitions)
-        if distance < (1 - SAME_DISTANCE) * smallest:
-            (consensus, labels), smallest = found, distance
+    found = [iterate_consensus(partitions, n_clusters, weights, start) for start in starts]
+    distances = np.array([own.mean_square(partitions) for own, _ in found])
+    results = np.array([own for _, own in found])
+    alike = (agreement_matrix(results, n_clusters) >= SAME_RESULT).sum(axis=1)
+    if 2 * alike.max() > len(found):
+        distances[alike < alike.max()] = np.inf
+    consensus, labels = found[int((distances <= (1 + SAME_DISTANCE) * distances.min()).argmax())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
     if not weights.any():
         return consensus, labels
