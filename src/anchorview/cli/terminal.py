@@ -203,7 +203,8 @@ def progress_bar(*, shown: bool) -> Iterator[None]:
     A stage may be followed by a note in parentheses, which changes as the stage proceeds.
     """
     columns = TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), _Note()
-    stderr = Console(stderr=True)
+    # Before rich 14.3, a bar that is not shown ends with an empty line.
+    stderr = Console(stderr=True, quiet=not shown)
     with Progress(*columns, console=stderr, transient=True, disable=not shown) as progress:
         bars: dict[str, TaskID] = {}
 
