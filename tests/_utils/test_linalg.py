@@ -93,3 +93,16 @@ def test_products_of_columns(dense_part, set_constants):
     columns = np.array([7, 0, 3, 4, 1])
     found = gram_columns(sparse.csr_array(dense), columns)
     np.testing.assert_allclose(found, (dense.T @ dense)[:, columns], atol=1e-12)
+
+
+@pytest.mark.parametrize(("whole", "share"), [(0, 2.0), (100, 2.0), (0, 0.1)])
+@pytest.mark.parametrize("count", [1, 7, 20, 30])
+def test_largest_eigenpairs_whichever_way(whole, share, count, set_constants):
+    set_constants(linalg, WHOLE_SPECTRUM=whole, LARGE_SHARE=share)
+    rows = np.random.default_rng(0).standard_normal((50, 20))
+    G = rows.T @ rows
+    squares, vectors = linalg.largest_eigenpairs(G, count)
+    expected = np.linalg.eigvalsh(G)[-count:]
+    np.testing.assert_allclose(squares, expected)
+    np.testing.assert_allclose(G @ vectors, squares * vectors, atol=1e-9)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(expected)), atol=1e-12)

@@ -1,0 +1,65 @@
+"""K-means runs of a candidate: order, labels, and what repairs gain."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview._utils.linalg import unit_rows
+from anchorview.estimators.auto.kmeans_runs import kmeans_runs
+
+
+def planted(k, per_cluster=20, spread=0.1, seed=0):
+    """Rows around as many orthogonal directions as there are clusters, and the clusters."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(k), per_cluster)
+    return np.eye(k)[y] + spread * rng.standard_normal((len(y), k)), y
+
+
+def inertia_of(rows, run, labels):
+    return np.square(unit_rows(rows) - run.centroids[labels]).sum() / len(rows)
+
+
+@pytest.mark.parametrize("repairs", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_runs_are_ordered_and_labels_are_those_of_the_centroids(repairs, dtype):
+    rows = planted(12, spread=0.3)[0].astype(dtype)
+    runs, labels, smallest = kmeans_runs(rows, 12, 0, repairs=repairs)
+    assert labels.shape == (4, len(rows))
+    inertias = [inertia_of(rows, run, own) for run, own in zip(runs, labels, strict=True)]
+    assert inertias == sorted(inertias)
+    assert smallest == pytest.approx(inertias[0], rel=1e-5)
+    for run, own in zip(runs, labels, strict=True):
+        np.testing.assert_array_equal(run(rows), own)
+
+
+def test_as_good_as_scikit_learn():
+    rows = planted(15, spread=0.45)[0]
+    *_, smallest = kmeans_runs(rows, 15, 0)
+    expected = KMeans(15, n_init=4, random_state=0).fit(unit_rows(rows)).inertia_ / len(rows)
+    assert smallest <= 1.02 * expected
+
+
+def test_repairs_find_clusters_that_runs_miss():
+    # With fewer columns than clusters, no run starts from the rows that pivoted QR selects.
+    rng = np.random.default_rng(0)
+    centers = unit_rows(rng.standard_normal((40, 8)))
+    y = np.repeat(np.arange(40), 12)
+    rows = centers[y] + 0.05 * rng.standard_normal((480, 8))
+    missed = [adjusted_rand_score(y, own) for own in kmeans_runs(rows, 40, 0)[1]]
+    found = [adjusted_rand_score(y, own) for own in kmeans_runs(rows, 40, 0, repairs=True)[1]]
+    assert min(found) > max(missed)
+    assert max(found) > 0.97
+
+
+def test_first_run_of_separated_clusters_is_right_whatever_the_seed():
+    rows, y = planted(30)
+    for seed in range(5):
+        assert adjusted_rand_score(y, kmeans_runs(rows, 30, seed)[1][0]) == 1
+
+
+def test_same_seed_same_runs():
+    rows, _ = planted(6, spread=0.6)
+    first, again, other = (kmeans_runs(rows, 6, seed)[1] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
