@@ -16,6 +16,7 @@ from anchorview.sources import disk_source
 from anchorview.sources.dask import chunks, dask_source
 from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
+from helpers.embeddings import assert_same_embedding
 from helpers.unjudged import structure_not_judged
 
 
@@ -34,13 +35,6 @@ def in_parts(set_constants):
 
 def dalmc(**settings):
     return DALMC(5, random_state=0, **settings)
-
-
-def assert_same(embedding, expected, atol=1e-10):
-    """Assert that embeddings are equal up to the signs of columns, which rounding decides."""
-    embedding = np.asarray(embedding)
-    signs = np.sign((embedding * expected).sum(axis=0))
-    np.testing.assert_allclose(embedding * signs, expected, atol=atol)
 
 
 def stored(views, folder):
@@ -70,7 +64,7 @@ def test_equal_to_correcting_in_memory_first(scaling, batch_scale, planted):
     views, _, batch = planted
     model = dalmc(scaling=scaling, batch_scale=batch_scale).fit(views, batch=batch)
     expected = dalmc(scaling=scaling).fit(corrected(views, batch, scale=batch_scale))
-    assert_same(model.embedding_, expected.embedding_)
+    assert_same_embedding(model.embedding_, expected.embedding_)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
@@ -82,7 +76,7 @@ def test_the_same_from_files_and_dask(planted, in_parts, tmp_path):
     lazy = {name: da.from_array(view, chunks=(90, -1)) for name, view in views.items()}
     for X in (views, files, lazy):
         model = dalmc().fit(X, batch=pd.Series(batch), covariates=depth)
-        assert_same(model.embedding_, expected.embedding_)
+        assert_same_embedding(model.embedding_, expected.embedding_)
         np.testing.assert_array_equal(np.asarray(model.labels_), expected.labels_)
         again = model.predict(X, batch=batch, covariates=depth)
         np.testing.assert_array_equal(np.asarray(again), expected.labels_)
@@ -125,7 +119,7 @@ def test_sparse_views_stay_sparse(solver, monkeypatch):
     if solver != "compressed":
         monkeypatch.delattr(LowRankSum, "toarray")
     model = DALMC(**settings).fit([sparse.csr_array(counts[:, :width]), other], batch=batch)
-    assert_same(model.embedding_, expected.embedding_, 1e-7)
+    assert_same_embedding(model.embedding_, expected.embedding_, 1e-7)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
@@ -155,7 +149,7 @@ def test_batches_are_aligned_by_id(planted):
     shuffled = np.random.default_rng(0).permutation(400)
     other = table.iloc[shuffled][["depth", "age"]]
     model = dalmc().fit(frames, batch=values.iloc[shuffled], covariates=other)
-    assert_same(model.embedding_, expected.embedding_)
+    assert_same_embedding(model.embedding_, expected.embedding_)
     # Covariates of new samples are matched by name.
     np.testing.assert_array_equal(
         model.predict(frames, batch=values, covariates=table), expected.labels_
@@ -180,7 +174,7 @@ def test_columns_of_obs_are_batches():
     data.obs["depth"] = np.arange(120) % 7
     model = DALMC(3, random_state=0).fit(data, batch="plate", covariates=["depth"])
     expected = DALMC(3, random_state=0).fit(views, batch=batch, covariates=np.arange(120) % 7)
-    assert_same(model.embedding_, expected.embedding_)
+    assert_same_embedding(model.embedding_, expected.embedding_)
     assert model.batches_ == ("a", "b")
     with pytest.raises(ValueError, match=r"X\.obs has no column 'donor', only 'plate', 'depth'"):
         model.fit(data, batch="donor")
@@ -207,7 +201,7 @@ def test_an_unknown_batch_can_be_centered_on_itself(planted):
     reference = dalmc().fit(corrected(old, batch[known]))
     expected = reference.transform(centered_on_itself(new, old, batch[known]))
     found = model.transform(new, batch=names, unknown_batch="center")
-    assert_same(found, expected, 1e-9)
+    assert_same_embedding(found, expected, 1e-9)
     labels = model.predict(new, batch=names, unknown_batch="center")
     assert adjusted_rand_score(types[batch == 2], labels) > 0.9
     one = {name: view[:1] for name, view in new.items()}
@@ -308,7 +302,7 @@ def test_only_covariates(planted):
     views["view_0"] = views["view_0"] + 40 * np.outer(depth, slopes)
     model = DALMC(3, random_state=0).fit(views, covariates=depth)
     expected = DALMC(3, random_state=0).fit(corrected(views, np.zeros(150), depth, scale=False))
-    assert_same(model.embedding_, expected.embedding_)
+    assert_same_embedding(model.embedding_, expected.embedding_)
     assert model.batches_ is None and model.batch_mixing_ is None
     assert "1 covariate taken out" in repr(model)
     np.testing.assert_array_equal(model.predict(views, covariates=depth), model.labels_)
