@@ -103,7 +103,7 @@ def require_confidence_of_loops(model, views):
         for i in sorted(starts, key=lambda i: -scores[i])
     ]
     votes = [sum(adjusted_rand_score(own, other) >= 0.9 for _, other in found) for _, own in found]
-    if 2 * max(votes) > len(found):
+    if max(votes) >= len(found) - 1:
         found = [own for own, vote in zip(found, votes, strict=True) if vote == max(votes)]
     _, first = min(found, key=lambda pair: round(pair[0].mean_square(partitions), 9))
     weights *= [max(adjusted_rand_score(first, run), 0) for run in partitions]

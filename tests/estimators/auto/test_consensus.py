@@ -242,8 +242,8 @@ class TestConsensus:
             _, labels = find_consensus(partitions, 4, weights, starts)
             assert adjusted_rand_score(found, labels) == 1
 
-    def test_the_result_of_most_starts_is_kept(self):
-        # Most of the partitions, and of the starts, have halves; the others agree better.
+    def test_the_result_of_all_starts_but_one_is_kept(self):
+        # Half of the partitions have halves, which agree worse than the others.
         halves, thirds = np.repeat([0, 1], 30), np.tile([0, 1, 2], 20)
         rng = np.random.default_rng(0)
         partitions = np.vstack(

@@ -117,8 +117,8 @@ class AutoDALMC(EmbeddingClusterer):
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
     of the *other* families, which make other errors. From the best partition of each family on,
     each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
-    to its own, until none moves. The result of most starts is kept or, if they differ, the one with
-    the nearest patterns. Families with and without a lift have the same weight at first; then
+    to its own, until none moves. The result with the nearest patterns is kept, unless all other
+    starts end in another one. Families with and without a lift have the same weight at first; then
     partitions also count by their agreement with the result. Known classes are never used.
 
     Parameters

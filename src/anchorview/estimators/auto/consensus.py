@@ -216,15 +216,16 @@ def find_consensus(
     """Consensus of partitions, and the labels that it gives to the samples.
 
     It is found from each of several starts with the given `weights` (see :func:`family_weights`).
-    If most of them end in nearly the same result, this is kept, and otherwise the one with the
-    smallest distances. The consensus is then found again with the weights times the agreement of
-    each partition with the labels, so that poor partitions count less.
+    The result with the smallest distances is kept, unless all other starts end in nearly the same:
+    then it is taken for an outlier, and theirs is kept. The consensus is found again with the
+    weights times the agreement of each partition with the labels, so that poor partitions count
+    less.
     """
     found = [iterate_consensus(partitions, n_clusters, weights, start) for start in starts]
     distances = np.array([own.mean_square(partitions) for own, _ in found])
     results = np.array([own for _, own in found])
     alike = (agreement_matrix(results, n_clusters) >= SAME_RESULT).sum(axis=1)
-    if 2 * alike.max() > len(found):
+    if alike.max() >= len(found) - 1:
         distances[alike < alike.max()] = np.inf
     consensus, labels = found[int((distances <= (1 + SAME_DISTANCE) * distances.min()).argmax())]
     weights = weights * np.maximum(agreement_with(labels, partitions, n_clusters), 0)
