@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import quoted
@@ -236,9 +235,8 @@ def _sum_of_squares(entries: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.einsum(axes, entries[rows], entries[rows]))
 
-    blocks = list(
-        gen_batches(len(entries), max(1, CHECKED_ENTRIES * len(entries) // max(1, entries.size)))
-    )
+    step = max(1, CHECKED_ENTRIES * len(entries) // max(1, entries.size))
+    blocks = [slice(start, start + step) for start in range(0, len(entries), step)]
     return sum(found for _, found in parallel_map(of_rows, blocks))
 
 

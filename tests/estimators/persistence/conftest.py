@@ -20,6 +20,8 @@ def auto():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MAX_ITER", 2)
         model = AutoDALMC([2, 4, 6], budget="fast", random_state=0).fit(views)
+    # Tests change the parameters of the chosen level, which is the last, and of another one.
+    assert model.n_clusters_ == 6
     assert len(model.levels_) > 1
     return model
 

@@ -206,8 +206,8 @@ def test_empty_clusters(auto, tmp_path):
         ("dalmc", {"normalize_embedding": np.bool_(True)}, {"normalize_embedding": True}),
         ("dalmc", {"random_state": np.random.RandomState(0)}, {"random_state": None}),
         ("auto", {"n_clusters": None}, {"n_clusters": None}),
-        ("auto", {"n_clusters": range(2, 5)}, {"n_clusters": [2, 3, 4]}),
-        ("auto", {"n_clusters": (3, 2)}, {"n_clusters": [3, 2]}),
+        ("auto", {"n_clusters": range(4, 8)}, {"n_clusters": [4, 5, 6, 7]}),
+        ("auto", {"n_clusters": (6, 2)}, {"n_clusters": [6, 2]}),
     ],
 )
 def test_parameters_of_other_types(request, tmp_path, fixture, given, expected):
@@ -301,7 +301,7 @@ WIDE = "_families/3/1/lift/views/0"
 LANDMARKS = (
     "state/_families/3/0/n_landmarks",
     "state/_candidates/3/setting/family/n_landmarks",
-    "state/_levels/1/candidates/3/setting/family/n_landmarks",
+    "state/_levels/0/candidates/3/setting/family/n_landmarks",
 )
 
 
