@@ -115,9 +115,10 @@ class FamilyProblem:
         spectra = leading_spectra(self.problem, n_directions, self.n_for_lifts)
         return replace(self, n_directions=n_directions, spectra=spectra)
 
-    def leading_directions(self) -> list[Array]:
+    def directions_for_lifts(self) -> list[Array]:
         """Leading directions of the features of each view (columns), of norm 1."""
-        return self.problem.in_features([D for D, _ in self.spectra.directions])
+        leading = [D[:, : self.n_for_lifts] for D, _ in self.spectra.directions]
+        return self.problem.in_features(leading)
 
     def solve(self, setting: Setting, n_clusters: int) -> tuple[Embedder, Array, Array]:
         """Embedder, view weights and objective of the solution for a setting."""
@@ -226,7 +227,7 @@ class CandidatePool:
             ).route
         else:
             plain = self._problems.get(family.without_lift)
-            directions = None if plain is None else plain.leading_directions()
+            directions = None if plain is None else plain.directions_for_lifts()
             lift, data = fit_lift(
                 data, scalings, directions, family.n_landmarks, self.small_sample, self.seed
             )

@@ -138,7 +138,7 @@ def fit_lift(
         if points.shape[1] > MAX_DIRECTIONS and enough:
             known = None if directions is None else directions[p]
             found = leading_directions(points, MAX_DIRECTIONS)[0] if known is None else known
-            leading = found[:, :MAX_DIRECTIONS].astype(np.float32)
+            leading = found.astype(np.float32)
             points = points @ leading.astype(points.dtype)
         landmarks = _kmeans_centers(points, n_landmarks, seed)
         return ViewLift(leading, landmarks, np.ones(len(landmarks)))

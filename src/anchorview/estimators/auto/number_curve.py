@@ -34,8 +34,8 @@ GROWTH = 1.25
 
 MIN_GAIN = 0.05
 """What more than `DENSE_NUMBERS` clusters must gain in agreement or structure over fewer clusters:
-neighbors stay together in many small clusters, whatever the data. Chosen with data sets left out
-(benchmarks/auto.md)."""
+neighbors stay together in many small clusters, whatever the data. benchmarks/auto.md has what the
+rule reaches if it is chosen on other data sets."""
 
 MIN_SAMPLES_PER_CLUSTER = 5
 """Number of samples per cluster down to which numbers are tried by default."""
