@@ -22,8 +22,9 @@ from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
+from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS, kmeans_runs
-from anchorview.estimators.auto.landmarks import MAX_DIRECTIONS, Lift, fit_lift
+from anchorview.estimators.auto.landmarks import Lift, fit_lift
 from anchorview.estimators.auto.representative_rows import order_by_content, representative_rows
 from anchorview.estimators.auto.settings import STANDARDIZED, Family, Setting
 from anchorview.views.container import MultiViewData
@@ -243,7 +244,7 @@ class CandidatePool:
         normed = (replace(own, norm=own.norm * self._norm_factor) for own in problem.scalings)
         problem = problem._replace(scalings=tuple(normed))
         fitted = FittedFamily(lift, problem.scalings)
-        n_for_lifts = MAX_DIRECTIONS if family.may_be_lifted else 0
+        n_for_lifts = landmarks.MAX_DIRECTIONS if family.may_be_lifted else 0
         spectra = leading_spectra(problem, n_directions, n_for_lifts)
         return FamilyProblem(data, fitted, problem, n_directions, n_for_lifts, spectra)
 
