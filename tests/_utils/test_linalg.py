@@ -1,4 +1,4 @@
-"""Ranks and leading singular vectors against those of a full decomposition."""
+"""Norms, and ranks and leading singular vectors against those of a full decomposition."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from anchorview._utils.linalg import (
     leading_directions,
     rank_and_directions,
     rank_up_to,
+    row_squares,
 )
 from anchorview.core.scale import fit_scalings, scaled_views
 
@@ -106,3 +107,19 @@ def test_largest_eigenpairs_whichever_way(whole, share, count, set_constants):
     np.testing.assert_allclose(squares, expected)
     np.testing.assert_allclose(G @ vectors, squares * vectors, atol=1e-9)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(expected)), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8])
+def test_squared_norms_of_rows(dtype):
+    X = (30 * np.random.default_rng(0).standard_normal((50, 40))).astype(dtype)
+    X[3] = 0
+    squares = row_squares(X)
+    assert squares.dtype == np.float64
+    tolerance = 1e-6 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(squares, np.square(X.astype(float)).sum(axis=1), rtol=tolerance)
+
+
+def test_squared_norms_beyond_single_precision():
+    X = np.ones((4, 5), np.float32) * np.array([1e-25, 1, 1e25, 0], np.float32)[:, None]
+    expected = np.square(X.astype(float)).sum(axis=1)
+    np.testing.assert_allclose(row_squares(X), expected, rtol=1e-6)

@@ -21,6 +21,9 @@ run, and SciPy's does not."""
 DENSE_PART = 2**24
 """Maximum number of entries of a dense part of a matrix that must not become dense as a whole."""
 
+SAFE_SQUARES = (1e-30, 1e38)
+"""Limits between which sums of squares in single precision are safe."""
+
 KRYLOV_OVERSAMPLING, KRYLOV_BLOCKS, KRYLOV_RESTARTS = 16, 6, 4
 """Additional columns of the blocks, blocks between restarts, and maximum number of restarts."""
 
@@ -73,6 +76,22 @@ def squared_norm(X: Matrix) -> float:
         return float(X.squared_norm)
     entries = X if isinstance(X, np.ndarray) else X.data[:, None]
     return float(np.einsum("ij,ij->i", entries, entries).sum(dtype=np.float64))
+
+
+def are_safe(squares: Array) -> Array:
+    """Whether sums of squares in single precision have lost nothing to underflow or overflow."""
+    return (squares > SAFE_SQUARES[0]) & (squares < SAFE_SQUARES[1])
+
+
+def row_squares(X: Array) -> Array:
+    """Squared norms of the rows in float64; those of float32 rows have single precision."""
+    if X.dtype != np.float32:
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", X, X).astype(np.float64)
+    unsafe = ~are_safe(squares)
+    if unsafe.any():
+        squares[unsafe] = np.einsum("ij,ij->i", X[unsafe], X[unsafe], dtype=np.float64)
+    return squares
 
 
 def reciprocal(lengths: Array, like: Array) -> Array:

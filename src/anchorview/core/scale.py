@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from anchorview._utils.linalg import reciprocal, squared_norm
+from anchorview._utils.linalg import are_safe, reciprocal, row_squares, squared_norm
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
@@ -72,7 +72,7 @@ class ViewScaling:
         Returns the factor, which can be applied to a product of the rows instead of the rows.
         """
         if self.unit_first:
-            lengths = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+            lengths = np.sqrt(row_squares(block))
             np.multiply(block, reciprocal(lengths, out)[:, None], out=out)
             if self.center is not None:
                 out -= self.center.astype(out.dtype)
@@ -111,9 +111,6 @@ ViewMoments = dict[int, Moments]
 SHIFT_ROWS = 64
 """About how many rows give the shift that is subtracted before squares are added up."""
 
-SAFE_SQUARES = 1e-30
-"""Minimum sum of squares in single precision that has lost nothing to underflow."""
-
 
 def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
     """Moments of some rows, or of these divided by their norms."""
@@ -123,7 +120,7 @@ def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
         return _sparse_moments(block.astype(np.float64), unit_rows)
     if block.dtype == np.float32 and not unit_rows:
         found = _single_moments(block)
-        if (found.squares > SAFE_SQUARES).all() and np.isfinite(found.squares).all():
+        if are_safe(found.squares).all():
             return found
     buffer = scratch("moments", block.shape, np.dtype(np.float64))
     values = ViewScaling(unit_first=unit_rows).apply(block, buffer)

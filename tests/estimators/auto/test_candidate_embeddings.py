@@ -17,7 +17,7 @@ from helpers.data import clustered_data
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_array])
 def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_constants):
-    set_constants(candidate_embeddings, MIN_BLOCK=7, CACHED_BLOCK=1, ROWS_FOR_A_MAP=rows_for_a_map)
+    set_constants(candidate_embeddings, MIN_BLOCK=7, BLOCK_BYTES=1, ROWS_FOR_A_MAP=rows_for_a_map)
     set_constants(embed, ROWS_FOR_A_MAP=rows_for_a_map)
     data, _ = clustered_data(90, missing=missing)
     data = MultiViewData([kind(view) for view in data.views], available=data.available)

@@ -105,9 +105,13 @@ def test_single_precision_and_sparse_input(views):
         np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)
 
 
-def test_number_of_landmarks_is_at_most_half_of_the_samples(views):
-    _, result, _ = lifted(views, n_landmarks=500)
-    assert result.n_features_per_view == (100, 100)
+def test_landmarks_of_few_samples_are_the_samples(views):
+    lift, result, _ = lifted(views, n_landmarks=500)
+    assert result.n_features_per_view == (200, 200)
+    for own, view in zip(lift.views, result.views, strict=True):
+        # Each sample has its largest weight on itself.
+        weights = view.toarray() / own.column_factors
+        assert sorted(weights.argmax(axis=1)) == list(range(200))
 
 
 def test_landmarks_of_a_few_distinct_rows_are_these_rows():

@@ -82,6 +82,7 @@ from anchorview.estimators.auto.settings import (
     representative_settings,
 )
 from anchorview.estimators.auto.structure import (
+    ROWS_PER_LANDMARK,
     compared_rows,
     drawn_rows,
     gaussian_like,
@@ -759,8 +760,8 @@ class AutoDALMC(EmbeddingClusterer):
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
         # Not representative rows, which always have the outliers: these decide on covariances.
-        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_, self.budget)]
-        settings = representative_settings(self.n_clusters_, len(sample))
+        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
+        settings = representative_settings(self.n_clusters_, len(sample), ROWS_PER_LANDMARK)
         if self.budget == "fast":
             settings = [own for own in settings if own.family.scaling == STANDARDIZED]
         structure = structure_of(sample, settings, self.n_clusters_, seed)

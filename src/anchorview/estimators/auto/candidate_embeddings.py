@@ -22,7 +22,10 @@ from anchorview.estimators.auto.landmarks import Lift
 from anchorview.estimators.auto.settings import Family
 from anchorview.estimators.auto.view_products import ViewProducts, same_first_steps
 from anchorview.views.container import Group, MultiViewData, RowBlock, dense_rows
-from anchorview.views.schema import CACHED_BLOCK
+
+BLOCK_BYTES = 16 * 2**20
+"""Size of the rows of a block. With smaller blocks, threads wait for each other between the many
+short steps."""
 
 MIN_BLOCK = 256
 """Minimum number of rows of a block: products with all landmarks are slow for fewer rows."""
@@ -52,7 +55,7 @@ def for_candidate_embeddings(
         function(block.rows, [found[c] for c in range(len(candidates))])
 
     width = max(data.shape[1], sum(candidate.embedder.n_anchors for candidate in candidates))
-    step = max(MIN_BLOCK, CACHED_BLOCK // (data.dtype.itemsize * width))
+    step = max(MIN_BLOCK, BLOCK_BYTES // (data.dtype.itemsize * width))
     for_blocks(work, (block for block in data.blocks(step) if block.group in stages), "labeling")
     others = [np.asarray(group.rows) for g, group in enumerate(groups) if g not in stages]
     if others:

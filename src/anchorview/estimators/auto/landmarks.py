@@ -30,9 +30,6 @@ from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 N_NEIGHBORS = 5
 """Number of landmarks on which a sample has weights."""
 
-MIN_LANDMARKS = 2 * N_NEIGHBORS
-"""Number of landmarks up to which they are not limited to half of the samples."""
-
 MAX_DISTANCES = 2**20
 """Maximum number of distances between samples and landmarks that are held at a time."""
 
@@ -117,9 +114,8 @@ def fit_lift(
 ) -> tuple[Lift, MultiViewData]:
     """Place landmarks of every view among the rows `sample`; returns the lift and lifted `data`.
 
-    `directions` are the leading ones of each scaled view (columns), if they are known. Above
-    `MIN_LANDMARKS`, a view has at most half as many landmarks as the sample has distinct rows of
-    it.
+    `directions` are the leading ones of each scaled view (columns), if they are known. If the
+    sample has no more than `n_landmarks` distinct rows of a view, these are its landmarks.
     """
     sample_bytes = len(sample) * max(data.n_features_per_view) * data.dtype.itemsize
     require_memory(
@@ -154,13 +150,14 @@ def fit_lift(
 
 
 def _kmeans_centers(points: Array, count: int, seed: int) -> Array:
-    """Centers of a short K-means run that starts from distinct rows."""
+    """Centers of a short K-means run from some of the distinct rows; these, if they are few."""
     rng = np.random.default_rng(seed)
     # Rows with the same projection onto a random direction are taken to be equal.
     heights = points @ rng.standard_normal((points.shape[1],)).astype(points.dtype)
     heights /= max(np.abs(heights).max(), np.finfo(heights.dtype).tiny)
     _, distinct = np.unique(np.round(heights, 5), return_index=True)
-    count = min(count, len(distinct), max(len(distinct) // 2, MIN_LANDMARKS))
+    if len(distinct) <= count:
+        return points[distinct].astype(np.float32)
     start = points[np.sort(rng.choice(distinct, count, replace=False))]
     model = KMeans(count, init=start, n_init=1, max_iter=KMEANS_ITERATIONS)
     # Single precision is enough for places, and halves what a saved model takes.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from anchorview.estimators.auto.landmarks import MIN_LANDMARKS
+from anchorview.estimators.auto.landmarks import N_NEIGHBORS
 
 Budget = Literal["fast", "default", "thorough"]
 BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
@@ -29,9 +29,15 @@ N_SIZES = 3
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
 N_LANDMARKS = (500, 1000)
-"""By default, the first number for many samples and the last one for few, or half of them."""
+"""By default, the first number for many samples; for few, half of them, but at least the first and
+at most the last number. If there are not as many, all samples are landmarks, so that these do not
+depend on chance."""
 LANDMARKS_PER_CLUSTER = 5
 """Minimum number of landmarks per cluster."""
+
+SAMPLES_PER_LANDMARK, MIN_LANDMARKS = 2, 2 * N_NEIGHBORS
+"""Minimum number of samples per landmark, and number of landmarks up to which it does not count.
+"""
 
 FEW_SAMPLES = 2_500
 """Number of samples up to which more settings are fitted by default: they cost little then, and the
@@ -116,20 +122,26 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
     ]
 
 
-def representative_settings(n_clusters: int, n_samples: int) -> list[Setting]:
+def representative_settings(
+    n_clusters: int, n_samples: int, samples_per_landmark: int = SAMPLES_PER_LANDMARK
+) -> list[Setting]:
     """One setting of each of four families, by which numbers of clusters are compared."""
-    counts = _landmark_counts(n_clusters, n_samples)[:1]
+    counts = _landmark_counts(n_clusters, n_samples, samples_per_landmark)[:1]
     return [
         *_settings(LIFTED_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1]),
         *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES[:1], [LIFTED_BETA]),
     ]
 
 
-def _landmark_counts(n_clusters: int, n_samples: int) -> list[int]:
-    """Different numbers of landmarks, at most half as many as samples."""
+def _landmark_counts(
+    n_clusters: int, n_samples: int, samples_per_landmark: int = SAMPLES_PER_LANDMARK
+) -> list[int]:
+    """Different numbers of landmarks."""
     minimum = LANDMARKS_PER_CLUSTER * n_clusters
-    maximum = max(MIN_LANDMARKS, n_samples // 2)
-    return list(dict.fromkeys(min(max(count, minimum), maximum) for count in N_LANDMARKS))
+    fewer, more = (max(count, minimum) for count in N_LANDMARKS)
+    limit = max(MIN_LANDMARKS, n_samples // samples_per_landmark)
+    last = min(max(fewer, min(more, limit)), max(MIN_LANDMARKS, n_samples))
+    return list(dict.fromkeys([min(fewer, limit), last]))
 
 
 def _settings(

@@ -35,10 +35,12 @@ from anchorview.estimators.auto.settings import Setting
 from anchorview.estimators.representation import NO_STRUCTURE
 from anchorview.views.container import MultiViewData, dense_rows
 
-ROWS, FAST_ROWS, ROWS_PER_CLUSTER = 1000, 500, 5
-"""Number of rows that are compared: the first number, the second with the fast budget, or more if
-there are many clusters. With 500 rows, the weakest of the real data sets (cora) needs 12 draws
-instead of 5."""
+ROWS, ROWS_PER_CLUSTER = 1000, 5
+"""Number of rows that are compared: the first number, or more if there are many clusters. With
+half of them, overlapping clusters need four times as many draws."""
+
+ROWS_PER_LANDMARK = 4
+"""Minimum number of rows per landmark of lifts."""
 
 # When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
 MAX_DRAWS = 12
@@ -78,10 +80,9 @@ class Structure:
     on the reference if that is higher."""
 
 
-def compared_rows(n_samples: int, n_clusters: int, budget: str = "default") -> Array:
+def compared_rows(n_samples: int, n_clusters: int) -> Array:
     """Rows by which a number of clusters is judged, drawn by their position."""
-    count = FAST_ROWS if budget == "fast" else ROWS
-    return drawn_rows(n_samples, max(count, ROWS_PER_CLUSTER * n_clusters))
+    return drawn_rows(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
 
 
 def drawn_rows(n_samples: int, count: int) -> Array:
@@ -140,7 +141,7 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
     Covariances are those of the samples that have the views; the same rows lack them.
     """
     n = len(data)
-    mixing = rng.standard_normal((n, n))
+    mixing = rng.standard_normal((n, n), data.dtype)
     views = {}
     for p, name in enumerate(data.names):
         has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
@@ -150,7 +151,8 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
         for columns in gen_batches(rows.shape[1], COLUMNS_PER_BLOCK):
             block = rows[:, columns].astype(np.float64)
             means = block.mean(axis=0)
-            drawn[:, columns] = own @ (block - means) / np.sqrt(len(has)) + means
+            deviations = ((block - means) / np.sqrt(len(has))).astype(data.dtype)
+            drawn[:, columns] = own @ deviations + means
         views[name] = drawn
     return MultiViewData(views, available=data.available)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from anchorview._utils.linalg import reciprocal
+from anchorview._utils.linalg import reciprocal, row_squares
 from anchorview._utils.scratch import scratch
 from anchorview._utils.typing import Array
 from anchorview.core.scale import ViewScaling
@@ -63,7 +63,7 @@ class ViewProducts:
             values = self.first_steps.apply(rows, buffer)
         products: Array = values @ self.maps
         if self.n_plain < products.shape[1]:
-            lengths = np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64))
+            lengths = np.sqrt(row_squares(values))
             products[:, self.n_plain :] *= reciprocal(lengths, values)[:, None]
             products -= self.offsets
         return products
