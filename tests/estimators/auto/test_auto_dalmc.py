@@ -529,7 +529,7 @@ class TestFailures:
     @pytest.mark.parametrize("error", [ValueError, MemoryError, LinAlgError])
     @pytest.mark.parametrize(
         "family",
-        [Family("unit-center"), Family("zscore-unit", 75), Family("unit-center", 75)],
+        [Family("unit-center"), Family("zscore-unit", 150), Family("unit-center", 150)],
         ids=str,
     )
     def test_family_that_cannot_be_prepared(self, separated, monkeypatch, family, error):

@@ -73,7 +73,7 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.confidence_, expected.confidence_)
     np.testing.assert_allclose(model.view_weights_[names], expected.view_weights_)
-    np.testing.assert_allclose(model.view_agreement_[names], expected.view_agreement_, atol=0.05)
+    np.testing.assert_allclose(model.view_agreement_[names], expected.view_agreement_, atol=0.1)
     assert model.view_weights_["extra"] == 0
     assert abs(model.view_agreement_["extra"]) < 0.1
     table = model.view_consistency_

@@ -16,13 +16,20 @@ def dalmc():
 
 @pytest.fixture(scope="session")
 def auto():
-    views, _ = clustered_views(48, 4, (3, 4))
+    """Model of four clusters in two groups."""
+    rng = np.random.default_rng(1)
+    classes = np.arange(48) % 4
+    views = {}
+    for p, width in enumerate((3, 4)):
+        centers = 8 * rng.standard_normal((2, width))[[0, 0, 1, 1]]
+        centers += 4 * rng.standard_normal((4, width))
+        views[f"view_{p}"] = centers[classes] + rng.standard_normal((48, width))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MAX_ITER", 2)
-        model = AutoDALMC([2, 4, 6], budget="fast", random_state=0).fit(views)
+        model = AutoDALMC([2, 3, 4], budget="fast", random_state=0).fit(views)
     # Tests change the parameters of the chosen level, which is the last, and of another one.
-    assert model.n_clusters_ == 6
-    assert len(model.levels_) > 1
+    assert model.levels_.index.tolist() == [2, 4]
+    assert model.n_clusters_ == 4
     return model
 
 

@@ -24,20 +24,18 @@ LIFTED_SCALINGS = (STANDARDIZED, "unit-center")
 # family.
 LINEAR_SIZES: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 4), (2, 2), (1, 3))
 LINEAR_BETAS: tuple[float, ...] = (0.1, 0.001, 1.0)
-N_SIZES = 3
+N_SIZES = 2
 """Number of sizes without lift that are fitted to many samples by default, with one beta."""
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
 N_LANDMARKS = (500, 1000)
 """By default, the first number for many samples; for few, half of them, but at least the first and
-at most the last number. If there are not as many, all samples are landmarks, so that these do not
+at most the last number. If there are not as many samples, all are landmarks, which then do not
 depend on chance."""
 LANDMARKS_PER_CLUSTER = 5
 """Minimum number of landmarks per cluster."""
 
-SAMPLES_PER_LANDMARK, MIN_LANDMARKS = 2, 2 * N_NEIGHBORS
-"""Minimum number of samples per landmark, and number of landmarks up to which it does not count.
-"""
+MIN_LANDMARKS = 2 * N_NEIGHBORS
 
 FEW_SAMPLES = 2_500
 """Number of samples up to which more settings are fitted by default: they cost little then, and the
@@ -123,25 +121,22 @@ def candidate_settings(n_clusters: int, n_samples: int, budget: str = "default")
 
 
 def representative_settings(
-    n_clusters: int, n_samples: int, samples_per_landmark: int = SAMPLES_PER_LANDMARK
+    n_clusters: int, n_samples: int, samples_per_landmark: int = 1
 ) -> list[Setting]:
     """One setting of each of four families, by which numbers of clusters are compared."""
-    counts = _landmark_counts(n_clusters, n_samples, samples_per_landmark)[:1]
+    counts = _landmark_counts(n_clusters, n_samples // samples_per_landmark)[:1]
     return [
         *_settings(LIFTED_SCALINGS, [None], LINEAR_SIZES[:1], LINEAR_BETAS[:1]),
         *_settings(LIFTED_SCALINGS, counts, LIFTED_SIZES[:1], [LIFTED_BETA]),
     ]
 
 
-def _landmark_counts(
-    n_clusters: int, n_samples: int, samples_per_landmark: int = SAMPLES_PER_LANDMARK
-) -> list[int]:
+def _landmark_counts(n_clusters: int, n_samples: int) -> list[int]:
     """Different numbers of landmarks."""
     minimum = LANDMARKS_PER_CLUSTER * n_clusters
     fewer, more = (max(count, minimum) for count in N_LANDMARKS)
-    limit = max(MIN_LANDMARKS, n_samples // samples_per_landmark)
-    last = min(max(fewer, min(more, limit)), max(MIN_LANDMARKS, n_samples))
-    return list(dict.fromkeys([min(fewer, limit), last]))
+    counts = [fewer, min(more, max(fewer, n_samples // 2))]
+    return list(dict.fromkeys(min(count, max(MIN_LANDMARKS, n_samples)) for count in counts))
 
 
 def _settings(
