@@ -22,3 +22,18 @@ def load(name: str) -> tuple[dict, np.ndarray]:
     """Views and classes of a data set."""
     file = read_views(FOLDER / f"{name}.npz")
     return file.views, file.target
+
+
+def many_images(n: int) -> list[np.ndarray]:
+    """Features of images (784, 324, 236, 128): rows of fashion2k with noise, in single precision.
+
+    The last view has random combinations of the pixels.
+    """
+    rng = np.random.default_rng(0)
+    views = [view.astype(np.float32) for view in load("fashion2k")[0].values()]
+    views.append(views[0] @ rng.standard_normal((views[0].shape[1], 128), dtype=np.float32))
+    rows = rng.integers(len(views[0]), size=n)
+    return [
+        view[rows] + 0.5 * view.std(axis=0) * rng.standard_normal((n, view.shape[1]), np.float32)
+        for view in views
+    ]

@@ -38,7 +38,7 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.metrics import clustering_accuracy
 from core import make_data
-from data import FOLDER, load
+from data import FOLDER, load, many_images
 from wide_data import made_cells, made_words, nbytes
 
 ROUNDS = 3
@@ -47,7 +47,6 @@ ROUNDS = 3
 ALOI = (27, 64, 27, 13)
 """Numbers of features of the four views of ALOI, which give an embedding with 64 columns."""
 
-IMAGES = (784, 324, 236, 128)
 """Numbers of features of pixels and of three descriptors of them."""
 
 AWA = (2000, 252, 2000, 2000, 2000)
@@ -131,7 +130,7 @@ def very_many() -> list[Row]:
 
 def images() -> list[Row]:
     """60,000 samples, 1,472 features, 10 clusters."""
-    views = make_data(60_000, IMAGES)[0]
+    views = many_images(60_000)
     concatenated = np.hstack(views)
     (ours, _), (product, _), (auto, _) = side_by_side(
         lambda: DALMC(10, random_state=0).fit(views),

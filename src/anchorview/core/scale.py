@@ -118,10 +118,16 @@ def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
         block = block.toarray()
     if sparse.issparse(block):
         return _sparse_moments(block.astype(np.float64), unit_rows)
-    if block.dtype == np.float32 and not unit_rows:
-        found = _single_moments(block)
-        if are_safe(found.squares).all():
-            return found
+    if block.dtype != np.float32 or unit_rows:
+        return _double_moments(block, unit_rows)
+    found = _single_moments(block)
+    unsafe = ~are_safe(found.squares)
+    if unsafe.any():
+        _, found.mean[unsafe], found.squares[unsafe] = _double_moments(block[:, unsafe])
+    return found
+
+
+def _double_moments(block: Array, unit_rows: bool = False) -> Moments:
     buffer = scratch("moments", block.shape, np.dtype(np.float64))
     values = ViewScaling(unit_first=unit_rows).apply(block, buffer)
     mean = values.mean(axis=0)
