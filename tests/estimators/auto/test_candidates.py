@@ -200,7 +200,7 @@ class TestSettings:
         [
             (2000, "default", 64, 6),
             (2500, "default", 64, 6),
-            (2501, "default", 12, 6),
+            (2501, "default", 10, 5),
             (10_000, "thorough", 68, 6),
             (100, "fast", 4, 4),
             (10_000, "fast", 4, 4),
