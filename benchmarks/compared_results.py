@@ -122,7 +122,8 @@ class ResultFile:
 
     def forget(self, columns: Iterable[str]) -> None:
         """Remove the rows of some columns."""
-        self.rows = {key: row for key, row in self.rows.items() if key[1] not in set(columns)}
+        forgotten = set(columns)
+        self.rows = {key: row for key, row in self.rows.items() if key[1] not in forgotten}
 
     def write(self) -> None:
         """Write the file, sorted."""
