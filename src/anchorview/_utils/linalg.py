@@ -13,7 +13,7 @@ WELL_CONDITIONED = 1e-6
 DENSE_SPECTRUM = 4_000
 """Maximum of the shorter side for which leading singular vectors come from the Gram matrix."""
 
-WHOLE_SPECTRUM, LARGE_SHARE = 400, 0.1
+WHOLE_SPECTRUM, LARGE_SHARE = 400, 0.2
 """Size of a matrix, and share of its eigenpairs, up to which and from which all are computed: by
 divide and conquer, which is faster than bisection then. NumPy's function also lets other threads
 run, and SciPy's does not."""
