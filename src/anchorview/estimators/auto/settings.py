@@ -26,7 +26,7 @@ LINEAR_SIZES: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 4), (2, 2), (1,
 LINEAR_BETAS: tuple[float, ...] = (0.1, 0.001, 1.0)
 N_SCALINGS, N_SIZES = 3, 2
 """Numbers of scalings and sizes without lift that are fitted to many samples by default, with one
-beta. More of them changed the accuracy by less than .003 on average (benchmarks/auto.md)."""
+beta. More of them changed the mean accuracy on four data sets by less than .003."""
 LIFTED_SIZES = ((1, 1), (2, 2))
 LIFTED_BETA = 0.01
 N_LANDMARKS = (500, 1000)
