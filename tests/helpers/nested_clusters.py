@@ -9,8 +9,8 @@ def nested_views(n_groups=3, n_parts=3, n_samples=180, n_views=3):
     y = np.arange(n_samples) % (n_groups * n_parts)
     views = {}
     for view in range(n_views):
-        groups = 4 * random.standard_normal((n_groups, 20))
-        parts = random.standard_normal((n_groups * n_parts, 20))
-        noise = random.standard_normal((n_samples, 20))
+        groups = 5 * random.standard_normal((n_groups, 40))
+        parts = 0.7 * random.standard_normal((n_groups * n_parts, 40))
+        noise = random.standard_normal((n_samples, 40))
         views[f"view_{view}"] = groups[y // n_parts] + parts[y] + noise
     return views, y
