@@ -62,13 +62,15 @@ class DistanceSums(NamedTuple):
         pairs = filled & (filled.sum() > 1)
         nothing = np.full(k, np.nan)
         separation = self.separation[np.arange(k), nearest]
+        nearest_clusters: Any = clusters[nearest]
+        if not pairs.all():
+            nearest_clusters = nearest_clusters.to_numpy(dtype=object, copy=True)
+            nearest_clusters[~pairs] = None
         columns = {
             "size": sizes,
             "share": sizes / sizes.sum(),
             "confidence": np.divide(self.confidence, sizes, out=nothing.copy(), where=filled),
-            "nearest_cluster": clusters[nearest]
-            if pairs.all()
-            else np.where(pairs, clusters[nearest].to_numpy(dtype=object), None),
+            "nearest_cluster": nearest_clusters,
             "separation": np.divide(separation, sizes, out=nothing, where=pairs),
         }
         return pd.DataFrame(columns).set_index(clusters.rename("cluster"))
