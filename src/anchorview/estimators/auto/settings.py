@@ -37,6 +37,7 @@ LANDMARKS_PER_CLUSTER = 5
 """Minimum number of landmarks per cluster."""
 
 MIN_LANDMARKS = 2 * N_NEIGHBORS
+"""Minimum number of landmarks, if there are as many different rows."""
 
 FEW_SAMPLES = 2_500
 """Number of samples up to which more settings are fitted by default: they cost little then, and the

@@ -37,7 +37,7 @@ from anchorview.views.container import MultiViewData, dense_rows
 
 ROWS, ROWS_PER_CLUSTER = 1000, 5
 """Number of rows that are compared: the first number, or more if there are many clusters. With
-half of them, overlapping clusters need four times as many draws."""
+half of them, overlapping clusters need 12 draws instead of 5."""
 
 ROWS_PER_LANDMARK = 4
 """Minimum number of rows per landmark of lifts."""
