@@ -8,6 +8,8 @@ of a MuData object and writes the results into it, where scanpy and muon find th
 ``scverse.pl`` draws them. Here the counts are made, and a sixth of the cells lack proteins.
 """
 
+import warnings
+
 import anndata
 import matplotlib.pyplot as plt
 import mudata
@@ -34,7 +36,8 @@ def counted(feature, n_features, mean):
 
 rna = counted("gene", 100, mean=1)
 protein = counted("protein", 25, mean=8)[:250].copy()
-with mudata.set_options(pull_on_update=False):  # as in versions of mudata from 0.4
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # of mudata before 0.4, about columns of cells
     mdata = mudata.MuData({"rna": rna, "protein": protein})
 
 # %%

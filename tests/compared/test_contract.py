@@ -1,5 +1,6 @@
 """What every baseline promises, whatever it does inside."""
 
+import inspect
 import tracemalloc
 
 import numpy as np
@@ -64,8 +65,9 @@ def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
     check(model, len(y), 3)
     assert adjusted_rand_score(y, model.labels_) > 0.8
     public = {attribute for attribute in vars(model) if not attribute.startswith("_")}
-    assert [each for each in public if f"\n    {each} : " not in type(model).__doc__] == []
-    assert "%(" not in type(model).__doc__
+    documentation = inspect.getdoc(type(model))
+    assert [each for each in public if f"\n{each} : " not in documentation] == []
+    assert "%(" not in documentation
 
 
 def test_labels_are_kmeans_on_the_embedding(name):
