@@ -10,11 +10,11 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 
 from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import assign, blockwise_kmeans
+from anchorview.core import assign, blockwise_kmeans, kmeans_seeding
 from anchorview.core.assign import assigned, distant_rows, fit_assignment
 from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
 from anchorview.core.embedded_rows import LocalRows
-from anchorview.core.kmeans_seeding import kmeans_plusplus
+from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
 from helpers.blocks import BlockedRows
 
 
@@ -248,6 +248,18 @@ def test_inertia_is_that_of_scikit_learn(always_sampled, k, n_init):
     assert nearest_inertia(rows, rule.centroids) < 1.01 * expected.inertia_
 
 
+@pytest.mark.parametrize("noise", [0.25, 1.0])
+def test_inertia_with_very_many_clusters_is_that_of_scikit_learn(
+    always_sampled, set_constants, noise
+):
+    set_constants(assign, VERY_MANY_CLUSTERS=100)
+    set_constants(kmeans_seeding, CELL_CLUSTERS=50)
+    rows = many_points(8000, 300, noise=noise)
+    expected = KMeans(300, n_init=1, random_state=0).fit(rows)
+    rule = fit_assignment(BlockedRows(rows, 999), 300, n_init=1, **KMEANS)
+    assert nearest_inertia(rows, rule.centroids) < 1.01 * expected.inertia_
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_blocks_hardly_matter_for_many_clusters(always_sampled, dtype):
     rows = many_points(5000, 120, dtype=dtype)
@@ -332,13 +344,35 @@ def test_memberships_add_up_the_same_rows_as_labels(dtype, normalize, set_consta
     assert found.squares == pytest.approx(expected.squares, rel=1e-6)
 
 
+@pytest.mark.parametrize("cell_clusters", [1000, 4])
 @given(seed=st.integers(0, 50), n=st.integers(1, 60), k=st.integers(1, 60))
 @settings(max_examples=25)
-def test_starts_are_rows_and_distinct_while_there_are_any(seed, n, k):
+def test_starts_are_rows_and_distinct_while_there_are_any(cell_clusters, seed, n, k):
     rng = np.random.RandomState(seed)
     points = rng.standard_normal((n, 3))
-    starts = kmeans_plusplus(points, k, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kmeans_seeding, "CELL_CLUSTERS", cell_clusters)
+        starts = kmeans_plusplus_in_cells(points, k, rng)
     assert len(starts) == k
     distinct = {tuple(row) for row in starts}
     assert distinct <= {tuple(row) for row in points}
     assert len(distinct) == min(n, k)
+
+
+@given(
+    capacities=st.lists(st.integers(0, 20), min_size=1, max_size=8),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 50),
+)
+def test_cells_have_clusters_in_proportion_to_their_inertia(capacities, share, seed):
+    capacities = np.array(capacities)
+    used = np.count_nonzero(capacities)
+    total = used + int(share * (capacities.sum() - used))
+    weights = np.random.default_rng(seed).random(len(capacities)) * (capacities > 1)
+    shares = kmeans_seeding._shares(total, weights, capacities)
+    assert shares.sum() == total
+    assert (shares >= np.minimum(capacities, 1)).all()
+    assert (shares <= capacities).all()
+    room = shares < capacities
+    exact = 1 + (total - used) * weights / max(weights.sum(), 1e-300)
+    assert (shares[room] >= np.floor(exact[room])).all()

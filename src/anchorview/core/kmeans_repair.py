@@ -7,8 +7,9 @@ the two is moved there if that lowers the inertia.
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
-from anchorview._utils.threads import without_nested_threads
+from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import Refined, lloyd, score_blocks, score_weights
 from anchorview.core.embedded_rows import LocalRows
@@ -25,6 +26,8 @@ HALVING_STEPS = 4
 WORTH = 1.2
 """Minimum ratio of what a split saves to what a merge costs; both are overfitted to few points."""
 
+COMPARED_ROWS = 4096
+"""Number of rows that a thread compares with the centroids at a time."""
 
 MAX_REPAIRS, REPAIR_STEPS = 6, 5
 """Maximum number of times that centroids are moved to where they are missing, and of Lloyd steps
@@ -46,7 +49,7 @@ def repair(points: Array, run: Refined, tolerance: float) -> Array:
     """
     centroids, inertia = run.best(1), run.inertias.min()
     for _ in range(MAX_REPAIRS):
-        moved = repaired(points, centroids[0])
+        moved = repaired(points, centroids[0], tolerance * inertia)
         if moved is None:
             break
         after = lloyd(LocalRows(points), moved[None], False, tolerance, REPAIR_STEPS)
@@ -56,13 +59,13 @@ def repair(points: Array, run: Refined, tolerance: float) -> Array:
     return centroids
 
 
-def repaired(points: Array, centroids: Array) -> Array | None:
-    """Centroids after moves that lower the inertia at once; None if there are none."""
+def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | None:
+    """Centroids after moves that lower the inertia at once; None if by `least` or less."""
     k = len(centroids)
+    labels = _best(points, centroids)
+    partners = _best(centroids, centroids, other=True)
     with without_nested_threads():
-        labels = _best(points, centroids)
         counts = np.bincount(labels, minlength=k)
-        partners = _best(centroids, centroids, other=True)
         inertias = np.bincount(
             labels, np.square(points - centroids[labels]).sum(axis=1), minlength=k
         )
@@ -76,6 +79,7 @@ def repaired(points: Array, centroids: Array) -> Array | None:
     costs = counts * counts[partners] / np.maximum(joint, 1) * between
     moved = centroids.copy()
     used = np.zeros(k, bool)
+    lowered = 0.0
     cheapest = iter(np.argsort(costs, kind="stable"))
     for c, half in sorted(halves.items(), key=lambda item: -item[1].saved):
         if used[c]:
@@ -90,17 +94,25 @@ def repaired(points: Array, centroids: Array) -> Array | None:
             moved[partner] = pair / joint[m]
         moved[c], moved[m] = half.means
         used[[c, m, partner]] = True
-    return moved if used.any() else None
+        lowered += half.saved - costs[m]
+    return moved if lowered > least else None
 
 
 def _best(points: Array, centroids: Array, other: bool = False) -> Array:
     """Nearest centroids of points; with `other`, of centroids, apart from themselves."""
     weights = score_weights(centroids, points.dtype)
     found = np.empty(len(points), np.intp)
-    for rows, scores in score_blocks(points, weights):
-        if other:
-            scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
-        found[rows] = scores.argmax(axis=1)
+
+    def work(part: slice) -> None:
+        with without_nested_threads():
+            for rows, scores in score_blocks(points[part], weights):
+                if other:
+                    own = np.arange(part.start + rows.start, part.start + rows.stop)
+                    scores[np.arange(len(scores)), own] = -np.inf
+                found[part][rows] = scores.argmax(axis=1)
+
+    for _ in parallel_map(work, list(gen_batches(len(points), COMPARED_ROWS))):
+        pass
     return found
 
 

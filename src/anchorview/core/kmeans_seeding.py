@@ -1,9 +1,12 @@
 """Starts of K-means: greedy k-means++ by matrix products."""
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
 
-from anchorview._utils.threads import without_nested_threads
+from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import lloyd
+from anchorview.core.embedded_rows import LocalRows
 
 SLOTS = 16
 """Maximum number of centroids whose candidates are drawn together. Distances to them are then one
@@ -12,6 +15,59 @@ matrix product, and the potential of each choice is still exact."""
 MAX_TRIALS = 3
 """Maximum number of candidates per centroid by default. With 8, as scikit-learn draws for 1,000
 clusters, seeding takes two to four times as long; what fewer candidates miss is repaired later."""
+
+CELL_CLUSTERS = 1000
+"""Number of clusters per cell if points are divided into cells that are seeded one by one."""
+
+CELL_SAMPLE = 20_000
+"""Maximum number of points from which cells are found."""
+
+CELLS_SETTLED = 1e-3
+"""Relative decrease of the inertia of cells in a step below which they are not improved."""
+
+
+def kmeans_plusplus_in_cells(points: Array, n_clusters: int, rng: np.random.RandomState) -> Array:
+    """Rows that k-means++ selects within cells of neighboring points.
+
+    With twice as many clusters k-means++ takes four times as long, as the number of points grows
+    with that of clusters. In cells it takes twice as long. Every cell has a share of the clusters
+    that is proportional to its inertia. The points are in random order; with few clusters there
+    is one cell.
+    """
+    n_cells = n_clusters // CELL_CLUSTERS
+    if n_cells < 2 or len(points) < n_clusters:
+        return kmeans_plusplus(points, n_clusters, rng)
+    sample = points[:CELL_SAMPLE]
+    start = kmeans_plusplus(sample, n_cells, rng)
+    centers = lloyd(LocalRows(sample), start[None], False, CELLS_SETTLED).centroids[0]
+    labels = pairwise_distances_argmin(points, centers.astype(points.dtype))
+    squares = np.square(points - centers[labels]).sum(axis=1)
+    inertias = np.bincount(labels, squares, minlength=n_cells)
+    counts = np.bincount(labels, minlength=n_cells)
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+    shares = _shares(n_clusters, inertias, counts)
+    seeds = rng.randint(2**31 - 1, size=n_cells)
+
+    def selected(cell: int) -> Array:
+        own = np.random.RandomState(seeds[cell])
+        return kmeans_plusplus(points[members[cell]], int(shares[cell]), own)
+
+    used = np.flatnonzero(shares).tolist()
+    return np.concatenate([rows for _, rows in parallel_map(selected, used)])
+
+
+def _shares(total: int, weights: Array, capacities: Array) -> Array:
+    """Whole numbers that add up to a total, proportional to weights, each up to its capacity.
+
+    All with a capacity are at least 1.
+    """
+    least = np.minimum(capacities, 1)
+    exact = least + (total - least.sum()) * weights / max(weights.sum(), np.finfo(float).tiny)
+    shares = np.minimum(np.floor(exact).astype(np.intp), capacities)
+    while (missing := total - shares.sum()) > 0:
+        order = np.argsort(shares - exact, kind="stable")
+        shares[order[shares[order] < capacities[order]][:missing]] += 1
+    return shares
 
 
 def kmeans_plusplus(
