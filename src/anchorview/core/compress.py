@@ -80,7 +80,8 @@ def compress(
     dtype = np.dtype(np.float64) if left else None
     matrices, scalings = scaled_views(data, scalings, unit_norm=unit_norm, dtype=dtype)
     back = tuple(
-        CompressedFeatures.of(X) if left and X.shape[1] > X.shape[0] else None for X in matrices
+        CompressedFeatures.of(X, data.dtype) if left and X.shape[1] > X.shape[0] else None
+        for X in matrices
     )
     views = tuple(
         X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
@@ -101,11 +102,12 @@ class CompressedFeatures:
     pivots: Array
 
     @classmethod
-    def of(cls, X: Matrix) -> "CompressedFeatures":
-        """Compress a scaled view."""
+    def of(cls, X: Matrix, dtype: "np.dtype[Any]") -> "CompressedFeatures":
+        """Compress a scaled view, and keep it in the precision of the data."""
         products = np.ascontiguousarray(gram(X.T))
         R, pivots = pivoted_cholesky_rows(products, RANK_TOLERANCE["float64"])
-        return cls(X, R.T, pivots)
+        kept = X.astype(dtype, copy=False) if isinstance(X, np.ndarray) else X
+        return cls(kept, R.T, pivots)
 
     def contract(self, D: Array) -> Array:
         """Coefficients of the coordinates for coefficients of the features: ``U'D``."""

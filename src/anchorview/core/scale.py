@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from anchorview._utils.linalg import are_safe, reciprocal, row_squares, squared_norm
@@ -30,7 +31,7 @@ from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.parts import Parts
-from anchorview.views.schema import ViewsSchema
+from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
@@ -239,6 +240,19 @@ def scaled_view_block(data: MultiViewData, p: int, scaling: ViewScaling, block: 
     """Scaled rows of one dense view; valid until the next block is scaled."""
     rows = data.views[p][block.rows]
     return scaling.apply(rows, scratch("scaled rows", rows.shape, data.dtype))
+
+
+def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
+    """Some scaled rows of a view times a matrix, in its precision; sparse rows stay sparse."""
+    own = view[rows]
+    if is_sparse(own):
+        return np.asarray(ScaledSparse(own, scaling) @ W).astype(W.dtype, copy=False)
+    products = np.empty((len(own), W.shape[1]), dtype=W.dtype)
+    step = max(1, LARGEST_BLOCK // (own.shape[1] * W.dtype.itemsize))
+    for part in gen_batches(len(own), step):
+        values = np.empty(own[part].shape, dtype=W.dtype)
+        np.matmul(scaling.apply(own[part], values), W, out=products[part])
+    return products
 
 
 def embedded_block(

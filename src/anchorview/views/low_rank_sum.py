@@ -45,6 +45,10 @@ class LowRankSum:
         """Return some rows."""
         return LowRankSum(self.entries[rows], self.coefficients[rows], self.terms)
 
+    def astype(self, dtype: "np.typing.DTypeLike") -> "LowRankSum":
+        """Return the same rows with entries of another type."""
+        return LowRankSum(self.entries.astype(dtype), self.coefficients, self.terms)
+
     def toarray(self) -> Array:
         """Dense rows."""
         rows: Array = self.entries.toarray()

@@ -39,3 +39,30 @@ def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_consta
         # A landmark that rounding makes one of the nearest has the smallest weight.
         tolerance = 1e-9 if data.dtype == np.float64 else 1e-3
         np.testing.assert_allclose(S, expected, atol=tolerance)
+
+
+def test_sparse_views_with_many_features_are_never_dense(monkeypatch):
+    rng = np.random.default_rng(0)
+    n, d = 900, 4000
+    # Each of three clusters has words of its own.
+    words = rng.integers(d // 3, size=(n, 30)) + (d // 3) * rng.integers(3, size=(n, 1))
+    entries = np.ones(words.size, np.float32)
+    view = sparse.csr_array((entries, words.ravel(), 30 * np.arange(n + 1)), shape=(n, d))
+    data = MultiViewData([view])
+    pool = CandidatePool(data[:600], 0)
+    jobs = [(setting, 3) for setting in candidate_settings(3, 3000)]
+    fitted = [outcome[0] for _, outcome in pool.fit_all(jobs)]
+    families = {own.setting.family: pool.problem(own.setting.family).fitted for own in fitted}
+    lifts = [family.lift for family in families.values() if family.lift is not None]
+    assert lifts
+
+    def dense(*_):
+        raise AssertionError("rows became dense")
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", dense)
+    sizes = []
+    for_candidate_embeddings(
+        lambda rows, _: sizes.append(rows.stop - rows.start), families, fitted, data
+    )
+    assert sum(sizes) == n
+    assert [len(lift(data)) for lift in lifts] == [n] * len(lifts)

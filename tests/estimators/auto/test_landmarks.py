@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
 from anchorview._utils.linalg import leading_directions
-from anchorview.core.scale import fit_scalings, scaled_views
+from anchorview.core.scale import ViewScaling, fit_scalings, scaled_views
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.landmarks import (
     MAX_DIRECTIONS,
@@ -55,7 +55,8 @@ def test_weights_equal_loops(max_distances, projected, set_constants):
     if projected:
         directions = np.linalg.qr(rng.standard_normal((7, 4)))[0]
         block = rng.standard_normal((20, 7))
-    near, weights = ViewLift(directions, points, np.ones(12)).nearest(block)
+    lift = ViewLift(directions, points, np.ones(12))
+    near, weights = lift.nearest(block, slice(None), ViewScaling(), block.dtype)
     if projected:
         block = block @ directions
     for row, at, found in zip(block, near, weights, strict=True):
@@ -156,7 +157,7 @@ class TestManyFeatures:
         own = lift.views[2]
         block = lift.scalings[2].apply(data.views[2], np.empty((300, 150)))
         in_features = ViewLift(None, own.landmarks @ own.directions.T, own.column_factors)
-        near, weights = in_features.nearest(block)
+        near, weights = in_features.nearest_of_projected(block)
         found = result.views[2].toarray() / np.where(own.column_factors, own.column_factors, 1)
         np.testing.assert_allclose(np.take_along_axis(found, near, axis=1), weights, atol=1e-4)
 

@@ -14,14 +14,14 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.threads import for_blocks
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.core.embed import REPLAYED_ROWS, ROWS_FOR_A_MAP, Pattern
 from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.candidates import Candidate, FittedFamily
 from anchorview.estimators.auto.landmarks import Lift
 from anchorview.estimators.auto.settings import Family
 from anchorview.estimators.auto.view_products import ViewProducts, same_first_steps
-from anchorview.views.container import Group, MultiViewData, RowBlock, dense_rows
+from anchorview.views.container import Group, MultiViewData, RowBlock
 
 BLOCK_BYTES = 16 * 2**20
 """Size of the rows of a block. It hardly matters if nothing else runs; beside other programs,
@@ -54,12 +54,24 @@ def for_candidate_embeddings(
             found |= stage.embeddings(data, block)
         function(block.rows, [found[c] for c in range(len(candidates))])
 
-    width = max(data.shape[1], sum(candidate.embedder.n_anchors for candidate in candidates))
-    step = max(MIN_BLOCK, BLOCK_BYTES // (data.dtype.itemsize * width))
+    width = max(
+        sum(_width(data, families, p) for p in range(len(data.views))),
+        sum(candidate.embedder.n_anchors for candidate in candidates),
+    )
+    step = max(MIN_BLOCK, int(BLOCK_BYTES // (data.dtype.itemsize * width)))
     for_blocks(work, (block for block in data.blocks(step) if block.group in stages), "labeling")
     others = [np.asarray(group.rows) for g, group in enumerate(groups) if g not in stages]
     if others:
         _replay(function, families, candidates, data, np.concatenate(others))
+
+
+def _width(data: MultiViewData, families: Families, p: int) -> float:
+    """Number of values of a row of a view, or of entries if it stays sparse, and their columns."""
+    view = data.views[p]
+    lifts = [family.lift for family in families.values() if family.lift is not None]
+    if sparse.issparse(view) and all(lift.views[p].directions is not None for lift in lifts):
+        return 2 * view.nnz / max(1, len(data))
+    return float(view.shape[1])
 
 
 def _has_maps(group: Group, candidates: Sequence[Candidate], data: MultiViewData) -> bool:
@@ -137,7 +149,7 @@ class _Stage:
         sums: list[Array | None] = [None] * len(self.members)
         near: list[list[tuple[Array, Array]]] = [[] for _ in self.members]
         for p, product, columns in zip(block.views, self.products, self.columns, strict=True):
-            rows = dense_rows(data.views[p], block.rows)
+            rows = data.views[p][block.rows]
             found = product(rows)
             for m, (member, own) in enumerate(zip(self.members, columns, strict=True)):
                 if member.lift is not None:
@@ -156,11 +168,11 @@ class _Stage:
         return embeddings
 
 
-def _nearest(lift: Lift, p: int, rows: Array, projected: Array) -> tuple[Array, Array]:
+def _nearest(lift: Lift, p: int, rows: Matrix, projected: Array) -> tuple[Array, Array]:
     """Nearest landmarks of rows in a view, and weights on them; `projected` is empty if unused."""
     own = lift.views[p]
     if own.directions is None:
-        projected = lift.scalings[p].apply(rows, np.empty(rows.shape, dtype=projected.dtype))
+        return own.nearest(rows, slice(None), lift.scalings[p], projected.dtype)
     return own.nearest_of_projected(projected)
 
 

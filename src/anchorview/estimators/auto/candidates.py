@@ -19,7 +19,7 @@ from anchorview.core.assign import Assignment
 from anchorview.core.compress import Problem, compress, compress_truncated
 from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
 from anchorview.core.embed import Embedder, embedder_of
-from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
+from anchorview.core.scale import ViewScaling, fit_scalings, projected_rows
 from anchorview.core.sizes import Sizes
 from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
 from anchorview.estimators.auto import landmarks
@@ -278,9 +278,10 @@ class CandidatePool:
 
         def work(p: int) -> tuple[slice | Array, Array]:
             has = slice(None) if data.available is None else np.flatnonzero(data.available[:, p])
-            view = data.with_views([p])[has]
-            D = directions[p].astype(data.dtype)
-            rows = np.vstack([scaled_block(view, (scalings[p],), b) @ D for b in view.blocks()])
+            own = data.with_views([p])[has]
+            view, D = own.views[0], directions[p].astype(data.dtype)
+            blocks = (block.rows for block in own.stored_blocks())
+            rows = np.vstack([projected_rows(view, block, scalings[p], D) for block in blocks])
             _, labels, _ = kmeans_runs(rows, min(n_clusters, len(rows)), self.seed)
             return has, labels[0]
 

@@ -23,9 +23,10 @@ from anchorview._utils.linalg import leading_directions
 from anchorview._utils.memory import require_memory
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
-from anchorview._utils.typing import Array
-from anchorview.core.scale import ViewScaling
+from anchorview._utils.typing import Array, Matrix
+from anchorview.core.scale import ViewScaling, projected_rows
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.low_rank_sum import is_sparse
 
 N_NEIGHBORS = 5
 """Number of landmarks on which a sample has weights."""
@@ -58,14 +59,17 @@ class ViewLift:
     column_factors: Array
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 
-    def nearest(self, block: Array) -> tuple[Array, Array]:
-        """Nearest landmarks of the rows of a scaled block, nearest first, and weights on them."""
-        if self.directions is not None:
-            block = block @ self.directions.astype(block.dtype, copy=False)
-        return self.nearest_of_projected(block)
+    def nearest(
+        self, view: Matrix, rows: slice | Array, scaling: ViewScaling, dtype: "np.dtype[Any]"
+    ) -> tuple[Array, Array]:
+        """Nearest landmarks of some rows of a view, nearest first, and weights on them."""
+        if self.directions is None:
+            return self.nearest_of_projected(_scaled_rows(view, rows, scaling, dtype))
+        W = self.directions.astype(dtype, copy=False)
+        return self.nearest_of_projected(projected_rows(view, rows, scaling, W))
 
     def nearest_of_projected(self, block: Array) -> tuple[Array, Array]:
-        """The same for rows that have been projected onto the directions, if there are any."""
+        """The same for scaled rows, projected onto the directions if there are any."""
         batches = gen_batches(len(block), max(1, MAX_DISTANCES // len(self.landmarks)))
         near, weights = zip(*(self._nearest(block[batch]) for batch in batches), strict=True)
         return np.vstack(near), np.vstack(weights)
@@ -117,25 +121,31 @@ def fit_lift(
     `directions` are the leading ones of each scaled view (columns), if they are known. If the
     sample has no more than `n_landmarks` distinct rows of a view, these are its landmarks.
     """
-    sample_bytes = len(sample) * max(data.n_features_per_view) * data.dtype.itemsize
+    known = (None,) * len(data.views) if directions is None else directions
+    held = max(
+        MAX_DIRECTIONS if is_sparse(view) and own is not None else view.shape[1]
+        for view, own in zip(data.views, known, strict=True)
+    )
     require_memory(
         # Scaled rows and a copy made by K-means, for as many views as there are threads.
-        max_pending_results() * 2 * sample_bytes,
+        max_pending_results() * 2 * len(sample) * held * data.dtype.itemsize,
         f"Placing landmarks in {data!r}",
         "Reduce the number of features.",
     )
 
     def place(p: int) -> ViewLift:
         rows = sample if data.available is None else sample[data.available[sample, p]]
-        points = dense_rows(data.views[p], rows)
-        points = scalings[p].apply(points, np.empty(points.shape, dtype=data.dtype))
-        leading = None
-        enough = len(points) >= SAMPLES_PER_DIRECTION * MAX_DIRECTIONS
-        if points.shape[1] > MAX_DIRECTIONS and enough:
-            known = None if directions is None else directions[p]
-            found = leading_directions(points, MAX_DIRECTIONS)[0] if known is None else known
+        view, found, leading = data.views[p], known[p], None
+        enough = len(rows) >= SAMPLES_PER_DIRECTION * MAX_DIRECTIONS
+        projects = view.shape[1] > MAX_DIRECTIONS and enough
+        if projects and found is not None:
             leading = found.astype(np.float32)
-            points = points @ leading.astype(points.dtype)
+            points = projected_rows(view, rows, scalings[p], leading.astype(data.dtype))
+        else:
+            points = _scaled_rows(view, rows, scalings[p], data.dtype)
+            if projects:
+                leading = leading_directions(points, MAX_DIRECTIONS)[0].astype(np.float32)
+                points = points @ leading.astype(points.dtype)
         landmarks = _kmeans_centers(points, n_landmarks, seed)
         return ViewLift(leading, landmarks, np.ones(len(landmarks)))
 
@@ -147,6 +157,14 @@ def fit_lift(
         factors = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         lifts.append(replace(lift, column_factors=factors))
     return Lift(scalings, tuple(lifts)), _lifted(data, lifts, found)
+
+
+def _scaled_rows(
+    view: Matrix, rows: slice | Array, scaling: ViewScaling, dtype: "np.dtype[Any]"
+) -> Array:
+    """Some scaled rows of a view, dense."""
+    own = dense_rows(view, rows)
+    return scaling.apply(own, np.empty(own.shape, dtype=dtype))
 
 
 def _kmeans_centers(points: Array, count: int, seed: int) -> Array:
@@ -174,11 +192,12 @@ def _nearest_landmarks(
 
     def work(block: RowBlock) -> None:
         for p in block.views:
-            rows = dense_rows(data.views[p], block.rows)
-            scaled = scalings[p].apply(rows, np.empty(rows.shape, dtype=data.dtype))
-            near[p][block.rows], weights[p][block.rows] = lifts[p].nearest(scaled)
+            near[p][block.rows], weights[p][block.rows] = lifts[p].nearest(
+                data.views[p], block.rows, scalings[p], data.dtype
+            )
 
-    for_blocks(work, data.blocks(), "lifting")
+    projects = all(lift.directions is not None for lift in lifts)
+    for_blocks(work, data.stored_blocks() if projects else data.blocks(), "lifting")
     return list(zip(near, weights, strict=True))
 
 

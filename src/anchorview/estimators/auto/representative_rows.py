@@ -9,14 +9,10 @@ from scipy import sparse
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
+from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.sources.row_source import RowSource
-from anchorview.views.container import (
-    MultiViewData,
-    RowBlock,
-    concatenate_samples,
-    dense_rows,
-)
-from anchorview.views.low_rank_sum import LowRankSum
+from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
+from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.parts import SelectedRows
 
@@ -111,12 +107,17 @@ def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...])
 
     def work(block: RowBlock) -> None:
         for p in block.views:
-            rows = dense_rows(data.views[p], block.rows)
-            scaled = scalings[p].apply(rows, np.empty(rows.shape))
-            squared_norms[block.rows] += np.einsum("ij,ij->i", scaled, scaled)
+            rows = data.views[p][block.rows]
+            scaled: Array | ScaledSparse
+            if is_sparse(rows):
+                scaled = ScaledSparse(rows.astype(np.float64), scalings[p])
+                squared_norms[block.rows] += scaled.squares
+            else:
+                scaled = scalings[p].apply(rows, np.empty(rows.shape))
+                squared_norms[block.rows] += np.einsum("ij,ij->i", scaled, scaled)
             heights[block.rows] += scaled @ directions[p]
 
-    for_blocks(work, data.blocks(), "ordering")
+    for_blocks(work, data.stored_blocks(), "ordering")
     return _lexicographic(squared_norms, heights)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import gen_batches
 
 from anchorview._utils.progress import report_progress
@@ -35,9 +36,9 @@ from anchorview.estimators.auto.settings import Setting
 from anchorview.estimators.representation import NO_STRUCTURE
 from anchorview.views.container import MultiViewData, dense_rows
 
-ROWS, ROWS_PER_CLUSTER = 1000, 5
-"""Number of rows that are compared: the first number, or more if there are many clusters. With
-half of them, overlapping clusters need 12 draws instead of 5."""
+ROWS, MIN_ROWS, ROWS_PER_CLUSTER = 1000, 500, 5
+"""Number of rows that are compared: the first number, fewer if features are very many, and more if
+clusters are many. With half of the rows, overlapping clusters need 12 draws instead of 5."""
 
 ROWS_PER_LANDMARK = 4
 """Minimum number of rows per landmark of lifts."""
@@ -58,6 +59,10 @@ FINAL_DEVIATIONS = 3.0
 """Standard deviations that are enough after the last draw."""
 MAX_STABILIZED = 0.999
 """Agreement above which differences are ignored."""
+
+LARGE_DRAW = 2**26
+"""Number of values above which draws have fewer rows. From half of it on, they are compared one
+after the other."""
 
 COLUMNS_PER_BLOCK = 2048
 """Number of features that are drawn at a time."""
@@ -80,9 +85,10 @@ class Structure:
     on the reference if that is higher."""
 
 
-def compared_rows(n_samples: int, n_clusters: int) -> Array:
+def compared_rows(data: MultiViewData, n_clusters: int) -> Array:
     """Rows by which a number of clusters is judged, drawn by their position."""
-    return drawn_rows(n_samples, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+    affordable = max(MIN_ROWS, LARGE_DRAW // data.shape[1])
+    return drawn_rows(len(data), max(min(ROWS, affordable), ROWS_PER_CLUSTER * n_clusters))
 
 
 def drawn_rows(n_samples: int, count: int) -> Array:
@@ -145,11 +151,12 @@ def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewDat
     views = {}
     for p, name in enumerate(data.names):
         has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
-        rows, own = dense_rows(data.views[p], has), mixing[:, has]
+        rows, own = data.views[p][has], mixing[:, has]
+        rows = rows.tocsc() if sparse.issparse(rows) else dense_rows(rows, slice(None))
         drawn = np.empty((n, rows.shape[1]), data.dtype)
         # Only some columns are held in double precision.
         for columns in gen_batches(rows.shape[1], COLUMNS_PER_BLOCK):
-            block = rows[:, columns].astype(np.float64)
+            block = dense_rows(rows[:, columns], slice(None)).astype(np.float64)
             means = block.mean(axis=0)
             deviations = ((block - means) / np.sqrt(len(has))).astype(data.dtype)
             drawn[:, columns] = own @ deviations + means
@@ -161,19 +168,24 @@ def _partitions_of_draws(
     data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
 ) -> Iterator[Partitions]:
     """Yield the partitions of the data, and then of up to `MAX_DRAWS` references."""
+    # Draws gain little from several threads each. With very many features, two draws at a time
+    # would need too much memory.
+    large = len(data) * data.shape[1] > LARGE_DRAW // 2
 
     def partitions(number: int) -> Partitions:
         with without_nested_threads():
-            drawn = data
-            if number > 0:
-                drawn = gaussian_like(data, np.random.default_rng([seed, number]))
-            return partitions_by_family(comparison_pool(drawn, seed), settings, n_clusters)
+            # The pool has a copy: what was drawn is not needed beside it.
+            pool = comparison_pool(
+                gaussian_like(data, np.random.default_rng([seed, number])) if number else data, seed
+            )
+            return partitions_by_family(pool, settings, n_clusters)
 
-    # Draws are too small to gain from several threads each.
     first = 2 if n_clusters >= MANY_CLUSTERS else CLEAR_DRAWS + 1
     ends = [0, *range(first, MAX_DRAWS + 1, DRAWS_AT_A_TIME), MAX_DRAWS + 1]
     for start, stop in pairwise(ends):
-        yield from (found for _, found in parallel_map(partitions, range(start, stop)))
+        numbers = range(start, stop)
+        found = parallel_map(partitions, numbers, threads=1 if large else None)
+        yield from (own for _, own in found)
 
 
 def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:

@@ -12,8 +12,10 @@ import numpy as np
 
 from anchorview._utils.linalg import reciprocal, row_squares
 from anchorview._utils.scratch import scratch
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
+from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.views.low_rank_sum import is_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +57,29 @@ class ViewProducts:
         )
         return products, columns
 
-    def __call__(self, rows: Array) -> Array:
-        """Products of some rows of the view."""
-        values = rows.astype(self.maps.dtype, copy=False)
-        if not self.first_steps.keeps_zeros:
-            buffer = scratch("scaled rows", rows.shape, self.maps.dtype)
-            values = self.first_steps.apply(rows, buffer)
-        products: Array = values @ self.maps
-        if self.n_plain < products.shape[1]:
-            lengths = np.sqrt(row_squares(values))
-            products[:, self.n_plain :] *= reciprocal(lengths, values)[:, None]
+    def __call__(self, rows: Matrix) -> Array:
+        """Products of some rows of the view, which stay sparse if they are."""
+        dtype = self.maps.dtype
+        products: Array
+        if is_sparse(rows):
+            scaled = ScaledSparse(rows, self.first_steps)
+            products = np.asarray(scaled @ self.maps).astype(dtype, copy=False)
+            squares = scaled.squares
+        else:
+            values = rows.astype(dtype, copy=False)
+            if not self.first_steps.keeps_zeros:
+                buffer = scratch("scaled rows", rows.shape, dtype)
+                values = self.first_steps.apply(rows, buffer)
+            products = values @ self.maps
+            squares = row_squares(values) if self._has_unit_rows else np.ones(len(values))
+        if self._has_unit_rows:
+            products[:, self.n_plain :] *= reciprocal(np.sqrt(squares), products)[:, None]
             products -= self.offsets
         return products
+
+    @property
+    def _has_unit_rows(self) -> bool:
+        return self.n_plain < self.maps.shape[1]
 
 
 def first_steps(scaling: ViewScaling) -> ViewScaling:
