@@ -77,6 +77,17 @@ def sparse_matrices(tables, _):
     return {name: sparse.csc_array(table.to_numpy()) for name, table in tables.items()}
 
 
+def sparse_halves(tables, _):
+    """CSR matrices that store every value as two halves, which SciPy adds up."""
+    return {name: halves(table.to_numpy()) for name, table in tables.items()}
+
+
+def halves(X):
+    n, d = X.shape
+    columns = np.repeat(np.tile(np.arange(d), n), 2)
+    return sparse.csr_array((np.repeat(X.ravel() / 2, 2), columns, 2 * d * np.arange(n + 1)))
+
+
 def container(tables, _):
     return MultiViewData(tables)
 
@@ -123,7 +134,8 @@ def dask_frames(tables, _):
 
 WITH_IDS = [frames, shuffled_frames, container, annotated, csv_files, dask_frames]
 WITH_FEATURE_NAMES = [*WITH_IDS, parquet_files]
-FORMS = [arrays, sparse_matrices, npz_file, npy_files, dask_arrays, *WITH_FEATURE_NAMES]
+PLAIN = [arrays, sparse_matrices, sparse_halves, npz_file, npy_files, dask_arrays]
+FORMS = [*PLAIN, *WITH_FEATURE_NAMES]
 
 
 @cache
@@ -160,6 +172,22 @@ def test_forms_of_input_give_the_same_result_with_names_and_ids(name, form, tmp_
     if form in WITH_FEATURE_NAMES:
         for names, table in zip(model.feature_names_per_view_, tables().values(), strict=True):
             np.testing.assert_array_equal(names, table.columns)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_refused_fit_leaves_the_model_as_it_was(name):
+    model = make(name).fit(tables())
+    before = dict(vars(model))
+    refused = dict(tables(), sound=pd.DataFrame(1.0, tables()["sound"].index, list("abc")))
+    with pytest.raises(ValueError, match="constant"):
+        model.fit(refused)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[attribute] is value for attribute, value in before.items())
+    unfitted = make(name)
+    parameters = set(vars(unfitted))
+    with pytest.raises(ValueError, match="constant"):
+        unfitted.fit(refused)
+    assert set(vars(unfitted)) == parameters
 
 
 # Relations: changed tables, and the rows of the first fit that the samples are now.

@@ -238,6 +238,13 @@ def test_stability_uses_one_subset_of_many_samples(monkeypatch):
     assert len({tuple(row) for row in first} & {tuple(row) for row in views["view_0"]}) == 60
 
 
+def test_stability_of_a_model_that_imputes():
+    views, _ = clustered_views(60, 3, (5, 4))
+    first = next(iter(views.values()))
+    first[3, 1] = np.nan
+    assert stability(DALMC(3, impute="mean"), views, n_seeds=2, sample_size=50) > 0.9
+
+
 def test_stability_needs_several_seeds():
     with pytest.raises(ValueError, match=r"at least 2.*got 1"):
         stability(KMeans(2), np.eye(4), n_seeds=1)

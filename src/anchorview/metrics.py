@@ -15,7 +15,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
-from anchorview.views.container import MultiViewData, ViewsLike
+from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
 
 __all__ = [
     "adjusted_rand",
@@ -277,7 +277,8 @@ def stability(
     rng = check_random_state(random_state)
     # Without replacement: a repeated seed would agree with itself.
     seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=rng)
-    data = MultiViewData(X)
+    imputes = getattr(model, "impute", None) is not None
+    data = container_with_nan(X) if imputes else MultiViewData(X)
     if len(data) > sample_size:
         X = data[np.sort(rng.permutation(len(data))[:sample_size])]
     runs = [clone(model).set_params(random_state=int(seed)).fit_predict(X) for seed in seeds]

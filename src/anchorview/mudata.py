@@ -90,6 +90,11 @@ def write_results(
     confidence = getattr(model, "confidence_", None)
     if confidence is not None:
         columns[f"{key}_confidence"] = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
+    else:
+        # That of an earlier model is not one of these clusters.
+        for cells in (mdata, *_modalities_to_write(mdata)):
+            if f"{key}_confidence" in cells.obs:
+                del cells.obs[f"{key}_confidence"]
     embedding = np.asarray(model.embedding_)[rows]
     embedding[rows < 0] = np.nan
     _write_cells(mdata, columns, f"X_{key}", embedding)

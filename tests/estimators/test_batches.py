@@ -222,6 +222,15 @@ def test_a_view_that_a_known_batch_lacked_is_unknown_too(planted):
     assert len(model.predict(new, batch=np.full(20, 3))) == 20
 
 
+def test_batches_in_a_table_of_one_column(planted):
+    views, _, batch = planted
+    ids = [f"s{i}" for i in range(len(batch))]
+    frames = {name: pd.DataFrame(view, ids) for name, view in views.items()}
+    table = pd.DataFrame({"plate": batch}, ids).sample(frac=1, random_state=0)
+    expected = dalmc().fit(views, batch=batch).labels_
+    np.testing.assert_array_equal(dalmc().fit(frames, batch=table).labels_, expected)
+
+
 def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
     views, _, batch = planted
     text = batch.astype(object)
@@ -236,6 +245,7 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
         "batch is missing for 1 samples, the first of which is row 5": {"batch": missing},
         "Batch 'alone' has 1 sample with view 0": {"batch": alone},
         "batch has shape .3,., but X has 400 samples": {"batch": [1, 2, 3]},
+        "batch is a DataFrame with 2 columns": {"batch": pd.DataFrame({"a": text, "b": text})},
         "batch='plate' names columns of obs": {"batch": "plate"},
         "covariate 'covariate_0' is NaN or infinite for row 3": {"covariates": nan},
         "covariate 'covariate_0' is constant within every": {"batch": batch, "covariates": batch},

@@ -115,6 +115,12 @@ def test_refused_tables(table, change, options, message):
         associate(LABELS, table.assign(**change), **options)
 
 
+def test_columns_with_the_same_name_are_refused(table):
+    table[1], table["1"] = 0.0, 1.0
+    with pytest.raises(ValueError, match="Several columns of the table are named '1'"):
+        associate(LABELS, table)
+
+
 def test_one_cluster_cannot_be_compared(table):
     with pytest.raises(ValueError, match="All samples are in one cluster"):
         associate(0 * LABELS, table)

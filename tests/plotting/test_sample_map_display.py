@@ -109,6 +109,12 @@ def test_values_are_matched_by_id_or_by_position(auto):
     assert by_position.points["value"].tolist() == values.tolist()
 
 
+def test_values_of_other_samples_raise(auto):
+    values = pd.Series(np.arange(120.0), index=[f"other {i}" for i in range(120)])
+    with pytest.raises(ValueError, match=r"color has no value for any of the samples.*'other 0'"):
+        SampleMapDisplay.from_estimator(auto, color=values)
+
+
 def test_labels_of_another_model_do_not_replace_the_clusters(auto, dalmc):
     drawn = SampleMapDisplay.from_estimator(auto, color=dalmc.labels_series)
     assert drawn.points["cluster"].tolist() == auto.labels_.tolist()

@@ -396,6 +396,8 @@ def test_unknown_sample_ids_raise(framed):
         checked(model, {name: view.set_axis(unknown) for name, view in frames.items()})
     with pytest.raises(ValueError, match=r"target has samples .* not fitted on.* 'z1'"):
         checked(model, frames, y.set_axis([*y.index[:1], *unknown[1:]]))
+    with pytest.raises(ValueError, match=r"target has no value for any .* such as 'z0'.* 's0"):
+        checked(model, frames, y.set_axis(unknown))
     assert checked(model, frames, y.reset_index(drop=True)).scores["ACC"] == 1
 
 

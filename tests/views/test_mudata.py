@@ -361,6 +361,15 @@ def test_results_are_written_or_replaced(fitted):
     assert found["params"].keys() == model.get_params().keys()
 
 
+def test_the_confidence_of_an_earlier_model_is_removed(fitted):
+    data, model = fitted
+    for cells in (data, *getattr(data, "mod", {}).values()):
+        cells.obs["anchorview_confidence"] = 0.5
+    write_results(data, model)
+    for cells in (data, *getattr(data, "mod", {}).values()):
+        assert "anchorview_confidence" not in cells.obs
+
+
 class Model(BaseEstimator):
     """The part of a fitted estimator that write_results uses."""
 

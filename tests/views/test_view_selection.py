@@ -143,6 +143,10 @@ def test_inner_join_needs_ids_and_samples(mdata):
         select_views([np.ones((3, 2)), np.ones((3, 2))], None, "inner")
     with pytest.raises(ValueError, match="join must be"):
         select_views(mdata, None, "left")
+    with pytest.raises(TypeError, match="join='inner' does not apply to MultiViewData"):
+        select_views(MultiViewData(np.eye(3)), None, "inner")
+    with pytest.raises(TypeError, match="views must be a dict"):
+        DALMC(2).fit(mdata, views="X")
     frames = [pd.DataFrame(np.eye(2), list("ab")), pd.DataFrame(np.eye(2), list("cd"))]
     with pytest.raises(ValueError, match="No sample has all views"):
         select_views(frames, None, "inner")
@@ -264,6 +268,19 @@ def test_matrices_of_an_h5ad_file(mdata, tmp_path, form):
         assert list(data.sample_ids) == list(rna.obs_names)
     default = open_views(tmp_path / "rna.h5ad")
     assert list(default.views) == ["view_0"]
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix])
+def test_entries_that_a_file_has_twice_are_added_up(tmp_path, form):
+    values = np.random.default_rng(0).poisson(2, (N_CELLS, 6)) + 1.0
+    across = values if form is sparse.csr_matrix else values.T
+    n, d = across.shape
+    entries, columns = np.repeat(across.ravel() / 2, 2), np.repeat(np.tile(np.arange(d), n), 2)
+    twice = form((entries, columns, 2 * d * np.arange(n + 1)), shape=values.shape)
+    annotated(twice, [f"c{i}" for i in range(N_CELLS)], "g").write(tmp_path / "twice.h5ad")
+    rows = open_views(tmp_path / "twice.h5ad").views["view_0"][:]
+    assert rows.nnz == values.size
+    np.testing.assert_array_equal(rows.toarray(), values)
 
 
 def test_damaged_rows_of_a_file_are_refused(path):

@@ -1,4 +1,6 @@
-"""Linear algebra: polar factors, products, ranks, leading singular vectors, unit rows."""
+"""Linear algebra: polar factors, products, ranks, leading singular vectors, rows."""
+
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, qr
@@ -63,6 +65,15 @@ def polar_factor(B: Array) -> Array:
     matrices T it has the largest ``tr(T'B)``.
     """
     return polar_and_norm(B)[0]
+
+
+def canonical_csr(X: Any) -> Any:
+    """Sparse matrix as CSR in which each entry is stored once; a copy if it is not."""
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
 
 
 def times(X: Matrix, M: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.memory import require_memory
+from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
@@ -56,6 +57,7 @@ class Baseline(MultiViewClusterer):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @restored_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
 

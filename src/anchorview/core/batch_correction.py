@@ -78,7 +78,8 @@ class BatchCorrection:
         if design is None:
             raise ValueError(
                 f"The model was fitted with {' and '.join(needed)}: give these for new samples "
-                f"too, as {', '.join(f'{name}=' for name in needed)} or in MultiViewData."
+                f"too, as {', '.join(f'{name}=' for name in needed)} or in MultiViewData"
+                f"{'; on the command line, with --batch' * (needed == ['batch'])}."
             )
         if design.has_batches != self.has_batches:
             given, fitted = ("with", "without") if design.has_batches else ("without", "with")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Matrix
 from anchorview.datasets.file_contents import (
     by_precedence,
@@ -284,12 +285,23 @@ def _is_matrix(value: object) -> TypeGuard[Matrix]:
 
 def _class_labels(variables: Variables) -> NDArray[Any] | None:
     names = by_precedence(variables)
-    for name in names:
-        if (labels := label_vector(variables[name])) is not None:
-            return labels
-    if names:
-        raise _labels_error(names[0])
-    return None
+    found = {
+        name: labels for name in names if (labels := label_vector(variables[name])) is not None
+    }
+    if not found:
+        if names:
+            raise _labels_error(names[0])
+        return None
+    used, *others = found
+    ignored = [name for name in others if not np.array_equal(found[name], found[used])]
+    if ignored:
+        warnings.warn(
+            f"{quoted(used)} is read as the class labels, and {listed(ignored)}, which differs, is "
+            "ignored. Remove from the file what is not to be used.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return found[used]
 
 
 def _samples_as_rows(

@@ -251,9 +251,10 @@ class EmbeddingClusterer(
         `out` is the folder of the results, if they are to be written; `views` and `join` are those
         of `fit`.
         """
+        selected = select_views(X, views, join)
         self.view_selection_ = None if views is None else dict(views)
         source = open_source(
-            select_views(X, views, join),
+            selected,
             self.memory_limit,
             write_results=out is not None,
             nan_cells=self.impute is not None,

@@ -22,6 +22,7 @@ from anchorview._utils.param_constraints import (
     TOL,
     VERBOSE,
 )
+from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
@@ -354,6 +355,7 @@ class DALMC(EmbeddingClusterer):
         return cls(n_clusters, **{**PUBLISHED_SETTINGS, **given})
 
     @fit_context(prefer_skip_nested_validation=True)
+    @restored_on_error
     @kept_threads()
     def fit(
         self,
@@ -446,6 +448,7 @@ class DALMC(EmbeddingClusterer):
 
     @available_if(_can_add_batches)
     @fit_context(prefer_skip_nested_validation=True)
+    @restored_on_error
     def partial_fit(
         self, X: ViewsLike, y: object = None, *, batch: object = None, covariates: object = None
     ) -> Self:

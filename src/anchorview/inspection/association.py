@@ -97,6 +97,12 @@ def associate(
     if len(clusters) < 2:
         raise ValueError("All samples are in one cluster, so there is nothing to compare.")
     own = table.iloc[rows]
+    names = own.columns.astype(str)
+    if not names.is_unique:
+        raise ValueError(
+            f"Several columns of the table are named {quoted(names[names.duplicated()][0])}. "
+            "Rename them."
+        )
     results: dict[str, tuple[str, int, _Test]] = {}
     if time is not None or event is not None:
         results[str(time)] = _survival(codes, own, time, event)

@@ -13,6 +13,7 @@ from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection import doubtful
 from anchorview.plotting.view_coordinates import reduced_views
+from anchorview.views.alignment import matched_by_id, require_known_ids
 from anchorview.views.container import MultiViewData, container_with_nan
 
 
@@ -123,7 +124,13 @@ class DrawnSamples:
         Samples without a value have NaN. The index of the result is 0, 1, ...
         """
         n_samples, ids = len(self.labels), self.sample_ids
-        if isinstance(values, pd.Series) and ids is not None and values.index.isin(ids).any():
+        if (
+            isinstance(values, pd.Series)
+            and ids is not None
+            and len(values)
+            and matched_by_id(values.index, ids)
+        ):
+            require_known_ids(values.index, ids, name)
             if not values.index.is_unique:
                 repeated = values.index[values.index.duplicated()][0]
                 raise ValueError(

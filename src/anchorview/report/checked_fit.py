@@ -11,6 +11,7 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.view_coordinates import reduced_views
+from anchorview.views.alignment import matched_by_id, require_known_ids
 from anchorview.views.container import MultiViewData
 
 UNKNOWN_CLASS = "–"
@@ -147,13 +148,10 @@ def check_fit(
 def _in_order_of_fit(values: Any, name: str, model: Any) -> Any:
     """Check the length of values by sample; a Series with sample ids is brought into order."""
     _check_length(name, values, model.labels_)
-    # An index without any of the sample ids only counts the samples.
-    if (
-        isinstance(values, pd.Series)
-        and model.sample_ids_ is not None
-        and values.index.isin(model.sample_ids_).any()
-    ):
-        return _reorder(values.to_numpy(), values.index, model.sample_ids_, name)
+    ids = model.sample_ids_
+    if isinstance(values, pd.Series) and ids is not None and matched_by_id(values.index, ids):
+        require_known_ids(values.index, ids, name)
+        return _reorder(values.to_numpy(), values.index, ids, name)
     return values
 
 

@@ -118,6 +118,16 @@ def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:
     return sparse.csr_array((taken.data, taken.indices, np.cumsum(row_lengths)), shape=shape)
 
 
+def require_known_ids(values: "pd.Index[Any]", ids: "pd.Index[Any]", what: str) -> None:
+    """Raise if values by sample id are of none of the samples."""
+    if not values.isin(ids).any():
+        raise ValueError(
+            f"{what} has no value for any of the samples: its index has ids such as "
+            f"{quoted(values[0])}, and the samples {quoted(ids[0])}. Index it by sample id, or "
+            "pass an array in the order of the samples."
+        )
+
+
 def matched_by_id(a: "pd.Index[Any]", b: "pd.Index[Any]") -> bool:
     """Whether samples with these indices are matched by id, not by position.
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
 from anchorview._utils.text import quoted
 from anchorview._utils.threads import parallel_map
@@ -45,7 +46,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
     if view is None or isinstance(view, StoredView):
         return view
     if sparse.issparse(view):
-        matrix: Matrix = view.tocsr()
+        matrix: Matrix = canonical_csr(view)
     elif isinstance(view, pd.DataFrame):
         matrix = frame_values(view, description)
     elif isinstance(view, np.ma.MaskedArray):

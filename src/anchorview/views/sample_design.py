@@ -115,6 +115,12 @@ def _obs(values: Any, X: Any, what: str) -> Any:
 
 def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
     """Values in the order of the samples."""
+    if isinstance(values, pd.DataFrame) and what == "batch":
+        if values.shape[1] != 1:
+            raise ValueError(
+                f"batch is a DataFrame with {values.shape[1]} columns. Give one column."
+            )
+        values = values.iloc[:, 0]
     if isinstance(values, pd.Series | pd.DataFrame):
         known = ids()
         if known is not None and matched_by_id(values.index, known):

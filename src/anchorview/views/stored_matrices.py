@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array, FeatureNames, Matrix
@@ -87,7 +88,7 @@ class CsrMatrix(SparseStoredView):
         shape = (stop - start, self.shape[1])
         index = np.int32 if max(len(data), shape[1]) < 2**31 else np.int64
         parts = (data, columns.astype(index, copy=False), bounds.astype(index, copy=False))
-        return sparse.csr_array(parts, shape=shape)
+        return canonical_csr(sparse.csr_array(parts, shape=shape))
 
 
 def _require_csr(bounds: Array, columns: Array, width: int) -> None:
@@ -205,7 +206,7 @@ def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
         )
         parts = (node["data"][:], node["indices"][:], node["indptr"][:])
         _require_csr(np.asarray(parts[2]), np.asarray(parts[1]), shape[0])
-        return sparse.csr_array(sparse.csc_array(parts, shape=shape))
+        return canonical_csr(sparse.csc_array(parts, shape=shape))
     if not hasattr(node, "shape") or len(node.shape) != 2:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
     step = node.chunks[0] if node.chunks else 1

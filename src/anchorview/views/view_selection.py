@@ -19,6 +19,7 @@ from anchorview.views.input_grammar import (
 )
 from anchorview.views.matrix_choice import MatrixChoice, ViewSelection, parse_selection
 from anchorview.views.mudata_views import is_anndata, is_mudata, modalities_of
+from anchorview.views.parts import Parts
 
 Join = Literal["outer", "inner"]
 JOINS = ("outer", "inner")
@@ -33,7 +34,14 @@ def select_views(X: Any, views: ViewSelection | None, join: Join = "outer") -> A
         raise ValueError(f"join must be 'outer' or 'inner'; got {join!r}.")
     if views is not None:
         X = _selected(X, parse_selection(views))
-    return X if join == "outer" else with_common_samples(named_views(X))
+    if join == "outer":
+        return X
+    if isinstance(X, Parts):
+        raise TypeError(
+            f"join='inner' does not apply to {type(X).__name__}, whose samples are aligned "
+            "already. Select the samples that have all views, or give the views themselves."
+        )
+    return with_common_samples(named_views(X))
 
 
 def select_like_fit(X: Any, views: ViewSelection | None) -> Any:

@@ -20,6 +20,7 @@ from anchorview._utils.param_constraints import (
     RANDOM_STATE,
     VERBOSE,
 )
+from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
@@ -348,6 +349,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @restored_on_error
     @kept_threads()
     def fit(
         self,
@@ -760,7 +762,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
         # Not representative rows, which always have the outliers: these decide on covariances.
-        sample = pool.data[compared_rows(len(pool.data), self.n_clusters_)]
+        sample = pool.data[compared_rows(pool.data, self.n_clusters_)]
         settings = representative_settings(self.n_clusters_, len(sample), ROWS_PER_LANDMARK)
         if self.budget == "fast":
             settings = [own for own in settings if own.family.scaling == STANDARDIZED]
