@@ -56,7 +56,7 @@ def set_up(extra: str) -> None:
 
 
 def demo() -> None:
-    """Cluster the embedded digits data set."""
+    """Cluster the built-in digits data set."""
     set_up("report")
     run("anchorview", "demo")
 

@@ -3,8 +3,8 @@
 Comparison of two clusterings
 =============================
 
-Rows are the digits, columns the clusters that match them best. The digits that are confused with
-each other have cells beside the diagonal.
+Rows are the digits, columns the clusters that match them best. Digits that are confused with
+each other appear off the diagonal.
 """
 
 import matplotlib.pyplot as plt

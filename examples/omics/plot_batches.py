@@ -37,7 +37,7 @@ for ax, (call, model) in zip(axes, fits.items(), strict=True):
 plt.show()
 
 # %%
-# The kinds of real samples are not known. ``batch_mixing_`` does without them: it is 0 if samples
+# Of real samples, the kinds are not known. ``batch_mixing_`` does not need them: it is 0 if samples
 # have neighbors of their own batch only, and 1 if the batches are well mixed.
 
 print(corrected.batch_mixing_)

@@ -18,7 +18,7 @@ model = AutoDALMC(n_clusters=10, budget="fast", random_state=0).fit(views)
 print(doubtful(model, n=5))
 
 # %%
-# Samples that would have to change their cluster to match the digits are wrong.
+# A label is wrong if the cluster of the sample does not match its digit.
 
 moved = compare_partitions(y, model).moved
 right = ~np.isin(np.arange(len(y)), moved["sample"])

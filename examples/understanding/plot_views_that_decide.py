@@ -1,9 +1,9 @@
 """
-==================================
-Which views decide about a cluster
-==================================
+===============================
+Which views determine a cluster
+===============================
 
-Does every cluster owe its existence to the same view? The margin by which a sample is nearer to its
+Do all clusters depend on the same view? The margin by which a sample is nearer to its
 own cluster than to the others is a sum over its views. Here the first view shows two of the
 clusters clearly and the others faintly, and the second view the reverse.
 """

@@ -1,4 +1,4 @@
-"""The embedded digits."""
+"""The built-in digits."""
 
 from importlib import resources
 

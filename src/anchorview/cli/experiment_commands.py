@@ -68,7 +68,7 @@ Folder = Annotated[
         "Folder with data sets, one file or folder each.",
         "--data",
         metavar="DIR",
-        default="the embedded digits and a synthetic data set",
+        default="the built-in digits and a synthetic data set",
     ),
 ]
 Out = Annotated[

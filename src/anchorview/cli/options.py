@@ -196,7 +196,7 @@ Scaling = Annotated[
 ]
 Solver = Annotated[
     SolverName | None,
-    _setting("auto", "Form of the data that is solved; all forms give the same result."),
+    _setting("auto", "Solver; all but truncated give the same result."),
 ]
 Assignment = Annotated[
     AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")

@@ -367,7 +367,7 @@ def _require_balanced(B: Array, M: Array, p: int, beta: float) -> None:
         inverse = np.abs(eigh(M, eigvals_only=True))
         if not inverse.max() < LARGEST_CONDITION * inverse.min():
             raise ValueError(
-                f"beta={beta:g} is too large beside view {p}: what the view adds to its "
+                f"beta={beta:g} is too large for the scale of view {p}: its share of the "
                 "representation is lost in rounding. Use a smaller beta, unit_norm=True, or "
                 "n_components of at most n_anchors."
             )

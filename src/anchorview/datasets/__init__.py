@@ -1,4 +1,4 @@
-"""Multi-view data: an embedded data set, generated data, and files of views in many formats.
+"""Multi-view data: a built-in data set, generated data, and files of views in many formats.
 
 Imports ``_utils`` and ``views``; ``formats`` has one module per file format.
 """

@@ -1,4 +1,4 @@
-"""The embedded data set: handwritten digits in six views."""
+"""The built-in data set: handwritten digits in six views."""
 
 from importlib import resources
 from typing import Any, Literal, overload

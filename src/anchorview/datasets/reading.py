@@ -48,9 +48,10 @@ def read_views(
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
       :func:`open_views` finds, which leaves them on disk.
 
-    Samples are rows. Only in ``.mat``, all views are transposed if the labels, or without labels
-    equal numbers of samples in all views, are possible only with samples as columns. A matrix of
-    zeros and ones, samples x views or transposed, named available, availability, mask, index, ind,
+    Samples are rows. In ``.mat`` files only, all views are transposed if the labels fit only
+    samples in columns or, without labels, if only then all views have equally many samples. A
+    matrix of zeros and ones, samples x views or transposed, named available, availability, mask,
+    index, ind,
     indicator or presence, in any case, says which samples have which views (1: has it). Any other
     matrix with such a name is a view if it can be one, and otherwise refused if its values or its
     shape are those of such a matrix.

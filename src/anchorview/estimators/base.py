@@ -426,8 +426,8 @@ class EmbeddingClusterer(
 
         The file holds arrays and JSON, no code; it appears under its name only when complete.
 
-        Labels and embedding that a fit has written to files or left on workers stay there: of
-        these the file has none.
+        Labels and embeddings that `fit` has written to files or left on workers stay there and are
+        not part of the model file.
 
         Parameters
         ----------

@@ -77,9 +77,10 @@ class DALMC(EmbeddingClusterer):
         & \text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
         \textstyle\sum_p a_p = 1,\ a \ge 0.
 
-    The data are scaled, compressed exactly to as many pseudo-samples as there are features (one
-    pass over the rows), solved there, and embedded in a second pass. Time and memory are linear in
-    the number of samples, and the cost of an iteration does not depend on it.
+    The views are scaled and compressed exactly to at most as many pseudo-samples as there are
+    features, in one pass over the rows (two with the default scaling). The problem is solved on
+    these, and the samples are embedded in another pass. Time and memory are linear in the number of
+    samples, and the cost of an iteration does not depend on it.
 
     Parameters
     ----------
@@ -111,10 +112,10 @@ class DALMC(EmbeddingClusterer):
     solver : {"auto", "compressed", "left", "direct", "truncated"}, default="auto"
         Solve on compressed samples, on compressed features (views with more features than
         samples), or on the data as they are, which all give the same result; or on wide views that
-        are truncated to their leading directions. ``"auto"`` chooses the cheapest of the exact ways
-        by counting operations and memory, and truncates only where these take long and truncation
-        takes a fraction. `plan_` says what was left out, and how much that can change the
-        objective.
+        are truncated to their leading directions. ``"auto"`` chooses the cheapest exact solver
+        by counting operations and memory, and truncates only if the exact solvers are slow and
+        truncation is much faster. `plan_` says what was left out, and how much that can change
+        the objective.
     max_iter : int, default=50
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -324,9 +325,9 @@ class DALMC(EmbeddingClusterer):
     ) -> Self:
         """Return an estimator with the choices of the paper in place of the defaults.
 
-        Views are used as they are: neither scaled nor divided by their norm. The start is that of
-        identity blocks, residuals have no floor, and K-means with 20 restarts clusters rows of the
-        anchor graph that are not normalized.
+        Views are used as they are: neither scaled nor divided by their norm. The initialization
+        uses identity blocks, residuals have no floor, and K-means with 20 restarts is run on the
+        rows of the anchor graph without normalizing them.
 
         Parameters
         ----------
@@ -384,22 +385,23 @@ class DALMC(EmbeddingClusterer):
         y : ignored
             Not used, present for API consistency by convention.
         views : dict of str to str, default=None
-            For AnnData and MuData objects and dicts or lists of AnnData objects: what each view
-            is, by its name, of which there are as many as the dict has entries. ``"X"``,
-            ``"layer:NAME"`` or ``"obsm:NAME"``; a boolean column of ``var`` that selects features
-            may follow ``X`` or a layer, as in ``"X:highly_variable"``. The names are those of
-            modalities or of the given views; of one AnnData object, they are chosen freely. The
-            methods for new samples select the same. If None, ``X`` of all.
+            For AnnData and MuData objects and dicts or lists of AnnData objects: the matrix to
+            use for each view, by view name; other views are not used. A matrix is ``"X"``,
+            ``"layer:NAME"`` or ``"obsm:NAME"``; ``X`` or a layer can be followed by a boolean
+            column of ``var`` that selects features, as in ``"X:highly_variable"``. Names are those
+            of modalities or of the given views; for a single AnnData object, any names can be
+            used. `predict` and `transform` select the same matrices. If None, ``X`` of all.
         join : {"outer", "inner"}, default="outer"
             Samples of views that are aligned by id: all, of which some lack views, or only those
             that have all views.
         batch : array-like (n,) or str, default=None
-            Batch of each sample, which is taken out of the views: in every batch, each feature gets
-            the mean of all samples and, with `batch_scale`, the same deviation. A Series is aligned
-            by sample id. With MuData or AnnData, also the name of a column of ``obs``.
+            Batch of each sample. Batch effects are removed from the views: in every batch, each
+            feature gets the overall mean and, with `batch_scale`, the same standard deviation. A
+            Series is aligned by sample id. With MuData or AnnData, also the name of a column of
+            ``obs``.
         covariates : array-like (n, q), DataFrame, str or list of str, default=None
-            Numbers by sample, such as age or depth, on which each feature is regressed within
-            batches, so that what they explain is taken out too. Aligned as `batch`.
+            Numeric covariates of each sample, such as age or sequencing depth. Each feature is
+            regressed on them within batches, so that their effect is removed. Aligned like `batch`.
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
             part by part; `embedding_` and `labels_` are memory maps of them. Beside them,
@@ -523,8 +525,8 @@ class DALMC(EmbeddingClusterer):
         ----------
         X : views of new samples, in any form that `fit` takes
             Views of a dict are matched by name, other forms by position. Samples may lack views,
-            also in patterns that `fit` has not seen: by rows of NaN, by None for a view, or by
-            leaving it out of a dict. Features are matched by name where names are known.
+            also in patterns that `fit` has not seen: use rows of NaN, pass None for a view, or
+            leave it out of the dict. Features are matched by name where names are known.
         batch, covariates : default=None
             As for `fit`; needed if the model was fitted with them.
         unknown_batch : {"error", "center"}, default="error"

@@ -63,8 +63,8 @@ def associate(
           numeric variables; NaN for survival.
         - `q_value`: p-value adjusted for all variables by Benjamini and Hochberg.
 
-        Statistics are NaN if a variable has the same value in all samples, or is a name that
-        differs in all.
+        Statistics are NaN if a variable has the same value in all samples, or is categorical with
+        a different value in each sample, such as a name.
 
     See Also
     --------
@@ -207,7 +207,7 @@ def _survival(
     known = table[[time, event]].notna().all(axis=1).to_numpy()
     codes, table = codes[known], table[known]
     if not pd.api.types.is_numeric_dtype(table[time].dtype):
-        raise ValueError(f"The column {time!r} is not numeric, so it is no time.")
+        raise ValueError(f"The column {time!r} is not numeric. Give a column of times.")
     times = table[time].to_numpy(dtype=np.float64)
     wrong = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
     if len(wrong):

@@ -46,7 +46,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         Refits of :class:`~anchorview.AutoDALMC` do not judge the structure, and take less time with
         fewer candidates: give ``copy(model).set_params(budget="fast")``.
     X : views that it was fitted on, in any form that estimators take
-        If there are more than 20,000 samples, as many at equal steps are read and used.
+        If there are more than 20,000 samples, at most 20,000 evenly spaced ones are used.
 
     Returns
     -------
@@ -63,12 +63,12 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
           views: without one, the result is that of the other.
         - `disagrees`: whether the view disagrees with the rest, because it has other clusters or is
           noise: its own agreement is below 15 % of the median of the other views, or
-          `others_without` exceeds `others_with` by more than 0.1. Never of two views, as nothing
-          says which of them to trust.
+          `others_without` exceeds `others_with` by more than 0.1. Always False if there are
+          only two views, as nothing tells which of them to trust.
 
     See Also
     --------
-    view_contributions : How much each view speaks for the cluster of each sample.
+    view_contributions : How much each view supports the cluster of each sample.
 
     Examples
     --------

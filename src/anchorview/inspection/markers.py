@@ -24,9 +24,9 @@ def cluster_markers(model_or_labels: Any, X: ViewsLike, *, top: int | None = Non
     One pass over the rows, in memory, from files or in Dask. Missing views and single missing
     values are left out.
 
-    The effect leads. Clusters were formed to differ in these features, so p-values and q-values
-    are optimistic: they are small even where there is no structure. Use them to compare features,
-    not as evidence that clusters exist.
+    Features are ranked by effect. Clusters were formed to differ in these features, so p-values
+    and q-values are optimistic: they are small even where there is no structure. Use them to
+    compare features, not as evidence that clusters exist.
 
     Parameters
     ----------

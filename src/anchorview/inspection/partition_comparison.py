@@ -30,8 +30,9 @@ class PartitionComparison:
         order of the clusters of `a` that they match, so that samples that stay are on the
         diagonal; clusters of `b` without a match come last.
     matching : Series
-        Cluster of `b` that matches each cluster of `a`, one to one, such that most samples stay.
-        A cluster without a match is left out: it has none left, or shares no sample with it.
+        Cluster of `b` that matches each cluster of `a`, one to one, so that as many samples as
+        possible stay. Clusters of `a` are left out if no cluster of `b` that shares samples with
+        them remains.
     scores : dict of str to float
         "ACC", the share of samples that stay; "NMI"; "F1" over pairs of samples; "ARI". They are 1
         if the clusterings are equal up to the names of clusters, and do not depend on the order.

@@ -63,10 +63,10 @@ def cluster_summary(
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
           ``"view: feature"``.
-        - ``view:<name>`` for each view: its share of what speaks for the cluster. Of
-          :func:`view_contributions`, those that are positive, divided by their sum; for estimators
-          that cannot predict, of the squared distances between the centers of this cluster and the
-          others in each view.
+        - ``view:<name>`` for each view: its share of the evidence for the cluster, which is its
+          contribution (:func:`view_contributions`), if positive, divided by the sum of the positive
+          ones; for estimators that cannot predict, its share of the squared distances between the
+          center of this cluster and those of the others.
 
         A cluster without samples has the size 0 and nothing else.
 
@@ -153,7 +153,7 @@ def _merged(n_medoids: int, a: _Found, b: _Found) -> _Found:
 
 
 def _view_shares(model: Any, labeled: LabeledSource, found: _Found) -> pd.DataFrame:
-    """Share of each view in what speaks for each cluster, (n_clusters, n_views)."""
+    """Share of each view of the evidence for each cluster, (n_clusters, n_views)."""
     if found.contributions is not None:
         names: Sequence[str] = model.view_names_in_
         values = np.nan_to_num(found.contributions.means)

@@ -1,4 +1,4 @@
-"""How much each view speaks for the clusters of samples.
+"""How much each view supports the clusters of samples.
 
 An embedding is a sum over views of linear maps, ``s = sum_p x_p W_p`` with the maps of the views
 that the sample has, so what decides between clusters is a sum over views as well.
@@ -33,16 +33,16 @@ from anchorview.views.container import MultiViewData, RowBlock, ViewsLike, dense
 def view_contributions(
     model: Any, X: ViewsLike, *, by: Literal["sample", "cluster"] = "sample"
 ) -> pd.DataFrame:
-    r"""How much each view speaks for the cluster of a sample.
+    r"""How much each view supports the cluster of a sample.
 
     The margin of a sample is the product of its normalized embedding :math:`s / \|s\|` with
     :math:`m_c - \bar m`, the center of its cluster minus the mean of the centers of the other
     clusters. The embedding is a sum over views, so the margin is the sum of the contributions of
-    the views that the sample has. A positive contribution speaks for the cluster, a negative one
-    for others.
+    the views that the sample has. A positive contribution supports the cluster, a negative one
+    supports others.
 
-    For :class:`~anchorview.AutoDALMC` it is the mean over all partitions, with equal weight for
-    each family, where the center of a cluster is the mean of the centroids of a partition weighted
+    For :class:`~anchorview.AutoDALMC` it is the mean over all partitions, weighted as in the
+    consensus, where the center of a cluster is the mean of the centroids of a partition, weighted
     by the frequency of their labels in the cluster.
 
     Parameters
@@ -120,7 +120,7 @@ class ContributionSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """An embedding, and the direction in it that speaks for each cluster."""
+    """An embedding, and the direction in it that supports each cluster."""
 
     family: FittedFamily | None
     """What is done with the views first; None for nothing."""

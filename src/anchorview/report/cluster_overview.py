@@ -25,8 +25,8 @@ NEXT_TO_OWN = 0.5
 their own. Memberships themselves depend on the number of clusters."""
 
 CONSENSUS = (
-    "The share of the partitions computed for the selection of settings that agree with a sample's "
-    "cluster, with equal weights of the families of settings. Samples below {:.0%} are doubtful."
+    "The share of the candidate partitions that agree with the cluster of a sample, weighted as in "
+    "the consensus. Samples below {:.0%} are doubtful."
 )
 MEMBERSHIP = (
     "The membership of a sample in its cluster: large if it is much closer to the center of its "

@@ -43,7 +43,7 @@ def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContent
             "the next, 0 if the clusters are nearly one."
         )
     if any(str(column).startswith("view:") for column in findings.clusters):
-        meanings["Percentage of a view"] = "Its share in what tells the cluster from the others."
+        meanings["Percentage of a view"] = "Its share in what separates this cluster from others."
     if findings.markers is not None:
         meanings["Number of a feature"] = (
             "Its effect: how many standard deviations its mean in the cluster lies above (+) or "

@@ -108,11 +108,11 @@ def _disagreement(frame: pd.DataFrame) -> str:
     disagreeing = frame.index[frame["disagrees"]].tolist()
     if not disagreeing:
         return "No view disagrees with the others."
-    which, it = ("which disagrees", "it") if len(disagreeing) == 1 else ("which disagree", "they")
+    verb, it = ("disagrees", "it") if len(disagreeing) == 1 else ("disagree", "they")
     shows = "shows" if it == "it" else "show"
     return (
-        f"The other views agree better without {listed(disagreeing)}, {which} with them: {it} may "
-        f"be noisy, or {it} {shows} something that the others do not."
+        f"{listed(disagreeing)} {verb} with the other views: {it} may be noisy, or {it} {shows} "
+        "something that the others do not."
     )
 
 

@@ -140,9 +140,10 @@ def markers(
 ) -> None:
     """Rank the features of each cluster, in the structure of ``scanpy.tl.rank_genes_groups``.
 
-    scanpy's plots and ``scanpy.get.rank_genes_groups_df`` read it. Each feature is compared with
-    the other cells by Welch's t-test, as by scanpy's ``method="t-test"``, in one pass over the
-    cells, also of backed objects. Clusters were formed to differ in these features, so p-values
+    scanpy's plots and ``scanpy.get.rank_genes_groups_df`` read it. For each feature, the cells of a
+    cluster are compared with all others by Welch's t-test, as in scanpy with ``method="t-test"``,
+    in one pass over the cells, also of backed objects.
+    Clusters were formed to differ in these features, so p-values
     are optimistic: use them to compare features, not as evidence that clusters exist.
 
     Parameters

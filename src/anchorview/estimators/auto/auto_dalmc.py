@@ -117,11 +117,12 @@ class AutoDALMC(EmbeddingClusterer):
     Six families of settings are fitted: four scalings of the views, and two with the views lifted
     to weights on landmarks (see Notes). Every setting is a candidate, and each of its K-means runs
     a partition of the samples. The score of a partition is its mean adjusted Rand index with those
-    of the *other* families, which make other errors. From the best partition of each family on,
-    each sample moves to the cluster whose mean pattern of labels, over all partitions, is nearest
-    to its own, until none moves. The result with the nearest patterns is kept, unless all other
-    starts end in another one. Families with and without a lift have the same weight at first; then
-    partitions also count by their agreement with the result. Known classes are never used.
+    of the *other* families, which make other errors. Starting from the best partition of each
+    family, samples are moved to the cluster whose mean pattern of labels over all partitions is
+    nearest to their own, until no sample moves. The result with the smallest distances is kept,
+    unless all other starts lead to a different one. Families with and without a lift initially
+    have the same total weight; then partitions are also weighted by their agreement with the
+    result. Known classes are never used.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ class AutoDALMC(EmbeddingClusterer):
         rises, as long as there are 5 samples per cluster.
     budget : {"fast", "default", "thorough"}, default="default"
         How many settings to fit: one of each of four families; by default, 64 for up to 2,500
-        samples and 16 for more; or all 68.
+        samples and 10 for more; or all 68 (64 for up to about 1,000 samples).
     impute : {"mean", "median"}, dict or None, default=None
         How to fill single missing values (NaN): by the mean or median of the feature over the
         samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
@@ -159,10 +160,10 @@ class AutoDALMC(EmbeddingClusterer):
     labels_ : array (n,) of int32
         Cluster of each sample.
     confidence_ : array (n,)
-        Share of the partitions, with their weights in the consensus, that assign the sample to its
-        cluster; a partition assigns it to the cluster that has most samples with the same label
-        there. Low for doubtful samples. After `relabel` has merged clusters, it is still that of
-        the clusters before; `predict_with_confidence` counts votes for the merged ones.
+        Weighted share of the partitions that agree with the label of the sample: each partition
+        votes for the cluster that has most of the samples to which it gives the same label. Low
+        for doubtful samples. If `relabel` has merged clusters, it still refers to the clusters
+        before merging; `predict_with_confidence` counts votes for the merged ones.
     confidence_threshold_ : float
         Confidence below which a sample is doubtful: 0.5 or, if there is no clear structure, the
         mean confidence on data without clusters (see Notes), if that is higher.
@@ -258,9 +259,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 (1,000 for few
-    samples) that K-means places; curved clusters become linearly separable. Scalings, compression
-    and lifts are computed once per family.
+    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 to 1,000 that
+    K-means places, or all samples if there are fewer than 500; curved clusters become linearly
+    separable. Scalings, compression and lifts are computed once per family.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may
@@ -272,7 +273,7 @@ class AutoDALMC(EmbeddingClusterer):
 
     **The number of clusters.** One setting of each of four families is fitted for each number, on
     at most 2,000 samples and on data without clusters (see below). The number with the most
-    structure is chosen, agreement beyond chance; of numbers within 0.01 of it, the smallest. Two
+    structure (agreement beyond chance) is chosen, or the smallest number within 0.01 of it. Two
     clusters are chosen only if all other numbers have less than 70 % of their structure, since a
     first division is stable on most data and says little. More than 30 clusters must have 0.05 more
     structure than fewer: neighbors stay together in many small clusters, whatever the data. Data
@@ -280,19 +281,19 @@ class AutoDALMC(EmbeddingClusterer):
     pass the number if you know it.
 
     **Structure.** Families also agree to some degree on data without clusters, since all divide it
-    along its longest directions. So one setting of each family is fitted to 1,000 of the samples
-    (500 with the fast budget, or 5 per cluster) and to samples of the normal distribution with the
-    same means and covariances, of which 1 to 12 are drawn. If the agreement is as high on one of
-    them, or hardly beyond their spread, `structure_` is 0; otherwise it is the difference to their
-    mean.
+    along its longest directions. So one setting of each of four families (two with the fast
+    budget) is fitted to 1,000 of the samples, or 5 per cluster if that is more, and to 1 to 12 data
+    sets drawn from the normal distribution with the same means and covariances. If the agreement is
+    as high on one of these, or hardly beyond their spread, `structure_` is 0; otherwise it is the
+    difference from their mean, as a share of the largest possible.
 
     **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
     the other views, makes the result worse. If there are three or more views, each is clustered
     alone. A view disagrees if its mean adjusted Rand index with the other views is less than 15 %
     of theirs with each other, which must be at least 0.1. It is set aside unless families agree
-    clearly less without it, or some samples have no other view. More than half of the views always
-    remain; by these, the number of clusters is chosen again if it is not given. The printed model,
-    the command line and reports say which views were set aside.
+    clearly less without it, or some samples have no other view. More than half of the views are
+    always kept, and the number of clusters, if not given, is chosen again with these views. The
+    printed model, the command line and reports say which views were set aside.
 
     Samples that lack views are clustered and predicted as by :class:`~anchorview.DALMC`; those that
     only have views that were set aside cannot be predicted. The order of the samples affects

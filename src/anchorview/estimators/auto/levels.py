@@ -25,7 +25,7 @@ TRIVIAL_SHARE = 0.7
 Chosen with data sets left out (benchmarks/auto.md)."""
 
 SAME_STRUCTURE = 0.01
-"""Difference of structure that does not speak for the larger number of clusters."""
+"""Difference of structure that is no evidence for the larger number of clusters."""
 
 
 @dataclass(frozen=True)

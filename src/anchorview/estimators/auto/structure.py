@@ -2,7 +2,7 @@
 
 The reference is a sample of the normal distribution that has the means and covariances of the
 features, within and between views. Families also agree on such data, since they all divide it along
-its longest directions, so only agreement beyond this speaks for clusters.
+its longest directions, so only agreement beyond this is evidence of clusters.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
