@@ -171,7 +171,7 @@ def test_a_beta_of_any_size_gives_an_orthonormal_embedding_or_an_error(init, uni
                 model.set_params(solver=solver, n_init=1, random_state=0)
                 embeddings.append(model.fit(views).embedding_)
             except ValueError as error:
-                assert f"beta={beta:g} is too large beside view" in str(error)
+                assert f"beta={beta:g} is too large for the scale of view" in str(error)
                 refused += 1
         for S in embeddings:
             np.testing.assert_allclose(S.T @ S, np.eye(3), atol=1e-5)

@@ -29,7 +29,7 @@ from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.core.sparse_scaling import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.low_rank_sum import LowRankSum, is_sparse
+from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
 from anchorview.views.parts import Parts
 from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
 
@@ -243,10 +243,14 @@ def scaled_view_block(data: MultiViewData, p: int, scaling: ViewScaling, block: 
 
 
 def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
-    """Some scaled rows of a view times a matrix, in its precision; sparse rows stay sparse."""
+    """Some scaled rows of a view times a matrix, in its precision.
+
+    Rows with few entries stay sparse.
+    """
     own = view[rows]
-    if is_sparse(own):
+    if has_few_entries(own):
         return np.asarray(ScaledSparse(own, scaling) @ W).astype(W.dtype, copy=False)
+    own = own.toarray() if is_sparse(own) else own
     products = np.empty((len(own), W.shape[1]), dtype=W.dtype)
     step = max(1, LARGEST_BLOCK // (own.shape[1] * W.dtype.itemsize))
     for part in gen_batches(len(own), step):

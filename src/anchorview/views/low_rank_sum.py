@@ -8,6 +8,10 @@ from scipy import sparse
 
 from anchorview._utils.typing import Array
 
+FEW_ENTRIES = 0.1
+"""Share of entries that are not zero up to which products of sparse rows with a hundred columns or
+more are faster than those of dense rows."""
+
 
 class LowRankSum:
     """Rows ``sparse + coefficients @ terms`` of a view, of which blocks become dense.
@@ -67,3 +71,8 @@ class LowRankSum:
 def is_sparse(view: Any) -> bool:
     """Whether a view is stored as the entries that are not zero."""
     return sparse.issparse(view) or isinstance(view, LowRankSum)
+
+
+def has_few_entries(view: Any) -> bool:
+    """Whether rows of a view are multiplied as they are stored, not as dense rows."""
+    return is_sparse(view) and view.nnz <= FEW_ENTRIES * view.shape[0] * view.shape[1]

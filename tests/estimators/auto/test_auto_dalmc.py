@@ -26,6 +26,7 @@ from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.settings import Family, candidate_settings
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources.memory_source import MemorySource
+from anchorview.views import low_rank_sum
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -386,8 +387,10 @@ class TestKindsOfData:
         require_same_clusters(found, model)
         np.testing.assert_array_equal(found.predict(converted), found.labels_)
 
+    @pytest.mark.parametrize("few_entries", [0, 1])
     @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
-    def test_sparse_equals_dense(self, kind):
+    def test_sparse_equals_dense(self, kind, few_entries, set_constants):
+        set_constants(low_rank_sum, FEW_ENTRIES=few_entries)
         views, y = two_views()
         dense = {name: np.where(view > 1, view, 0) for name, view in views.items()}
         model, found = fitted(dense), fitted({name: kind(view) for name, view in dense.items()})

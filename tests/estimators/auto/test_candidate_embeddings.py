@@ -10,15 +10,20 @@ from anchorview.estimators.auto import candidate_embeddings
 from anchorview.estimators.auto.candidate_embeddings import for_candidate_embeddings
 from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.auto.settings import candidate_settings
+from anchorview.views import low_rank_sum
 from helpers.data import clustered_data
 
 
 @pytest.mark.parametrize("rows_for_a_map", [1, 1000])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_array])
-def test_equal_those_of_each_candidate(kind, missing, rows_for_a_map, set_constants):
+@pytest.mark.parametrize(
+    ("kind", "few_entries"),
+    [(np.float64, 0), (np.float32, 0), (sparse.csr_array, 0), (sparse.csr_array, 1)],
+)
+def test_equal_those_of_each_candidate(kind, few_entries, missing, rows_for_a_map, set_constants):
     set_constants(candidate_embeddings, MIN_BLOCK=7, BLOCK_BYTES=1, ROWS_FOR_A_MAP=rows_for_a_map)
     set_constants(embed, ROWS_FOR_A_MAP=rows_for_a_map)
+    set_constants(low_rank_sum, FEW_ENTRIES=few_entries)
     data, _ = clustered_data(90, missing=missing)
     data = MultiViewData([kind(view) for view in data.views], available=data.available)
     pool = CandidatePool(data, 0)

@@ -15,6 +15,7 @@ from anchorview.estimators.auto.landmarks import (
     ViewLift,
     fit_lift,
 )
+from anchorview.views import low_rank_sum
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,8 @@ def test_missing_views_stay_missing(views):
     assert not result.views[1].toarray()[::4].any()
 
 
-def test_single_precision_and_sparse_input(views):
+def test_single_precision_and_sparse_input(views, set_constants):
+    set_constants(low_rank_sum, FEW_ENTRIES=1)
     double = lifted(views)[1]
     single = lifted({name: view.astype(np.float32) for name, view in views.items()})[1]
     assert single.views[0].dtype == single.dtype == np.float32
@@ -184,7 +186,9 @@ class TestManyFeatures:
             lift.views[2].directions.T @ lift.views[2].directions, np.eye(MAX_DIRECTIONS), atol=1e-5
         )
 
-    def test_single_precision_and_sparse_input(self, wide):
+    @pytest.mark.parametrize("few_entries", [0, 1])
+    def test_single_precision_and_sparse_input(self, wide, few_entries, set_constants):
+        set_constants(low_rank_sum, FEW_ENTRIES=few_entries)
         double = lifted(wide)[1]
         lift, single, _ = lifted({name: view.astype(np.float32) for name, view in wide.items()})
         assert all(view.dtype == np.float32 for view in single.views)

@@ -22,6 +22,7 @@ from anchorview.estimators.auto.landmarks import Lift
 from anchorview.estimators.auto.settings import Family
 from anchorview.estimators.auto.view_products import ViewProducts, same_first_steps
 from anchorview.views.container import Group, MultiViewData, RowBlock
+from anchorview.views.low_rank_sum import has_few_entries
 
 BLOCK_BYTES = 16 * 2**20
 """Size of the rows of a block. It hardly matters if nothing else runs; beside other programs,
@@ -69,7 +70,7 @@ def _width(data: MultiViewData, families: Families, p: int) -> float:
     """Number of values of a row of a view, or of entries if it stays sparse, and their columns."""
     view = data.views[p]
     lifts = [family.lift for family in families.values() if family.lift is not None]
-    if sparse.issparse(view) and all(lift.views[p].directions is not None for lift in lifts):
+    if has_few_entries(view) and all(lift.views[p].directions is not None for lift in lifts):
         return 2 * view.nnz / max(1, len(data))
     return float(view.shape[1])
 

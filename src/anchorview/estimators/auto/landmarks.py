@@ -26,7 +26,7 @@ from anchorview._utils.threads import for_blocks, max_pending_results, parallel_
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, projected_rows
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.low_rank_sum import is_sparse
+from anchorview.views.low_rank_sum import has_few_entries
 
 N_NEIGHBORS = 5
 """Number of landmarks on which a sample has weights."""
@@ -123,7 +123,7 @@ def fit_lift(
     """
     known = (None,) * len(data.views) if directions is None else directions
     held = max(
-        MAX_DIRECTIONS if is_sparse(view) and own is not None else view.shape[1]
+        MAX_DIRECTIONS if has_few_entries(view) and own is not None else view.shape[1]
         for view, own in zip(data.views, known, strict=True)
     )
     require_memory(
@@ -196,8 +196,11 @@ def _nearest_landmarks(
                 data.views[p], block.rows, scalings[p], data.dtype
             )
 
-    projects = all(lift.directions is not None for lift in lifts)
-    for_blocks(work, data.stored_blocks() if projects else data.blocks(), "lifting")
+    stay_sparse = all(
+        has_few_entries(view) and lift.directions is not None
+        for view, lift in zip(data.views, lifts, strict=True)
+    )
+    for_blocks(work, data.stored_blocks() if stay_sparse else data.blocks(), "lifting")
     return list(zip(near, weights, strict=True))
 
 

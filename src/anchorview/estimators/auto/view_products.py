@@ -15,7 +15,7 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
 from anchorview.core.sparse_scaling import ScaledSparse
-from anchorview.views.low_rank_sum import is_sparse
+from anchorview.views.low_rank_sum import has_few_entries, is_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +58,15 @@ class ViewProducts:
         return products, columns
 
     def __call__(self, rows: Matrix) -> Array:
-        """Products of some rows of the view, which stay sparse if they are."""
+        """Products of some rows of the view, which stay sparse if they have few entries."""
         dtype = self.maps.dtype
         products: Array
-        if is_sparse(rows):
+        if has_few_entries(rows):
             scaled = ScaledSparse(rows, self.first_steps)
             products = np.asarray(scaled @ self.maps).astype(dtype, copy=False)
             squares = scaled.squares
         else:
+            rows = rows.toarray() if is_sparse(rows) else rows
             values = rows.astype(dtype, copy=False)
             if not self.first_steps.keeps_zeros:
                 buffer = scratch("scaled rows", rows.shape, dtype)
