@@ -43,7 +43,8 @@ def test_batches_are_matched_by_id_and_kept_by_the_model(tables, planted, tmp_pa
     out = tmp_path / "labels.csv"
     output_of("predict", model, tables, "--batch", file, "--out", out)
     np.testing.assert_array_equal(pd.read_csv(out)["cluster"], labels)
-    assert "fitted with batch" in error_of("predict", model, tables)
+    refused = error_of("predict", model, tables)
+    assert "fitted with batch: give these for new samples too, as --batch" in refused
     assert "Cluster" in output_of("explain", model, tables, "--batch", file)
 
 

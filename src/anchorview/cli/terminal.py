@@ -44,6 +44,7 @@ DATA_OPTIONS = {
     "impute=": "--impute",
     "preprocess=": "--preprocess",
     "views=": "--view",
+    "batch=": "--batch",
 }
 """Options about data, for the parameters that errors of the library name."""
 

@@ -212,7 +212,7 @@ def fit_assignment(
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
         settled = _by_number(n_clusters, SETTLED, SETTLED_MANY, SETTLED_VERY_MANY)
-        pace = _by_number(n_clusters, 1.0, PACE_OF_MANY, PACE_OF_MANY)
+        pace = PACE_OF_MANY if n_clusters > MANY_CLUSTERS else 1.0
         centroids = lloyd(rows, start, normalize, settled, pace=pace).centroids[0]
     else:
         rows_apart = distant_rows_in_blocks(rows, n_clusters)
@@ -255,7 +255,7 @@ def _start_from_sample(
 
 
 def _by_number(n_clusters: int, few: float, many: float, very_many: float) -> float:
-    """Setting for a number of clusters."""
+    """Tolerance for a number of clusters."""
     if n_clusters > VERY_MANY_CLUSTERS:
         return very_many
     return many if n_clusters > MANY_CLUSTERS else few

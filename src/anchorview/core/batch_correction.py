@@ -78,8 +78,7 @@ class BatchCorrection:
         if design is None:
             raise ValueError(
                 f"The model was fitted with {' and '.join(needed)}: give these for new samples "
-                f"too, as {', '.join(f'{name}=' for name in needed)} or in MultiViewData"
-                f"{'; on the command line, with --batch' * (needed == ['batch'])}."
+                f"too, as {', '.join(f'{name}=' for name in needed)} or in MultiViewData."
             )
         if design.has_batches != self.has_batches:
             given, fitted = ("with", "without") if design.has_batches else ("without", "with")

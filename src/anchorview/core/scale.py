@@ -250,7 +250,7 @@ def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: A
     own = view[rows]
     if has_few_entries(own):
         return np.asarray(ScaledSparse(own, scaling) @ W).astype(W.dtype, copy=False)
-    own = own.toarray() if is_sparse(own) else own
+    own = dense_rows(own, slice(None))
     products = np.empty((len(own), W.shape[1]), dtype=W.dtype)
     step = max(1, LARGEST_BLOCK // (own.shape[1] * W.dtype.itemsize))
     for part in gen_batches(len(own), step):

@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from anchorview import AutoDALMC, MultiViewData, load
 from anchorview.estimators.auto import auto_dalmc
 from anchorview.estimators.auto.settings import representative_settings
-from anchorview.estimators.auto.structure import gaussian_like, structure_sentence
+from anchorview.estimators.auto.structure import compared_rows, gaussian_like, structure_sentence
 from helpers.command_line import output_of
 from helpers.data import clustered_views
 
@@ -120,3 +121,14 @@ def test_reference_lacks_the_same_views():
     views["view_1"][10:20] = np.nan
     drawn = gaussian_like(MultiViewData(views), np.random.default_rng(0))
     assert np.flatnonzero(~drawn.available[:, 1]).tolist() == list(range(10, 20))
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_clusters", "n_rows"),
+    [(50, 3, 1000), (50, 300, 1500), (120_000, 3, 559), (10**6, 3, 500), (10**6, 300, 1500)],
+)
+def test_fewer_rows_are_compared_if_features_are_very_many(n_features, n_clusters, n_rows):
+    entries = np.ones(3000), (np.arange(3000), np.arange(3000) % 7)
+    data = MultiViewData([sparse.coo_array(entries, shape=(3000, n_features))])
+    rows = compared_rows(data, n_clusters)
+    assert len(np.unique(rows)) == n_rows

@@ -15,7 +15,8 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
 from anchorview.core.sparse_scaling import ScaledSparse
-from anchorview.views.low_rank_sum import has_few_entries, is_sparse
+from anchorview.views.container import dense_rows
+from anchorview.views.low_rank_sum import has_few_entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class ViewProducts:
             products = np.asarray(scaled @ self.maps).astype(dtype, copy=False)
             squares = scaled.squares
         else:
-            rows = rows.toarray() if is_sparse(rows) else rows
+            rows = dense_rows(rows, slice(None))
             values = rows.astype(dtype, copy=False)
             if not self.first_steps.keeps_zeros:
                 buffer = scratch("scaled rows", rows.shape, dtype)
