@@ -12,9 +12,9 @@ import psutil
 
 from anchorview._utils.memory import free_memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.experiments.plan.jobs import Job, Result
-from anchorview.experiments.run.result_store import Store
-from anchorview.experiments.run.runner import Progress, run_jobs
+from anchorview.experiments.jobs import Job, Result
+from anchorview.experiments.result_store import Store
+from anchorview.experiments.runner import Progress, run_jobs
 
 
 def option_parser(suffix: str = ".md") -> argparse.ArgumentParser:

@@ -37,7 +37,7 @@ from anchorview.estimators.auto.levels import chosen_number, find_levels
 from anchorview.estimators.auto.number_curve import ROWS, compare_numbers, informative_views
 from anchorview.estimators.auto.settings import Setting, candidate_settings
 from anchorview.estimators.auto.structure import drawn_rows, gaussian_like
-from anchorview.experiments.plan.jobs import Job, Result
+from anchorview.experiments.jobs import Job, Result
 from anchorview.metrics import clustering_accuracy
 from data import FOLDER, load, many_images
 

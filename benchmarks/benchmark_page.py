@@ -14,8 +14,8 @@ import pandas as pd
 from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import find_method
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.results.significance import (
+from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.significance import (
     LEVEL,
     critical_difference,
     similar_groups,

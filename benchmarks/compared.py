@@ -24,9 +24,9 @@ from _measurements import Measurement, PeakMemory
 from anchorview import MultiViewData, make_multiview
 from anchorview._utils.memory import free_memory
 from anchorview.estimators.methods import METHODS, method_class
-from anchorview.experiments.plan.jobs import METRICS, Job, Result, RowOrder
-from anchorview.experiments.run.job_worker import impute_means, ordered, remove_entries
-from anchorview.experiments.run.runner import Progress, run_jobs
+from anchorview.experiments.job_worker import impute_means, ordered, remove_entries
+from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
+from anchorview.experiments.runner import Progress, run_jobs
 from anchorview.metrics import clustering_scores
 from compared_results import (
     COLUMNS,

@@ -22,7 +22,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from anchorview import MultiViewData
-from anchorview.experiments.plan.jobs import Result
+from anchorview.experiments.jobs import Result
 from compared import CHEAP_SECONDS, SEEDS, SORTED_SETS, labeled_data, measured_fit, seconds_at
 from compared_results import (
     CPU_MINUTES,

@@ -15,7 +15,7 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import METHODS, PUBLISHED_SETTINGS, find_method
-from anchorview.experiments.plan.jobs import METRICS, Job, Result, RowOrder
+from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
 
 PATH = Path(__file__).with_name("compared.json")
 

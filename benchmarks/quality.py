@@ -11,7 +11,7 @@ import numpy as np
 
 from _measurements import header, option_parser, row
 from anchorview import DALMC
-from anchorview.experiments.plan.jobs import METRICS
+from anchorview.experiments.jobs import METRICS
 from anchorview.metrics import clustering_scores
 from data import TABLE, load
 

@@ -43,7 +43,7 @@ def test_stored_results_round_trip(benchmark_page, tmp_path):
 
 
 def test_results_are_found_again_by_their_jobs(benchmark_page, tmp_path):
-    from anchorview.experiments.plan.jobs import Result
+    from anchorview.experiments.jobs import Result
     from compared_results import COLUMNS, job_at
 
     file = benchmark_page.ResultFile(tmp_path / "few.json")

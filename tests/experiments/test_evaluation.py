@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anchorview.experiments.plan.jobs import METRICS, Result
+from anchorview.experiments.jobs import METRICS, Result
 from helpers.handmade import Book, done
 
 FAILED = Result("memory", "too much")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from anchorview.experiments.plan.experiment_plan import ExperimentPlan, read_plan
+from anchorview.experiments.plan import ExperimentPlan, read_plan
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_suite.toml"
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from anchorview.experiments.output.figures import figures
-from anchorview.experiments.output.output_folder import write_outputs
+from anchorview.experiments.figures import figures
+from anchorview.experiments.output_folder import write_outputs
 from helpers.handmade import ODD, Book, done, whole_book
 
 pytest.importorskip("matplotlib")

@@ -8,13 +8,13 @@ from sklearn.preprocessing import normalize
 from anchorview import MultiViewData
 from anchorview.core.assign import assigned
 from anchorview.estimators.methods import method_class
-from anchorview.experiments.plan.jobs import METRICS, Job
-from anchorview.experiments.run.job_worker import (
+from anchorview.experiments.job_worker import (
     impute_means,
     ordered,
     remove_entries,
     run_job,
 )
+from anchorview.experiments.jobs import METRICS, Job
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData
 

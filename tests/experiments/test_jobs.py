@@ -3,7 +3,7 @@ from dataclasses import asdict
 
 import pytest
 
-from anchorview.experiments.plan.jobs import METRICS, Job, Result
+from anchorview.experiments.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from anchorview.experiments.output.output_folder import write_outputs
+from anchorview.experiments.output_folder import write_outputs
 from helpers.handmade import Book, done
 
 pytest.importorskip("bokeh")

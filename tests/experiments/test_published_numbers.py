@@ -4,9 +4,9 @@ import pytest
 
 from anchorview.datasets import PAPER_SETS
 from anchorview.estimators.methods import REGISTRY
-from anchorview.experiments.output.tables import tables
-from anchorview.experiments.plan.jobs import METRICS, Result
-from anchorview.experiments.results.published_numbers import published_score, published_seconds
+from anchorview.experiments.jobs import METRICS, Result
+from anchorview.experiments.published_numbers import published_score, published_seconds
+from anchorview.experiments.tables import tables
 from helpers.handmade import Book, around, done
 
 

@@ -7,9 +7,9 @@ from contextlib import closing
 import pytest
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.plan.jobs import Job, Result
-from anchorview.experiments.run.environment import environment
-from anchorview.experiments.run.result_store import Store
+from anchorview.experiments.environment import environment
+from anchorview.experiments.jobs import Job, Result
+from anchorview.experiments.result_store import Store
 
 JOB = Job("digits", "dalmc")
 RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, own={"ACC": 0.5}, objective=(2.0, 1.0))
@@ -17,8 +17,8 @@ RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, own={"ACC": 0.5}, objective
 ENDLESS = """
 import sys
 from pathlib import Path
-from anchorview.experiments.plan.jobs import Job, Result
-from anchorview.experiments.run.result_store import Store
+from anchorview.experiments.jobs import Job, Result
+from anchorview.experiments.result_store import Store
 
 job, result = Job("digits", "dalmc"), Result("done", objective=tuple(range(2000)))
 with Store(Path(sys.argv[1])) as store:

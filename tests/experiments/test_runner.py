@@ -8,10 +8,10 @@ import numpy as np
 import psutil
 import pytest
 
-from anchorview.experiments.plan.jobs import Job
-from anchorview.experiments.run.job_worker import run_job
-from anchorview.experiments.run.result_store import Store
-from anchorview.experiments.run.runner import run_jobs
+from anchorview.experiments.job_worker import run_job
+from anchorview.experiments.jobs import Job
+from anchorview.experiments.result_store import Store
+from anchorview.experiments.runner import run_jobs
 from helpers import job_problems
 from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData, count_threads
 

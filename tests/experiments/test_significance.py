@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from anchorview.experiments.results.significance import (
+from anchorview.experiments.significance import (
     critical_difference,
     holm,
     like_best,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from anchorview.experiments.output.suite_report import write_suite_report
-from anchorview.experiments.output.tables import tables
+from anchorview.experiments.suite_report import write_suite_report
+from anchorview.experiments.tables import tables
 from helpers.handmade import whole_book
 from helpers.pages import EVIL
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from anchorview.experiments.output.escaping import markdown_escaped
-from anchorview.experiments.output.output_folder import write_outputs
-from anchorview.experiments.output.protocol_text import protocol
+from anchorview.experiments.escaping import markdown_escaped
+from anchorview.experiments.output_folder import write_outputs
+from anchorview.experiments.protocol_text import protocol
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage
 

@@ -7,16 +7,16 @@ import pytest
 
 from anchorview.datasets import make_multiview
 from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, method_class
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.experiment_plan import (
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.grids import canonical_settings, oracle_grid
+from anchorview.experiments.jobs import Job
+from anchorview.experiments.plan import (
     LABEL_MODES,
     MODES,
     SUITES,
     ExperimentPlan,
 )
-from anchorview.experiments.plan.grids import canonical_settings, oracle_grid
-from anchorview.experiments.plan.jobs import Job
-from anchorview.experiments.plan.suites import entries
+from anchorview.experiments.suites import entries
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)

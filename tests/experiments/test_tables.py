@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC
-from anchorview.experiments.output.table_formats import Cell, Column, ResultTable
-from anchorview.experiments.output.tables import tables
-from anchorview.experiments.plan.jobs import Result
+from anchorview.experiments.jobs import Result
+from anchorview.experiments.table_formats import Cell, Column, ResultTable
+from anchorview.experiments.tables import tables
 from helpers.handmade import ODD, Book, around, done, whole_book
 
 

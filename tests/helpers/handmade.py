@@ -2,10 +2,10 @@
 
 from itertools import count
 
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.jobs import METRICS, Job, Result
-from anchorview.experiments.plan.suites import Entry
-from anchorview.experiments.results.evaluation import evaluated
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.evaluation import evaluated
+from anchorview.experiments.jobs import METRICS, Job, Result
+from anchorview.experiments.suites import Entry
 
 ODD = 'a|b & c_d 50% #1 <b>"x" $y$'
 

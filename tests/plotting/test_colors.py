@@ -2,7 +2,7 @@
 
 import pytest
 
-from anchorview.experiments.plan.jobs import METRICS
+from anchorview.experiments.jobs import METRICS
 from anchorview.plotting.colors import OTHER_COLOR, SERIES_COLORS, series_color
 
 

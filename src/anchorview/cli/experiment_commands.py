@@ -30,9 +30,9 @@ from anchorview.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from anchorview.experiments.output.output_folder import SuiteOutput
-    from anchorview.experiments.plan.experiment_plan import ExperimentPlan
-    from anchorview.experiments.run.runner import Progress
+    from anchorview.experiments.output_folder import SuiteOutput
+    from anchorview.experiments.plan import ExperimentPlan
+    from anchorview.experiments.runner import Progress
 
 app = typer.Typer(
     name="experiment",
@@ -165,8 +165,8 @@ def list_suites(data: Folder = None) -> None:
     with explained_errors():
         from anchorview.datasets import PAPER_SETS
         from anchorview.datasets.paper_sets import OBTAIN
-        from anchorview.experiments.plan.data_sets import data_sets
-        from anchorview.experiments.plan.experiment_plan import SUITES
+        from anchorview.experiments.data_sets import data_sets
+        from anchorview.experiments.plan import SUITES
 
         found, problem = [], ""
         try:
@@ -189,7 +189,7 @@ def list_suites(data: Folder = None) -> None:
 
 
 def _plan(suite: str) -> "ExperimentPlan":
-    from anchorview.experiments.plan.experiment_plan import SUITES, ExperimentPlan, read_plan
+    from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
 
     if suite in (*SUITES, "all"):
         return ExperimentPlan(suites=(suite,))
@@ -207,11 +207,11 @@ def _run(
     """Run the jobs that have no result yet, and write all outputs."""
     from anchorview._utils.memory import free_memory, memory_budget
     from anchorview._utils.threads import n_cores
-    from anchorview.experiments.output.output_folder import write_outputs
-    from anchorview.experiments.plan.data_sets import data_sets
-    from anchorview.experiments.plan.suites import entries
-    from anchorview.experiments.run.result_store import Store
-    from anchorview.experiments.run.runner import run_jobs
+    from anchorview.experiments.data_sets import data_sets
+    from anchorview.experiments.output_folder import write_outputs
+    from anchorview.experiments.result_store import Store
+    from anchorview.experiments.runner import run_jobs
+    from anchorview.experiments.suites import entries
 
     sets = data_sets(folder, plan.data)
     _require_outside(out, folder, [each.path for each in sets if each.path is not None])

@@ -1,5 +1,7 @@
 """Experiments: many fits, each a job in its own process, and their evaluation.
 
-Each package may import those before it: ``plan`` (what to run), ``run`` (how), ``results`` (what
-came out), ``output`` (tables, figures and pages).
+A plan (:mod:`~anchorview.experiments.plan`) and data sets make the jobs of suites
+(:mod:`~anchorview.experiments.suites`), which :mod:`~anchorview.experiments.runner` runs. Their
+results are evaluated and written as tables, figures and a report page
+(:mod:`~anchorview.experiments.output_folder`).
 """

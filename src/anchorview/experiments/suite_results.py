@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview.experiments.plan.experiment_plan import LABEL_MODES, MODES
+from anchorview.experiments.plan import LABEL_MODES, MODES
 from anchorview.plotting.charts import iteration_numbers
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """Descriptions of the status of jobs that are not done."""
 
 Record = dict[str, Any]
-"""A row of the table of :func:`anchorview.experiments.results.evaluation.evaluated`."""
+"""A row of the table of :func:`anchorview.experiments.evaluation.evaluated`."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Contender:
     name: str
     """Name in tables and legends."""
     mode: str
-    """One of :data:`anchorview.experiments.plan.experiment_plan.MODES`."""
+    """One of :data:`anchorview.experiments.plan.MODES`."""
 
     @property
     def header(self) -> str:

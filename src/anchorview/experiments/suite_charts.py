@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.results.suite_results import (
+from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.suite_results import (
     Record,
     SuiteResults,
     iterations,

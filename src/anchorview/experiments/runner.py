@@ -17,11 +17,11 @@ import psutil
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores
 from anchorview.estimators.methods import REGISTRY
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.jobs import Job, Result, Status
-from anchorview.experiments.run.environment import environment
-from anchorview.experiments.run.job_worker import Measure, fit_and_score, unshared_bytes, work
-from anchorview.experiments.run.result_store import Store
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.environment import environment
+from anchorview.experiments.job_worker import Measure, fit_and_score, unshared_bytes, work
+from anchorview.experiments.jobs import Job, Result, Status
+from anchorview.experiments.result_store import Store
 
 POLL_SECONDS = 0.05
 """Interval between checks of the time and memory of the running jobs."""
@@ -254,5 +254,5 @@ def _start_context() -> Any:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     estimators = [method.module for method in REGISTRY]
-    context.set_forkserver_preload(["anchorview.experiments.run.job_worker", *estimators])
+    context.set_forkserver_preload(["anchorview.experiments.job_worker", *estimators])
     return context

@@ -5,26 +5,26 @@ from typing import Any
 
 import pandas as pd
 
-from anchorview.experiments.output.escaping import file_names
-from anchorview.experiments.output.score_cells import marked, number_cell, score_cell
-from anchorview.experiments.output.table_formats import (
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.escaping import file_names
+from anchorview.experiments.jobs import METRICS, RowOrder
+from anchorview.experiments.plan import MODES
+from anchorview.experiments.published_numbers import (
+    Published,
+    published_score,
+    published_seconds,
+)
+from anchorview.experiments.score_cells import marked, number_cell, score_cell
+from anchorview.experiments.significance import ENOUGH_DATA_SETS, LEVEL, Overall, overall
+from anchorview.experiments.suite_results import Contender, Record, SuiteResults
+from anchorview.experiments.suites import ROW_ORDERS, order_column
+from anchorview.experiments.table_formats import (
     Cell,
     Column,
     ResultTable,
     text_cells,
     text_columns,
 )
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.experiment_plan import MODES
-from anchorview.experiments.plan.jobs import METRICS, RowOrder
-from anchorview.experiments.plan.suites import ROW_ORDERS, order_column
-from anchorview.experiments.results.published_numbers import (
-    Published,
-    published_score,
-    published_seconds,
-)
-from anchorview.experiments.results.significance import ENOUGH_DATA_SETS, LEVEL, Overall, overall
-from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
 
 REFERENCE = "DALMC"
 """The method that is tested against the others."""

@@ -10,8 +10,8 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.optional_imports import optional_import
-from anchorview.experiments.output import suite_charts
-from anchorview.experiments.results.suite_results import SuiteResults
+from anchorview.experiments import suite_charts
+from anchorview.experiments.suite_results import SuiteResults
 from anchorview.plotting.charts import BarChart, LineChart
 from anchorview.plotting.matplotlib_charts import Panel, draw_panel
 

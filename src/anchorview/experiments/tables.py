@@ -7,31 +7,31 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
-from anchorview.experiments.output.escaping import file_names
-from anchorview.experiments.output.overview_tables import (
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.escaping import file_names
+from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.overview_tables import (
     choice_tables,
     data_table,
     order_tables,
     published_tables,
     rank_tables,
 )
-from anchorview.experiments.output.score_cells import (
+from anchorview.experiments.score_cells import (
     marked,
     marked_scores,
     number_cell,
     score_cell,
     too_few_runs_note,
 )
-from anchorview.experiments.output.table_formats import (
+from anchorview.experiments.suite_results import Record, SuiteResults
+from anchorview.experiments.table_formats import (
     Cell,
     Column,
     ResultTable,
     text_cells,
     text_columns,
 )
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.jobs import METRICS
-from anchorview.experiments.results.suite_results import Record, SuiteResults
 
 PAPER_TABLES = {
     "compare": dict(zip(METRICS, ("II", "III", "IV", "V"), strict=False)),

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from anchorview.estimators.methods import PUBLISHED_SETTINGS, SettingValue, find_method
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.experiment_plan import SUITES, ExperimentPlan
-from anchorview.experiments.plan.grids import canonical_settings, oracle_grid
-from anchorview.experiments.plan.jobs import Job, RowOrder
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.grids import canonical_settings, oracle_grid
+from anchorview.experiments.jobs import Job, RowOrder
+from anchorview.experiments.plan import SUITES, ExperimentPlan
 
 AUTO = find_method("auto").display_name
 IMPUTED = "DALMC on imputed means"
@@ -44,13 +44,13 @@ class Entry:
     """
 
     suite: str
-    """One of :data:`~anchorview.experiments.plan.experiment_plan.SUITES`."""
+    """One of :data:`~anchorview.experiments.plan.SUITES`."""
     data: str
     """Name of the data set."""
     column: str
     """Name in tables and legends, such as ``"DALMC (oracle)"``."""
     mode: str
-    """One of :data:`~anchorview.experiments.plan.experiment_plan.MODES`."""
+    """One of :data:`~anchorview.experiments.plan.MODES`."""
     point: float | None
     """Position on the x axis: beta, number of anchors, or fraction of missing entries."""
     job: Job
@@ -69,7 +69,7 @@ def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
 
     Examples
     --------
-    >>> from anchorview.experiments.plan.data_sets import data_sets
+    >>> from anchorview.experiments.data_sets import data_sets
     >>> plan = ExperimentPlan(suites=("compare",), modes=("default",))
     >>> for entry in entries(plan, data_sets(None, ["synthetic"]))[-2:]:
     ...     print(entry.column, entry.job)

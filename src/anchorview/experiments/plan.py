@@ -12,7 +12,7 @@ from anchorview._utils.memory import memory_budget
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
-from anchorview.experiments.plan.jobs import RESERVED_SETTINGS
+from anchorview.experiments.jobs import RESERVED_SETTINGS
 
 SUITES = (
     *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),

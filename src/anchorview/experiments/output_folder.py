@@ -12,17 +12,17 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import MissingPackageError
-from anchorview.experiments.output.escaping import markdown_escaped
-from anchorview.experiments.output.figures import Figure, figures
-from anchorview.experiments.output.overview_tables import environment_table
-from anchorview.experiments.output.protocol_text import protocol
-from anchorview.experiments.output.suite_report import write_suite_report
-from anchorview.experiments.output.table_formats import ResultTable
-from anchorview.experiments.output.tables import tables
-from anchorview.experiments.plan.data_sets import DataSet
-from anchorview.experiments.plan.jobs import Result
-from anchorview.experiments.plan.suites import Entry
-from anchorview.experiments.results.evaluation import evaluated
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.escaping import markdown_escaped
+from anchorview.experiments.evaluation import evaluated
+from anchorview.experiments.figures import Figure, figures
+from anchorview.experiments.jobs import Result
+from anchorview.experiments.overview_tables import environment_table
+from anchorview.experiments.protocol_text import protocol
+from anchorview.experiments.suite_report import write_suite_report
+from anchorview.experiments.suites import Entry
+from anchorview.experiments.table_formats import ResultTable
+from anchorview.experiments.tables import tables
 
 MANIFEST = "outputs.json"
 """List of the files written, so that the next output can replace all of them."""
@@ -35,7 +35,7 @@ class SuiteOutput(NamedTuple):
     """The output of a suite."""
 
     frame: pd.DataFrame
-    """Result of :func:`anchorview.experiments.results.evaluation.evaluated`."""
+    """Result of :func:`anchorview.experiments.evaluation.evaluated`."""
     paths: list[Path]
     """The files written."""
 

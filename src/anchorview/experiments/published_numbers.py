@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from anchorview.experiments.plan.jobs import Status
+from anchorview.experiments.jobs import Status
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def published_seconds(data: str, column: str) -> Published | None:
 
 @cache
 def _published() -> dict[str, Any]:
-    path = files("anchorview.experiments.results") / "published.json"
+    path = files("anchorview.experiments") / "published.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -29,8 +29,8 @@ from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import find_method, method_class
-from anchorview.experiments.plan.data_sets import DataSet, LabeledData
-from anchorview.experiments.plan.jobs import METRICS, Job, Result
+from anchorview.experiments.data_sets import DataSet, LabeledData
+from anchorview.experiments.jobs import METRICS, Job, Result
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
-from anchorview.experiments.plan.jobs import Job, Result, canonical_json
+from anchorview.experiments.jobs import Job, Result, canonical_json
 
 Value = TypeVar("Value")
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from anchorview.experiments.output.tables import OWN_TABLE
-from anchorview.experiments.plan.experiment_plan import LABEL_MODES
-from anchorview.experiments.results.suite_results import SuiteResults
+from anchorview.experiments.plan import LABEL_MODES
+from anchorview.experiments.suite_results import SuiteResults
+from anchorview.experiments.tables import OWN_TABLE
 
 _JOBS = (
     "Each data set, method and setting is one job in a separate process, with limits of time and "

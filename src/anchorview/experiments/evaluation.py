@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview.experiments.plan.jobs import METRICS, Job, Result
-from anchorview.experiments.plan.suites import Entry
+from anchorview.experiments.jobs import METRICS, Job, Result
+from anchorview.experiments.suites import Entry
 
 _POSITION = ("suite", "data", "column", "mode", "point")
 _MEASURED = ("fit_seconds", "peak_bytes", "n_iter")

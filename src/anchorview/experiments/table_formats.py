@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from anchorview.experiments.output.escaping import (
+from anchorview.experiments.escaping import (
     latex_escaped,
     markdown_escaped,
     spreadsheet_escaped,

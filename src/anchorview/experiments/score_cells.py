@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from anchorview.experiments.output.table_formats import Cell, Column, format_number
-from anchorview.experiments.results.significance import LEVEL, like_best, runs_needed
-from anchorview.experiments.results.suite_results import Contender, Record, SuiteResults
+from anchorview.experiments.significance import LEVEL, like_best, runs_needed
+from anchorview.experiments.suite_results import Contender, Record, SuiteResults
+from anchorview.experiments.table_formats import Cell, Column, format_number
 
 
 def score_cell(record: Record | None, metric: str) -> Cell:

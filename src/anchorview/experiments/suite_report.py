@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import pandas as pd
 
-from anchorview.experiments.output import suite_charts
-from anchorview.experiments.output.protocol_text import protocol
-from anchorview.experiments.output.table_formats import ResultTable
-from anchorview.experiments.results.suite_results import STATUS_TEXTS, SuiteResults
+from anchorview.experiments import suite_charts
+from anchorview.experiments.protocol_text import protocol
+from anchorview.experiments.suite_results import STATUS_TEXTS, SuiteResults
+from anchorview.experiments.table_formats import ResultTable
 from anchorview.plotting.charts import BarChart, LineChart, PointChart
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 

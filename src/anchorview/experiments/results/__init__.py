@@ -1,4 +1,0 @@
-"""What came out: scores by suite, data set and method, significance, and published numbers.
-
-Imports ``experiments.plan`` and below.
-"""
