@@ -9,7 +9,7 @@ import pytest
 
 from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils.scratch import scratch
-from anchorview.core.group_summaries import summarize_groups
+from anchorview.core.compress import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.sources.disk_source import DiskSource

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
-from anchorview.core import assign, embedded_rows
-from anchorview.core.assign import assigned, cluster_spread
-from anchorview.core.cluster_spread import ClusterSpread
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core import assign, blockwise_kmeans
+from anchorview.core.assign import ClusterSpread, assigned, cluster_spread
+from anchorview.core.blockwise_kmeans import LocalRows
 
 
 def make_embedding(seed=0, n=300, k=4, noise=0.05):
@@ -69,7 +68,7 @@ def test_many_points_are_clustered_as_well_from_a_sample(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_distances_and_spread_equal_a_direct_computation(set_constants, normalize, dtype):
-    set_constants(embedded_rows, BLOCK=2000)
+    set_constants(blockwise_kmeans, BLOCK=2000)
     embedding = make_embedding(noise=0.3)[0].astype(dtype)
     options = {"method": "kmeans", "normalize": normalize, "n_init": 3, "seed": 0}
     rule, labels = assigned(embedding, 4, **options)

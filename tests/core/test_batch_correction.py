@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.core.batch_mixing import confounding_sentence, mixing_of_rows
-from anchorview.core.batch_moments import cell_moments, merged_cells
-from anchorview.core.fit_batches import fit_correction
+from anchorview.core.batch_correction import cell_moments, fit_correction, merged_cells
 from anchorview.core.scale import ViewScaling, view_moments
-from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.core.scaled_view import ScaledSparse
+from anchorview.estimators.batches import confounding_sentence, mixing_of_rows
 from anchorview.views.container import concatenate_samples, dense_rows
 from helpers.batches import corrected, planted_batches
 

@@ -12,8 +12,7 @@ from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans, kmeans_seeding
 from anchorview.core.assign import assigned, distant_rows, fit_assignment
-from anchorview.core.blockwise_kmeans import ClusterSums, cluster_sums
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import ClusterSums, LocalRows, cluster_sums
 from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
 from helpers.blocks import BlockedRows
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
-from anchorview.core.compress import problem_from_summaries
-from anchorview.core.group_summaries import summarize_groups
+from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
 from anchorview.views import schema
 from helpers.blocks import rows_per_block

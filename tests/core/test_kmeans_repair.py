@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from anchorview.core.blockwise_kmeans import lloyd
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows, lloyd
 from anchorview.core.kmeans_repair import repaired
 
 

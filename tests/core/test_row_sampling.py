@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.row_sampling import sampled_rows
 from helpers.blocks import BlockedRows
 

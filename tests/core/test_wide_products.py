@@ -6,7 +6,7 @@ import pytest
 
 from anchorview import DALMC, make_multiview
 from anchorview._utils import linalg, symmetric
-from anchorview.core import group_summaries
+from anchorview.core import compress
 
 K = 3
 
@@ -22,7 +22,7 @@ def views():
 @pytest.fixture(autouse=True)
 def tiles(set_constants):
     set_constants(symmetric, TILE=16)
-    set_constants(group_summaries, MIN_TILED=16)
+    set_constants(compress, MIN_TILED=16)
 
 
 def changed(views, kind):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.views import schema
 
 

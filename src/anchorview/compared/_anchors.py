@@ -9,7 +9,7 @@ from anchorview._utils import param_constraints as constraints
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline
 from anchorview.core.assign import fit_assignment
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.views.container import MultiViewData
 
 

@@ -19,7 +19,7 @@ from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.compress import compress
 from anchorview.core.cost_model import gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
-from anchorview.core.sizes import rank_tolerance
+from anchorview.core.solve import rank_tolerance
 from anchorview.views.container import MultiViewData, RowBlock
 
 MIN_RESIDUAL_SHARE = 1e-10

@@ -1,7 +1,7 @@
 """The algorithm on plain matrices: scale, compress, solve, embed, assign.
 
 One module per stage (``scale``, ``compress``, ``solve``, ``embed``, ``assign``), and what these
-share: group summaries, the alternating solver and its trace, completion of missing rows, blockwise
-K-means, sizes and the cost model. Knows nothing of files, Dask or estimators; samples that are not
-in memory are seen as :class:`~anchorview.views.parts.Parts`. Imports ``_utils`` and ``views``.
+share: scaled views, the alternating solver, blockwise K-means, the correction of batches and the
+cost model. Knows nothing of files, Dask or estimators; samples that are not in memory are seen as
+:class:`~anchorview.views.parts.Parts`. Imports ``_utils`` and ``views``.
 """

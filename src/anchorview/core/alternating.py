@@ -15,8 +15,8 @@ view are completed by the model, ``H_p Z_p'``, after every iteration. This is a 
 objective still never increases.
 
 Every start lies in the column space of the views and every step stays in it, so ``S`` is linear in
-the data. The :class:`~anchorview.core.trace.Trace` of the steps embeds new samples, and it maps a
-solution found on compressed data back to all samples.
+the data. The :class:`Trace` of the steps embeds new samples, and it maps a solution of compressed
+data back to all samples.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,101 @@ from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh, svd
+from scipy.sparse.linalg import LinearOperator
 
 from anchorview._utils.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.completion import CompletedView
-from anchorview.core.trace import Start, Step, Trace
+
+
+class CompletedView(LinearOperator):
+    """``X`` where a sample has the view, ``F Y'`` in the missing rows, which are zero in ``X``."""
+
+    def __init__(self, X: Matrix, missing: Array) -> None:
+        super().__init__(dtype=X.dtype, shape=X.shape)
+        self.X = X
+        self.missing = missing
+        self.squared_norm = squared_norm(X)
+        self.fill(np.zeros((len(missing), 1)), np.zeros((X.shape[1], 1)))
+
+    def fill(self, F: Array, Y: Array) -> None:
+        """Set the missing rows to ``F Y'``."""
+        self.F = F
+        self.Y = Y
+
+    def fill_by_regression(self, S: Array) -> None:
+        """Predict the missing rows by least-squares regression of the available rows on `S`."""
+        observed = np.delete(S, self.missing, axis=0)
+        self.fill(S[self.missing], times(self.X.T, S) @ np.linalg.pinv(observed.T @ observed))
+
+    def residual(self, H: Array, Z: Array) -> float:
+        """``||X - H Z'||^2`` over the samples that have the view."""
+        lacking = H[self.missing]
+        observed = np.eye(H.shape[1]) - lacking.T @ lacking
+        cross = np.sum(times(self.X.T, H) * Z)
+        return float(self.squared_norm - 2 * cross + np.sum(observed * (Z.T @ Z)))
+
+    def _matmat(self, M: Array) -> Array:
+        product = np.array(self.X @ M)
+        product[self.missing] += self.F @ (self.Y.T @ M)
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        return self.X.T @ M + self.Y @ (self.F.T @ M[self.missing])
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start: ``s = mean over available views of x_p E_p``; a missing ``x_p = s Y_p'``;
+    ``h_p = x_p K_p``."""  # noqa: D209
+
+    to_graph: tuple[Array, ...]
+    """E_p, d_p x l."""
+    fill: tuple[Array, ...]
+    """Y_p, d_p x l."""
+    to_representation: tuple[Array, ...]
+    """K_p, d_p x m_p."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration: ``h_p = (a_p^2 x_p Z_p + beta s A_p') M_p``, a missing ``x_p = h_p Z_p'`` of
+    before; ``s = sum_p h_p A_p T``."""  # noqa: D209
+
+    weights: Array
+    """a."""
+    bases: tuple[Array, ...]
+    """Z_p, d_p x m_p."""
+    anchors: tuple[Array, ...]
+    """A_p, m_p x l."""
+    to_representation: tuple[Array, ...]
+    """M_p, m_p x m_p."""
+    to_graph: Array
+    """T, l x l."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The start and all steps of an optimization."""
+
+    beta: float
+    start: Start
+    steps: tuple[Step, ...]
+
+    @property
+    def n_anchors(self) -> int:
+        """Columns of ``S``."""
+        return int(self.start.to_graph[0].shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes of all matrices."""
+        start = self.start
+        matrices = [*start.to_graph, *start.fill, *start.to_representation]
+        for step in self.steps:
+            matrices += [*step.bases, *step.anchors, *step.to_representation, step.to_graph]
+        return sum(matrix.nbytes for matrix in matrices)
+
 
 Init = Literal["gcca", "random", "identity"]
 
@@ -121,8 +210,7 @@ class AlternatingSolver:
     >>> rng = np.random.default_rng(0)
     >>> X = [rng.standard_normal((30, 6)), rng.standard_normal((30, 5))]
     >>> solution = AlternatingSolver(X, n_anchors=2, n_components=[3, 2]).run()
-    >>> W = solution.trace.maps(views=[0, 1])
-    >>> bool(np.allclose(solution.graph, np.hstack(X) @ W))
+    >>> np.allclose(solution.graph.T @ solution.graph, np.eye(2))
     True
     """
 

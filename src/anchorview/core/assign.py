@@ -18,17 +18,59 @@ from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
+    EmbeddedRows,
+    LocalRows,
     distant_rows_in_blocks,
     lloyd,
     precision_for,
     score_blocks,
     score_weights,
 )
-from anchorview.core.cluster_spread import ClusterSpread
-from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
 from anchorview.core.kmeans_repair import repair
 from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
 from anchorview.core.row_sampling import sampled_rows
+
+
+@dataclass(frozen=True)
+class ClusterSpread:
+    """Numbers of samples and sums of their squared distances to their own centers."""
+
+    sizes: Array
+    """Number of samples of each cluster, as float64."""
+    squares: Array
+    """Sum over the samples of each cluster."""
+
+    @classmethod
+    def of(cls, labels: Array, squared_distances: Array, n_clusters: int) -> "ClusterSpread":
+        """Spread of samples with these labels and squared distances to their centers."""
+        return cls(
+            np.bincount(labels, minlength=n_clusters).astype(np.float64),
+            np.bincount(labels, squared_distances, minlength=n_clusters),
+        )
+
+    def merged(self, other: "ClusterSpread") -> "ClusterSpread":
+        """Spread of the samples of both."""
+        return ClusterSpread(self.sizes + other.sizes, self.squares + other.squares)
+
+    @property
+    def mean_square(self) -> float:
+        """Mean squared distance of all samples to their centers."""
+        return float(self.squares.sum() / self.sizes.sum())
+
+    def membership_scale(self, n_clusters: int) -> float:
+        """Squared distance at which a membership falls to 1/e: ``mean_square / log(k)``.
+
+        Memberships are then ``k ** (-square / mean_square)``, so that k clusters that are further
+        away by the mean square count together as much as the nearest one, whatever their number.
+        """
+        return self.mean_square / float(np.log(n_clusters))
+
+    @property
+    def mean_square_per_cluster(self) -> Array:
+        """Mean squared distance by cluster; that of all samples for an empty cluster."""
+        everywhere = np.full_like(self.squares, self.mean_square)
+        return np.divide(self.squares, self.sizes, out=everywhere, where=self.sizes > 0)
+
 
 AssignmentMethod = Literal["kmeans", "cluster_qr"]
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.symmetric import MIN_TILED
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
+from anchorview.core.compress import EXACT_ROUTES, Route
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
-
-Route = Literal["compressed", "left", "direct", "truncated"]
-EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
 
 TYPICAL_ITERATIONS = 20
 """Number of iterations that most data need; the paper reports fewer than 20."""

@@ -1,20 +1,21 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from anchorview._utils.linalg import times
 from anchorview._utils.threads import for_blocks
-from anchorview._utils.typing import Array
-from anchorview.core.alternating import Solution
+from anchorview._utils.typing import Array, Matrix
+from anchorview.core.alternating import Solution, Start, Trace
 from anchorview.core.compress import Problem
 from anchorview.core.scale import ViewScaling, embedded_block
-from anchorview.core.trace import Trace
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.fitted_views import FittedViews
 
@@ -80,7 +81,7 @@ class Embedder:
         # Concurrent threads may compute a map twice, which does no harm.
         found = self._cached_maps.get(views)
         if found is None:
-            found = self.trace.maps(views)
+            found = embedding_map(self.trace, views)
             self._cached_maps[views] = found
             while len(self._cached_maps) > MAX_CACHED_MAPS:
                 self._cached_maps.popitem(last=False)
@@ -143,7 +144,7 @@ class Embedder:
                     self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
                 available[rows, list(block.views)] = True
             assert trace is not None
-            rows_of_graph = np.split(trace.replay(views, available), ends[:-1])
+            rows_of_graph = np.split(replayed(trace, views, available), ends[:-1])
             for block, part in zip(batch, rows_of_graph, strict=True):
                 embedding[block.rows] = part
 
@@ -152,8 +153,79 @@ def embedder_of(solution: Solution, problem: Problem) -> Embedder | None:
     """Embedder of a solution; None for the ablations, which cannot embed other samples."""
     if solution.trace is None:
         return None
-    trace = solution.trace.converted(problem.in_features)
+    trace = in_other_coordinates(solution.trace, problem.in_features)
     return Embedder(trace, problem.scalings, problem.available is None)
+
+
+def replayed(trace: Trace, views: Sequence[Matrix | None], available: Array) -> Array:
+    """Rows of ``S`` for samples given by their scaled views.
+
+    A view that no sample has may be None; rows of samples that lack a view are zero.
+    """
+    n, n_views = available.shape
+    lacking = [np.flatnonzero(~available[:, p]) for p in range(n_views)]
+
+    def product(p: int, M: Array) -> Array:
+        view = views[p]
+        return np.zeros((n, M.shape[1])) if view is None else times(view, M)
+
+    start = trace.start
+    s = sum(product(p, start.to_graph[p]) for p in range(n_views))
+    s = s / available.sum(axis=1)[:, None]
+    h = []
+    for p in range(n_views):
+        h.append(product(p, start.to_representation[p]))
+        h[p][lacking[p]] = s[lacking[p]] @ (start.fill[p].T @ start.to_representation[p])
+    for step in trace.steps:
+        for p in range(n_views):
+            Z, A = step.bases[p], step.anchors[p]
+            projected = product(p, Z)
+            projected[lacking[p]] = h[p][lacking[p]] @ (Z.T @ Z)
+            pulled = step.weights[p] ** 2 * projected + trace.beta * (s @ A.T)
+            h[p] = pulled @ step.to_representation[p]
+        s = sum(h[p] @ step.anchors[p] for p in range(n_views)) @ step.to_graph
+    return np.asarray(s)
+
+
+def in_other_coordinates(
+    trace: Trace, convert: Callable[[Sequence[Array]], Sequence[Array]]
+) -> Trace:
+    """Trace in other coordinates of the views.
+
+    `convert` turns coefficients of the present coordinates, one matrix per view, into
+    coefficients of the others.
+    """
+    first = trace.start
+    bases = [step.bases for step in trace.steps]
+    given = [first.to_graph, first.fill, first.to_representation, *bases]
+    # Matrices of all steps side by side: one product per view.
+    together = convert([np.hstack(matrices) for matrices in zip(*given, strict=True)])
+    columns = [
+        np.split(matrix, np.cumsum([part[p].shape[1] for part in given])[:-1], axis=1)
+        for p, matrix in enumerate(together)
+    ]
+    to_graph, fill, to_representation, *converted = zip(*columns, strict=True)
+    steps = [replace(step, bases=Z) for step, Z in zip(trace.steps, converted, strict=True)]
+    return Trace(trace.beta, Start(to_graph, fill, to_representation), tuple(steps))
+
+
+def embedding_map(trace: Trace, views: Sequence[int]) -> Array:
+    """Map from the features of some views, side by side, to ``S`` for samples that have them.
+
+    A sample's embedding is linear in its data, so replaying unit vectors gives the map. Only
+    the start depends on the number of views that a sample has.
+    """
+    widths = [len(K) for K in trace.start.to_representation]
+    total = sum(widths[p] for p in views)
+    unit_rows = sparse.eye_array(total, format="csc")
+    parts: list[Matrix | None] = [None] * len(widths)
+    begin = 0
+    for p in views:
+        parts[p] = unit_rows[:, begin : begin + widths[p]]
+        begin += widths[p]
+    available = np.zeros((total, len(widths)), bool)
+    available[:, list(views)] = True
+    return replayed(trace, parts, available)
 
 
 @dataclass(frozen=True, eq=False)

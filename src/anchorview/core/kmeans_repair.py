@@ -11,8 +11,7 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import Refined, lloyd, score_blocks, score_weights
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows, Refined, lloyd, score_blocks, score_weights
 
 SPLIT_SHARE = 0.2
 """Share of the clusters, those with the largest inertias, that may be split."""

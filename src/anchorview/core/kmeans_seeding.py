@@ -5,8 +5,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import lloyd
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows, lloyd
 
 SLOTS = 16
 """Maximum number of centroids whose candidates are drawn together. Distances to them are then one

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from anchorview._utils.typing import Array
-from anchorview.core.embedded_rows import EmbeddedRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 
 CELLS = 2**24
 """Number of intervals per factor of two into which norms are rounded: much finer than the

@@ -27,7 +27,7 @@ from anchorview._utils.linalg import are_safe, reciprocal, row_squares, squared_
 from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
-from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.core.scaled_view import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
 from anchorview.views.parts import Parts

@@ -25,9 +25,16 @@ from scipy.linalg import eigh, qr
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
-from anchorview.core.group_summaries import Summaries, merge_summaries, summarize_groups
-from anchorview.core.scale import ViewScaling, scaled_view_block
-from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.core.compress import (
+    Directions,
+    Problem,
+    Summaries,
+    merge_summaries,
+    pseudo_samples,
+    summarize_groups,
+)
+from anchorview.core.scale import ViewScaling, scaled_view_block, with_unit_norms
+from anchorview.core.scaled_view import ScaledSparse
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.parts import Parts
@@ -88,6 +95,29 @@ class TruncatedViews(NamedTuple):
     squared_norms: tuple[float, ...]
     """Of the views before truncation."""
     truncation: Truncation
+
+
+def compress_truncated(
+    parts: Parts,
+    scalings: tuple[ViewScaling, ...],
+    n_components: Sequence[int],
+    alignment: float,
+    *,
+    unit_norm: bool,
+) -> tuple[Problem, Truncation]:
+    """Problem with few pseudo-samples and, of wide views, few directions."""
+    found = truncate(parts, scalings, n_components, alignment, unit_norm=unit_norm)
+    widths = found.truncation.n_directions
+    normed = with_unit_norms(parts, scalings, found.squared_norms)
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+    groups = list(found.summaries.values())
+    views, available = pseudo_samples(groups, widths, norms, parts.dtype)
+    squares = np.array(found.squared_norms) / np.square(norms)
+    left_out = tuple((squares * found.truncation.left_out).tolist())
+    back = tuple(None if V is None else Directions(V) for V in found.directions)
+    final = normed if unit_norm else scalings
+    problem = Problem(views, available, final, back, parts.dtype, left_out)
+    return problem, found.truncation
 
 
 def truncate(

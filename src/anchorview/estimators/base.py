@@ -23,14 +23,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames
+from anchorview.core.assign import ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.core.cluster_spread import ClusterSpread
-from anchorview.core.imputation import Imputation, Impute, fit_imputation
 from anchorview.core.preprocessing import (
     FittedStep,
+    Imputation,
+    Impute,
     Preparation,
     Preprocess,
     Preprocessing,
+    fit_imputation,
     fit_preprocessing,
 )
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design

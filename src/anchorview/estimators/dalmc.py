@@ -28,16 +28,15 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
-from anchorview.core.batch_sums import BATCH_SCALINGS, BatchSums
-from anchorview.core.compress import Problem, compress, compress_truncated
-from anchorview.core.cost_model import EXACT_ROUTES, Plan, PlanRequest, Route
+from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
+from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
+from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.core.embed import SampleMap, embedder_of
-from anchorview.core.embedded_rows import EmbeddedRows, LocalRows
-from anchorview.core.imputation import STATISTICS, Impute
-from anchorview.core.preprocessing import STEPS, Preprocess
+from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
+from anchorview.core.running_sums import BATCH_SCALINGS, BatchSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
-from anchorview.core.sizes import Sizes
-from anchorview.core.solve import VARIANTS, SolverSettings, solve
+from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
+from anchorview.core.truncate import compress_truncated
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.methods import PUBLISHED_SETTINGS

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from anchorview._utils.text import one_line, quoted
 from anchorview._utils.typing import Array
-from anchorview.core.cluster_spread import ClusterSpread
+from anchorview.core.assign import ClusterSpread
 
 FORMAT = "anchorview-relabel"
 VERSION = 1

@@ -14,9 +14,8 @@ import numpy as np
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment
+from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.embed import Embedder
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.consensus import Consensus

@@ -7,7 +7,7 @@ from functools import partial, reduce
 import numpy as np
 
 from anchorview._utils.typing import Array
-from anchorview.core.cluster_spread import ClusterSpread
+from anchorview.core.assign import ClusterSpread
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource
 from anchorview.views.container import MultiViewData, dense_rows

@@ -20,8 +20,8 @@ from anchorview._utils.scratch import scratch
 from anchorview._utils.text import format_bytes, quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.core.embedded_rows import LocalRows
 from anchorview.datasets.formats.npy import from_memmap, open_npy
 from anchorview.datasets.formats.npy_folder import LABELS
 from anchorview.sources.results_folder import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan
-from anchorview.core.embedded_rows import LocalRows
 from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews

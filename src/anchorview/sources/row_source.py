@@ -12,8 +12,8 @@ import pandas as pd
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest
-from anchorview.core.embedded_rows import EmbeddedRows
 from anchorview.sources.view_scan import ViewScan, merge_with_scan, with_scan
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews

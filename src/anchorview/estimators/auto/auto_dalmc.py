@@ -24,9 +24,8 @@ from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
-from anchorview.core.cluster_spread import ClusterSpread
-from anchorview.core.imputation import STATISTICS, Impute
-from anchorview.core.preprocessing import STEPS, Preprocess
+from anchorview.core.assign import ClusterSpread
+from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.candidates import (
     LABEL_DTYPE,
     MAX_CLUSTERS,

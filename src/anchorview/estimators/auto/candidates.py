@@ -16,12 +16,12 @@ from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment
-from anchorview.core.compress import Problem, compress, compress_truncated
-from anchorview.core.cost_model import EXACT_ROUTES, Route, plan
+from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
+from anchorview.core.cost_model import plan
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.scale import ViewScaling, fit_scalings, projected_rows
-from anchorview.core.sizes import Sizes
-from anchorview.core.solve import SolverSettings, Spectra, leading_spectra, solve
+from anchorview.core.solve import Sizes, SolverSettings, Spectra, leading_spectra, solve
+from anchorview.core.truncate import compress_truncated
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS, kmeans_runs
 from anchorview.estimators.auto.landmarks import Lift, fit_lift

@@ -6,8 +6,7 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.blockwise_kmeans import Refined, lloyd
-from anchorview.core.embedded_rows import LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows, Refined, lloyd
 from anchorview.core.kmeans_repair import repair
 from anchorview.core.kmeans_seeding import kmeans_plusplus
 

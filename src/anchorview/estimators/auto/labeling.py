@@ -8,8 +8,7 @@ import numpy as np
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
-from anchorview.core.assign import labels_of_runs
-from anchorview.core.cluster_spread import ClusterSpread
+from anchorview.core.assign import ClusterSpread, labels_of_runs
 from anchorview.estimators.auto.candidate_embeddings import Families, for_candidate_embeddings
 from anchorview.estimators.auto.candidates import LABEL_DTYPE, Candidate
 from anchorview.estimators.auto.consensus import Consensus

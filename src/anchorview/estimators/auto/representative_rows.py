@@ -9,7 +9,7 @@ from scipy import sparse
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
-from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.core.scaled_view import ScaledSparse
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse

@@ -14,7 +14,7 @@ from anchorview._utils.linalg import reciprocal, row_squares
 from anchorview._utils.scratch import scratch
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
-from anchorview.core.sparse_scaling import ScaledSparse
+from anchorview.core.scaled_view import ScaledSparse
 from anchorview.views.container import dense_rows
 from anchorview.views.low_rank_sum import has_few_entries
 

@@ -12,16 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.core.assign import Assignment
+from anchorview.core.alternating import Trace
+from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import BatchCorrection
-from anchorview.core.batch_mixing import BatchMixing
-from anchorview.core.cluster_spread import ClusterSpread
 from anchorview.core.cost_model import Plan
-from anchorview.core.embed import Embedder
+from anchorview.core.embed import Embedder, in_other_coordinates
 from anchorview.core.preprocessing import FittedStep
 from anchorview.core.scale import ViewScaling
-from anchorview.core.trace import Trace
 from anchorview.core.truncate import Truncation
+from anchorview.estimators.batches import BatchMixing
 from anchorview.estimators.persistence.codec import AnyIndex, require, validate
 from anchorview.estimators.relabeling import Relabeling
 
@@ -122,7 +121,7 @@ def _(trace: Trace) -> Trace:
     require_range("beta", trace.beta, 0)
     require_trace(trace, AxisLengths())
     # The memory layout is that after `fit`: products round differently with another one.
-    return trace.converted(list)
+    return in_other_coordinates(trace, list)
 
 
 @validate.register

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.core.group_summaries import summarize_groups
+from anchorview.core.compress import summarize_groups
 from anchorview.core.scale import fit_scalings, stays_sparse, with_unit_norms
 from helpers.blocks import rows_per_block
 

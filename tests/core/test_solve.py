@@ -5,8 +5,8 @@ import pytest
 
 from anchorview import DALMC, make_multiview
 from anchorview._utils.linalg import gram, leading_directions, squared_norm, times
-from anchorview.core import leading_rows
-from anchorview.core.leading_rows import LeadingRows, without_zero_rows
+from anchorview.core import solve
+from anchorview.core.solve import LeadingRows, without_zero_rows
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_fits_do_not_depend_on_it(init, set_constants):
     views, _ = make_multiview(300, n_clusters=3, n_features=(20, 15, 10), random_state=0)
     settings = {"solver": "compressed", "init": init, "n_init": 1, "random_state": 0}
     found = DALMC(3, **settings).fit(views)
-    set_constants(leading_rows, ZERO_SHARE=2.0)
+    set_constants(solve, ZERO_SHARE=2.0)
     expected = DALMC(3, **settings).fit(views)
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-10)
     np.testing.assert_allclose(found.embedding_, expected.embedding_, atol=1e-8)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from anchorview.core import sparse_scaling
+from anchorview.core import scaled_view
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.core.sparse_scaling import ScaledSparse, entry_blocks
+from anchorview.core.scaled_view import ScaledSparse, entry_blocks
 from anchorview.views.container import MultiViewData
 
 
@@ -36,7 +36,7 @@ def method(request):
 @pytest.mark.parametrize("missing", [0, 11])
 @pytest.mark.parametrize("entries", [5, 10_000])
 def test_products_are_those_of_the_dense_view(method, missing, entries, set_constants):
-    set_constants(sparse_scaling, ENTRIES_PER_BLOCK=entries)
+    set_constants(scaled_view, ENTRIES_PER_BLOCK=entries)
     data, X = sparse_data(missing=missing)
     scaling = fit_scalings(data, method)[0]
     expected = scaled_by_hand(data, X, scaling)
@@ -86,7 +86,7 @@ def test_missing_rows_may_hold_anything():
 
 
 def test_blocks_cover_all_rows_without_copies(set_constants):
-    set_constants(sparse_scaling, ENTRIES_PER_BLOCK=40)
+    set_constants(scaled_view, ENTRIES_PER_BLOCK=40)
     X = sparse_data()[0].views[0]
     blocks = entry_blocks(X)
     assert len(blocks) > 3

@@ -7,8 +7,7 @@ import numpy as np
 
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
-from anchorview.core.compress import Problem, problem_from_summaries
-from anchorview.core.group_summaries import GroupSummary
+from anchorview.core.compress import GroupSummary, Problem, problem_from_summaries
 from anchorview.core.scale import ViewScaling, deviation, fit_scalings, scaled_block
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 

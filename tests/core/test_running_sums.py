@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, load, make_multiview
-from anchorview.core import batch_sums
-from anchorview.core.batch_sums import BATCH_SCALINGS
+from anchorview.core import running_sums
+from anchorview.core.running_sums import BATCH_SCALINGS
 from helpers.problems import problems
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -64,7 +64,7 @@ def test_labels_are_those_of_the_batch_and_past_ones_are_predicted():
 
 
 def test_memory_does_not_grow_with_the_batches(monkeypatch):
-    monkeypatch.setattr(batch_sums, "KEPT_SAMPLES", 150)
+    monkeypatch.setattr(running_sums, "KEPT_SAMPLES", 150)
     views, _ = make_multiview(2000, n_clusters=3, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(3, scaling="zscore", random_state=0), data, range(200, 2000, 200))
