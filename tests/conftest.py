@@ -18,6 +18,21 @@ VECTORS = Path(__file__).parent / "data" / "compared"
 SHARED_DATA = Path(os.environ.get("ANCHORVIEW_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
+NO_DATA = "real data are not here:"
+"""How the reason begins with which tests on real data are skipped."""
+
+
+def pytest_terminal_summary(terminalreporter):
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(NO_DATA in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.write_line(
+            f"{count} tests on real data were SKIPPED: there are no such files in {SHARED_DATA}. "
+            "Set ANCHORVIEW_DATA to the folder with the data sets (.npz).",
+            yellow=True,
+        )
+
+
 @pytest.fixture
 def set_constants(monkeypatch):
     """Replace constants of a module for a test: ``set_constants(assign, SAMPLE=500)``.
@@ -47,7 +62,7 @@ def real_data():
     def load(name):
         path = SHARED_DATA / f"{name}.npz"
         if not path.exists():
-            pytest.skip(f"data set {name} is not here")
+            pytest.skip(f"{NO_DATA} {name}")
         with np.load(path) as file:
             return [file[f"view_{p}"] for p in range(len(file.files) - 1)], file["y"]
 

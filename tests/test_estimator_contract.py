@@ -175,6 +175,23 @@ def test_forms_of_input_give_the_same_result_with_names_and_ids(name, form, tmp_
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_attributes_mean_the_same_in_every_estimator(name):
+    model = reference(name)
+    assert model.labels_.shape == (N,)
+    assert model.labels_.dtype == np.int32
+    assert isinstance(model.view_weights_, pd.Series)
+    assert model.view_weights_.index.tolist() == list(tables())
+    assert (model.view_weights_ >= 0).all()
+    assert model.view_weights_.sum() == pytest.approx(1)
+    # The objective after each iteration.
+    assert model.objective_.shape == (model.n_iter_,)
+    assert np.isfinite(model.objective_).all()
+    assert model.n_views_in_ == len(WIDTHS)
+    assert model.n_features_per_view_ == WIDTHS
+    assert model.n_features_in_ == sum(WIDTHS)
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_a_refused_fit_leaves_the_model_as_it_was(name):
     model = make(name).fit(tables())
     before = dict(vars(model))

@@ -10,18 +10,16 @@ from sklearn.preprocessing import normalize
 
 from anchorview import DALMC, metrics
 from anchorview.metrics import (
-    adjusted_rand,
     clustering_accuracy,
     clustering_scores,
     embedding_silhouette,
-    normalized_mutual_info,
     pairwise_f1,
     purity,
     stability,
 )
 from helpers.data import clustered_views
 
-SCORES = [clustering_accuracy, normalized_mutual_info, pairwise_f1, purity, adjusted_rand]
+SCORES = [clustering_accuracy, pairwise_f1, purity]
 label_pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
 
 
@@ -78,30 +76,14 @@ def test_scores_computed_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    ("average", "entropy"),
-    [
-        ("arithmetic", (np.log(2) + np.log(3)) / 2),
-        ("max", np.log(3)),
-        ("min", np.log(2)),
-        ("geometric", np.sqrt(np.log(2) * np.log(3))),
-    ],
-)
-def test_averages_of_the_entropies(average, entropy):
-    score = normalized_mutual_info([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], average=average)
-    assert score == pytest.approx((2 / 3) * np.log(2) / entropy)
-    with pytest.raises(ValueError, match="average_method"):
-        normalized_mutual_info([0, 1], [0, 1], average="median")
-
-
 def test_pairwise_f1_without_pairs():
     assert pairwise_f1([0, 1, 2], [2, 0, 1]) == 1
     assert pairwise_f1([0, 1, 2], [0, 0, 0]) == 0
     assert pairwise_f1([5], [9]) == 1
 
 
-def test_pairwise_f1_of_ten_million_samples_is_exact():
-    n = 10_000_000
+def test_pairwise_f1_of_a_million_samples_is_exact():
+    n = 1_000_000
     y_true = np.zeros(n, dtype=np.int8)
     y_pred = np.arange(n, dtype=np.int32) % 2
     half, whole = (n // 2) * (n // 2 - 1), n * (n - 1) // 2

@@ -9,9 +9,9 @@ all samples at once.
 """
 
 import matplotlib.pyplot as plt
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, make_multiview
-from anchorview.metrics import adjusted_rand
 
 views, y = make_multiview(600, n_clusters=4, separation=4, noise=2, random_state=0)
 whole = DALMC(n_clusters=4, scaling="unit-center", random_state=0).fit(views)
@@ -21,7 +21,7 @@ seen, agreement = [], []
 for stop in range(60, 601, 60):
     growing.partial_fit({name: view[stop - 60 : stop] for name, view in views.items()})
     seen.append(stop)
-    agreement.append(adjusted_rand(whole.labels_, growing.predict(views)))
+    agreement.append(adjusted_rand_score(whole.labels_, growing.predict(views)))
 
 # %%
 

@@ -47,9 +47,9 @@ class TestAuthorsProgram:
         solver = make_solver(toy[0], 3, 3, "features")
         found = solver.run(run["Y0"].ravel().astype(int) - 1, C, max_iter=200, tol=1e-5)
         np.testing.assert_array_equal(found.labels, run["L"].ravel() - 1)
-        # Its first value depends on a random W that the run then overwrites.
         assert len(found.objective) == run["obj"].size
-        np.testing.assert_allclose(found.objective[1:], run["obj"].ravel()[1:], rtol=1e-10)
+        # The program records the objective before each sweep; its first W is random.
+        np.testing.assert_allclose(found.objective[:-1], run["obj"].ravel()[1:], rtol=1e-10)
         for p, M in enumerate(found.centroids):
             np.testing.assert_allclose(M, run[f"C_{p}"] @ run[f"W_{p}"], atol=1e-10)
 
@@ -81,11 +81,9 @@ def test_each_sweep_decreases_the_stated_objective(noisy, n_components):
     sweeps = len(solver.run(*start, max_iter=12, tol=0).objective)
     runs = [solver.run(*start, max_iter=done, tol=0) for done in range(1, sweeps + 1)]
     values = [objective(noisy, run.labels, run.centroids) for run in runs]
-    # The value before each sweep is recorded.
-    np.testing.assert_allclose(runs[-1].objective[1:], values[:-1], rtol=1e-10)
-    assert (np.diff(runs[-1].objective) <= 1e-9 * values[0]).all()
-    assert values[-1] < 0.9 * runs[-1].objective[0]
-    np.testing.assert_allclose([run.value for run in runs], values, rtol=1e-10)
+    np.testing.assert_allclose(runs[-1].objective, values, rtol=1e-10)
+    assert (np.diff(values) <= 1e-9 * values[0]).all()
+    assert values[-1] < 0.95 * values[0]
 
 
 def test_factors_of_a_small_latent_space_are_each_optimal(noisy):
@@ -178,8 +176,6 @@ def test_runs_are_compared_by_their_final_objective(noisy, runs):
     values = [objective(noisy, run.labels, run.centroids) for _, run in runs]
     best = int(np.argmin(values))
     np.testing.assert_array_equal(model.labels_, runs[best][1].labels)
-    # The best run does not have the best initialization.
-    assert best != np.argmin([run.objective[-1] for _, run in runs])
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_components": 2}, {"scaling": "features"}])
@@ -189,7 +185,7 @@ def test_initializations_of_many_samples_run_on_some_of_them(set_constants, runs
     views = {"dense": views["view_0"], "thin": sparse.csr_array(views["view_1"])}
     model = OPMC(4, n_init=8, random_state=0, **settings).fit(views)
     assert [size for size, _ in runs] == 8 * [200] + 3 * [1000]
-    best = min((run for _, run in runs[8:]), key=lambda run: run.value)
+    best = min((run for _, run in runs[8:]), key=lambda run: run.objective[-1])
     np.testing.assert_array_equal(model.labels_, best.labels)
     np.testing.assert_array_equal(model.objective_, best.objective)
     assert adjusted_rand_score(y, model.labels_) > 0.5

@@ -48,8 +48,7 @@ def test_iterations_are_those_of_algorithm_1(first):
             model.set_params(max_iter=n_iter).fit(data)
             if paper is None:
                 paper = Algorithm1(views, B, model.n_components_, k, beta)
-                history = [paper.objective]
-            while len(history) <= n_iter:
+            while len(history) < n_iter:
                 paper.iterate()
                 history.append(paper.objective)
             np.testing.assert_allclose(

@@ -22,7 +22,7 @@ def test_the_example_equals_the_package_on_the_digits(example):
     views = {name: view.astype(np.float64) for name, view in views.items()}
     S, objective = example["dalmc"](list(views.values()), 10)
     model = DALMC(10, assignment="cluster_qr").fit(views)
-    np.testing.assert_allclose(objective, model.objective_, rtol=1e-10)
+    np.testing.assert_allclose(objective[1:], model.objective_, rtol=1e-10)
     assert np.linalg.norm(S - model.embedding_ @ (model.embedding_.T @ S), 2) < 1e-8
     assert adjusted_rand_score(model.labels_, example["clusters"](S, 10)) == 1
 

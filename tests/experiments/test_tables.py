@@ -183,7 +183,7 @@ def test_convergence_at_the_default_tolerance(monkeypatch):
     table = table_of(book, "convergence")
     assert "DALMC stops at 0.05 by default" in table.caption
     texts = texts_by_row(table)["digits"]
-    assert texts["change < 0.05"] == "4"
+    assert texts["change < 0.05"] == "5"
     assert texts["fewer than 20"] == "yes"
 
 
@@ -202,11 +202,11 @@ def test_convergence():
     book.add("DALMC", None, "later", suite="convergence")
     table = table_of(book, "convergence")
     assert table.texts() == [
-        ["fast", "3", "3", "4", "4", "5", "yes", "yes"],
-        ["slow", "20", "20", "20", "20", "20", "yes", "no"],
-        ["never", *["> 2"] * 5, "yes", "no"],
-        ["rounding error", *["2"] * 5, "yes", "yes"],
-        ["increasing", *["2"] * 4, "2", "no", "yes"],
+        ["fast", "4", "4", "5", "5", "6", "yes", "yes"],
+        ["slow", "21", "21", "21", "21", "21", "yes", "no"],
+        ["never", *["> 3"] * 5, "yes", "no"],
+        ["rounding error", *["3"] * 5, "yes", "yes"],
+        ["increasing", *["3"] * 5, "no", "yes"],
         ["lost", *"-------"],
         ["later", *[""] * 7],
     ]

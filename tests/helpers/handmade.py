@@ -57,7 +57,7 @@ def whole_book(*names, published_as=None):
             book.add(method, done([0.5], **cost), one.name, suite="runtime")
             book.add(f"ablation-{number}", done(score), one.name, suite="ablation")
         book.add("DALMC (auto)", done(around(0.7, 5)), one.name, "auto")
-        fit = done(around(0.8), n_iter=3, objective=(5.0, 4.0, 3.5, 3.5))
+        fit = done(around(0.8), n_iter=3, objective=(4.0, 3.5, 3.5))
         book.add("DALMC", fit, one.name, suite="convergence")
         for place in (1.0, 2.0, 3.0):
             book.add("DALMC", done(around(0.8)), one.name, suite="beta", point=10**-place)

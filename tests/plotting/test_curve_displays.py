@@ -8,21 +8,14 @@ import pandas as pd
 import pytest
 
 from anchorview import load
-from anchorview.compared import OPMC
 from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
 
 
 def test_objective_of_a_model(dalmc):
     display = ConvergenceDisplay.from_estimator(dalmc)
-    np.testing.assert_array_equal(display.line_.get_xdata(), np.arange(dalmc.n_iter_ + 1))
+    np.testing.assert_array_equal(display.line_.get_xdata(), np.arange(1, dalmc.n_iter_ + 1))
     np.testing.assert_array_equal(display.line_.get_ydata(), dalmc.objective_)
     assert display.ax_.get_legend() is None
-
-
-def test_methods_that_do_not_record_the_start_begin_with_iteration_1(problem):
-    model = OPMC(n_clusters=4, random_state=0).fit(problem[0])
-    display = ConvergenceDisplay.from_estimator(model)
-    assert display.iterations.tolist() == list(range(1, model.n_iter_ + 1))
 
 
 def test_curves_of_two_models_have_names_and_different_colors(dalmc, auto):

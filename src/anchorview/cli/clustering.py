@@ -252,7 +252,8 @@ def cluster_samples(
     _check_outputs(paths, method, scheduler)
     connection: AbstractContextManager[object] = nullcontext()
     if scheduler is not None:
-        from anchorview.distributed import connected
+        from anchorview.distributed import dask_views
+        from anchorview.sources.dask.connection import connected
 
         # The client logs tracebacks of errors that are explained here.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
@@ -273,8 +274,6 @@ def cluster_samples(
         _check_n_clusters(settings["n_clusters"], method, samples)
         views: Any = samples.data
         if scheduler is not None:
-            from anchorview.distributed import dask_views
-
             views = dask_views(views)
         # Of data in memory the embedding fits as well, and is written after the fit.
         in_parts = {} if in_memory or paths.results is None else {"out": paths.results}

@@ -60,8 +60,8 @@ verbose : int, default={default}
 labels_ : ndarray of shape (n_samples,), dtype=int32
     Cluster label of each sample.""",
     "view_weights_": """\
-view_weights_ : ndarray of shape (n_views,)
-    Weight of each view; the weights sum to 1.""",
+view_weights_ : Series of shape (n_views,)
+    Weight of each view, by name; the weights sum to 1.""",
     "projections_": """\
 projections_ : list of ndarray of shape (n_features_v, n_clusters)
     :math:`W_v`, with orthonormal columns (rows, if the view has fewer features than clusters).""",
@@ -84,7 +84,7 @@ view_names_in_ : tuple of str
 sample_ids_ : pandas.Index or None
     Sample ids, if the views are DataFrames or MuData.""",
     "equal_view_weights_": """\
-view_weights_ : ndarray of shape (n_views,)
+view_weights_ : Series of shape (n_views,)
     Equal weights that sum to 1: the method does not weight views.""",
     "single_objective_": """\
 objective_ : ndarray of shape (1,)

@@ -87,7 +87,7 @@ class AMGL(Baseline):
     %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`F`, with orthonormal columns.
-    view_weights_ : ndarray of shape (n_views,)
+    view_weights_ : Series of shape (n_views,)
         :math:`\alpha`, normalized to sum to 1.
     %(objective_)s
         It never increases.

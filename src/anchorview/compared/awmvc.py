@@ -134,7 +134,7 @@ class AWMVC(Baseline):
     %(labels_)s
     embedding_ : ndarray of shape (n_samples, min(k, rank of the views))
         The consensus :math:`S^\top`.
-    view_weights_ : ndarray of shape (n_views,)
+    view_weights_ : Series of shape (n_views,)
         1 / V each: the method weights dimensions, not views.
     dimension_weights_ : ndarray of shape (n_dimensions,)
         :math:`\alpha`.

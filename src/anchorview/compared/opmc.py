@@ -7,7 +7,6 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -123,9 +122,7 @@ class OnePassRun:
     W: list[Array | None]
     """None means the identity: the latent space is the view itself."""
     objective: list[float]
-    """Before each sweep."""
-    value: float
-    """Objective after the last sweep."""
+    """After each sweep."""
 
     @property
     def centroids(self) -> list[Array]:
@@ -159,22 +156,22 @@ class OnePassSolver:
     ) -> OnePassRun:
         """Sweep from labels and latent centroids; `run_of` numbers the run, for progress."""
         objective: list[float] = []
-        value, factors = np.inf, list(C)
+        factors = list(C)
         W: list[Array | None] = []
         run, n_runs = run_of
         rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
         for sweep in range(max_iter):
             factors, W = self._factors(labels, factors)
             D = self.distances(factors, W)
-            # The initial labels have no W; their objective is that with optimal factors.
-            objective.append(value if sweep else self._value(D, labels))
             labels, value = self._partition(D, factors, W)
+            objective.append(value)
             report_progress("iterating", run * max_iter + sweep + 1, n_runs * max_iter)
-            if sweep + 1 >= MIN_SWEEPS:
-                change = abs(objective[-1] - objective[-2])
-                if change <= max(tol * objective[-1], rounding):
-                    break
-        return OnePassRun(labels, factors, W, objective, value)
+            # As in the authors' program, it is the previous sweep whose change is checked.
+            if sweep + 1 >= MIN_SWEEPS and abs(objective[-2] - objective[-3]) <= max(
+                tol * objective[-2], rounding
+            ):
+                break
+        return OnePassRun(labels, factors, W, objective)
 
     def distances(self, C: Sequence[Array], W: Sequence[Array | None]) -> Array:
         """``sum_v ||x_vi - (C_v W_v)_j||^2`` (n, k), minus the squared norm of each sample."""
@@ -225,7 +222,8 @@ class OnePassSolver:
         return float(self._misfit(D, labels).sum() / len(self.views))
 
 
-_final_value = attrgetter("value")
+def _final_value(run: OnePassRun) -> float:
+    return run.objective[-1]
 
 
 @fill_docstring
@@ -274,11 +272,10 @@ class OPMC(Baseline):
         No cluster is empty.
     cluster_centers_ : list of ndarray of shape (n_clusters, n_features_v)
         Centroids :math:`C_v W_v` in each scaled view.
-    view_weights_ : ndarray of shape (n_views,)
+    view_weights_ : Series of shape (n_views,)
         1 / V each: all views have equal weights.
-    objective_ : ndarray of shape (`n_iter_`,)
-        Objective before each iteration of the best run, which the stopping criterion uses. It never
-        increases.
+    %(objective_)s
+        It is that of the best run and never increases.
     %(n_iter_and_input)s
 
     Notes
@@ -289,8 +286,7 @@ class OPMC(Baseline):
 
     Differences from the authors' program: it does not limit the iterations. An empty cluster there
     has its centroid at the origin; here it restarts at the sample farthest from its own centroid,
-    which never increases the objective. Its first objective belongs to an arbitrary :math:`W_v`,
-    here to the optimal factors of the initial partition.
+    which never increases the objective.
 
     Constant samples ('rows') or features ('features') become zero; a view that becomes zero raises
     an error. With 'rows', a view with one or two features has its features standardized instead,

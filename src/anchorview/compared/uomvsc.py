@@ -130,7 +130,7 @@ class UOMVSC(Baseline):
     %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`H`, with orthonormal columns.
-    view_weights_ : ndarray of shape (n_views,)
+    view_weights_ : Series of shape (n_views,)
         ``(1 - lambda_) * graph_weights_ + lambda_ * partition_weights_`` of the given views,
         normalized to sum to 1.
     graph_weights_ : ndarray of shape (n_views + 1,)

@@ -161,7 +161,7 @@ class Solution:
     weights: Array
     """a, one per view."""
     objective: Array
-    """The objective at the start and after every iteration."""
+    """The objective after every iteration."""
     converged: bool
     """Whether the last change of the objective was below the tolerance."""
     trace: Trace | None
@@ -170,7 +170,7 @@ class Solution:
     @property
     def n_iter(self) -> int:
         """Number of iterations."""
-        return len(self.objective) - 1
+        return len(self.objective)
 
 
 class AlternatingSolver:
@@ -279,7 +279,7 @@ class AlternatingSolver:
             bases=tuple(self.Z),
             anchors=tuple(self.A),
             weights=self.a,
-            objective=np.array(objective),
+            objective=np.array(objective[1:]),
             converged=converged,
             trace=self.trace(),
         )

@@ -164,8 +164,8 @@ class DALMC(EmbeddingClusterer):
         The anchor graph: orthonormal columns, one row per sample.
     view_weights_ : Series (n_views,)
         Weight of each view, by name; the weights sum to 1.
-    objective_ : array (`n_iter_` + 1,)
-        Objective after the initialization and after every iteration; it never increases.
+    objective_ : array (`n_iter_`,)
+        Objective after each iteration; it never increases.
     n_iter_ : int
         Number of iterations.
     anchors_ : list of arrays (n_components_[p], n_anchors)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from anchorview.experiments.plan import LABEL_MODES, MODES
-from anchorview.plotting.charts import iteration_numbers
 
 STATUS_TEXTS = {"memory": "out of memory", "time": "out of time", "failed": "failed"}
 """Descriptions of the status of jobs that are not done."""
@@ -107,7 +106,7 @@ def _reason(contender: Contender, record: Record) -> str:
 
 def iterations(record: Record) -> list[int]:
     """Numbers of the iterations at which a record has the objective."""
-    return iteration_numbers(len(record["objective"]), record["n_iter"])
+    return list(range(1, len(record["objective"]) + 1))
 
 
 def times_and_accuracies(runtime: SuiteResults, data: str) -> list[tuple[Contender, float, float]]:

@@ -252,14 +252,17 @@ def _convergence_cells(
     # Increases within the rounding error are not counted.
     monotone = (np.diff(objective) <= 1e-9 * np.abs(objective[:-1])).all()
     few = (needed[tol] or PAPER_ITERATIONS) < PAPER_ITERATIONS
-    counts = (f"> {len(objective) - 1}" if n is None else str(n) for n in needed.values())
+    counts = (f"> {len(objective)}" if n is None else str(n) for n in needed.values())
     return text_cells(*counts, *("yes" if fact else "no" for fact in (monotone, few)))
 
 
 def _iterations_until(objective: Array, tolerance: float) -> int | None:
-    """Number of iterations until the relative change is below a tolerance; None if never."""
+    """Number of iterations until the relative change is below a tolerance; None if never.
+
+    The first change that is known is that of the second iteration.
+    """
     small = np.abs(np.diff(objective)) < tolerance * np.abs(objective[1:])
-    return int(small.argmax()) + 1 if small.any() else None
+    return int(small.argmax()) + 2 if small.any() else None
 
 
 def _modes_note(results: SuiteResults) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.progress import report_progress
@@ -15,7 +16,6 @@ from anchorview.estimators.auto.candidates import CandidatePool
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.metrics import adjusted_rand
 from anchorview.views.container import (
     MultiViewData,
     ViewsLike,
@@ -107,11 +107,11 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
 
         def mean_agreement(found: Array, others: list[int] = others) -> float:
             pairs = (alone[q] for q in others)
-            return float(np.mean([adjusted_rand(found[own], other) for own, other in pairs]))
+            return float(np.mean([adjusted_rand_score(found[own], other) for own, other in pairs]))
 
         table.append(
             {
-                "agreement": adjusted_rand(labels[rows], refit.labels_),
+                "agreement": adjusted_rand_score(labels[rows], refit.labels_),
                 "own_agreement": np.mean([_agreement(*alone[p], *alone[q]) for q in others]),
                 "others_with": mean_agreement(labels),
                 "others_without": mean_agreement(without) if n_views > 2 else np.nan,
@@ -178,7 +178,7 @@ def _selected(data: MultiViewData, positions: list[int], rows: Array) -> MultiVi
 def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> float:
     """Adjusted Rand index of two clusterings on the samples that have both; 0 without any."""
     _, own, other = np.intersect1d(rows, other_rows, assume_unique=True, return_indices=True)
-    return adjusted_rand(labels[own], others[other]) if len(own) else 0.0
+    return adjusted_rand_score(labels[own], others[other]) if len(own) else 0.0
 
 
 def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:

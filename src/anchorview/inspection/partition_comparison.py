@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import label_values
-from anchorview.metrics import (
-    adjusted_rand,
-    clustering_accuracy,
-    normalized_mutual_info,
-    pairwise_f1,
-)
+from anchorview.metrics import clustering_accuracy, pairwise_f1
 from anchorview.views.alignment import matched_by_id, require_unique_ids
 
 
@@ -40,6 +36,12 @@ class PartitionComparison:
         One row per sample whose cluster in `b` does not match that in `a`: `sample`, its id or
         position; `from`, its cluster in `a`; `expected`, the cluster of `b` that matches this one
         (None if there is none); `to`, its cluster in `b`.
+
+    Examples
+    --------
+    >>> from anchorview.inspection import compare_partitions
+    >>> compare_partitions([0, 0, 1, 1], [1, 1, 0, 1]).moved["to"].tolist()
+    [1]
     """
 
     table: pd.DataFrame
@@ -121,9 +123,9 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
         ),
         scores={
             "ACC": clustering_accuracy(codes_a, codes_b),
-            "NMI": normalized_mutual_info(codes_a, codes_b),
+            "NMI": float(normalized_mutual_info_score(codes_a, codes_b)),
             "F1": pairwise_f1(codes_a, codes_b),
-            "ARI": adjusted_rand(codes_a, codes_b),
+            "ARI": float(adjusted_rand_score(codes_a, codes_b)),
         },
         moved=pd.DataFrame(
             {

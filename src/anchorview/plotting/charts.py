@@ -98,12 +98,3 @@ class PatternChart:
 
 
 ChartDescription = BarChart | LineChart | PointChart | HeatMap | PatternChart
-
-
-def iteration_numbers(n_values: int, n_iter: float) -> list[int]:
-    """Number the iterations of the recorded values of an objective.
-
-    Some methods also record the value before the first iteration, which gets the number 0.
-    """
-    first = 0 if n_values == n_iter + 1 else 1
-    return list(range(first, first + n_values))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview.plotting.axes import axes_or_new
-from anchorview.plotting.charts import Line, LineChart, iteration_numbers
+from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import cluster_color
 from anchorview.plotting.matplotlib_charts import draw_lines
 
@@ -87,8 +87,7 @@ class ConvergenceDisplay:
         display : ConvergenceDisplay
         """
         check_is_fitted(model)
-        iterations = iteration_numbers(len(model.objective_), model.n_iter_)
-        return cls(model.objective_, iterations, name=name).plot(ax, **line_kw)
+        return cls(model.objective_, name=name).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curve.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
-from anchorview.plotting.charts import HeatMap, Line, LineChart, iteration_numbers
+from anchorview.plotting.charts import HeatMap, Line, LineChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.page import Chart, Code, Facts, Part, Table, Text
 
@@ -23,7 +23,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 def convergence_parts(fit: CheckedFit) -> list[Part]:
     """Return the objective per iteration."""
     objective = np.asarray(fit.model.objective_, dtype=float)
-    iterations = iteration_numbers(len(objective), fit.model.n_iter_)
+    iterations = list(range(1, len(objective) + 1))
     whose = " of the best candidate" if fit.is_auto else ""
     chart = Chart(
         LineChart([Line(iterations, objective.tolist())], "Iteration", "Objective"),

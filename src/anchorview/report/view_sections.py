@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview.inspection.left_out_views import MAX_SAMPLES
-from anchorview.metrics import adjusted_rand
 from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings
@@ -139,7 +139,7 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
         alone.design = sampled.design
         partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])
-    matrix = np.array([[adjusted_rand(a, b) for b in partitions] for a in partitions])
+    matrix = np.array([[adjusted_rand_score(a, b) for b in partitions] for a in partitions])
     names = [*sampled.names, "result"]
     table = pd.DataFrame(matrix, columns=names)
     table.insert(0, "Predicted from", names, allow_duplicates=True)

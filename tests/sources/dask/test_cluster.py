@@ -16,9 +16,10 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
-from anchorview.distributed import DaskSource, dask_views
+from anchorview.distributed import dask_views
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import execution
+from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
     assert_same,
     distance,

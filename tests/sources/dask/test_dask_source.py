@@ -22,9 +22,10 @@ from anchorview.compared import OPMC
 from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.datasets.formats.parquet import parquet_view
-from anchorview.distributed import DaskSource, dask_views
+from anchorview.distributed import dask_views
 from anchorview.sources.dask import dask_rows
 from anchorview.sources.dask.chunks import part_bounds
+from anchorview.sources.dask.dask_source import DaskSource
 from anchorview.sources.disk_source import DiskSource
 from helpers.dask_problems import (
     K,

@@ -747,7 +747,7 @@ class AutoDALMC(EmbeddingClusterer):
         self.best_candidate_ = int(self._scores.argmax())
         best = self._candidates[self.best_candidate_]
         self.objective_ = best.objective
-        self.n_iter_ = len(best.objective) - 1
+        self.n_iter_ = len(best.objective)
         by_candidate = weights.reshape(n_candidates, N_KMEANS_RUNS).sum(axis=1)
         weights_by_candidate = np.array([c.view_weights for c in self._candidates])
         view_weights = np.zeros(self.n_views_in_)

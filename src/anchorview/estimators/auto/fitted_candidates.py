@@ -72,7 +72,7 @@ def candidate_table(
     columns = {
         **results,
         "inertia": [c.inertia for c in fitted],
-        "n_iter": [len(c.objective) - 1 for c in fitted],
+        "n_iter": [len(c.objective) for c in fitted],
         "seconds": [c.seconds for c in fitted],
     }
     table = pd.DataFrame([setting.row(n_clusters) for setting in settings])

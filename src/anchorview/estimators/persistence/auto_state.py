@@ -79,7 +79,7 @@ class AutoDALMCState(FittedState):
         possible = found in numbers or 2 <= found <= largest
         require(possible, f"n_clusters={model.n_clusters}, but it has {found} clusters")
         model.objective_ = self._candidates[self.best_candidate_].objective
-        model.n_iter_ = len(model.objective_) - 1
+        model.n_iter_ = len(model.objective_)
         model._set_tables()
 
 

@@ -335,7 +335,7 @@ class DALMCState(FittedState):
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
         model.n_components_ = [Z.shape[1] for Z in self.bases_]
-        model.n_iter_ = len(self.objective_) - 1
+        model.n_iter_ = len(self.objective_)
         k = len(self._assignment.centroids)
         require(model.n_clusters == k, f"n_clusters={model.n_clusters}, but it has {k} clusters")
         embeds = self._embedder is not None

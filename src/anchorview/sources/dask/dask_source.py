@@ -55,7 +55,7 @@ class DaskSource(RowSource):
     Examples
     --------
     >>> import dask.array as da
-    >>> from anchorview.distributed import DaskSource
+    >>> from anchorview.sources.dask.dask_source import DaskSource
     >>> text = da.ones((1000, 20), chunks=(100, 20))
     >>> DaskSource({"text": text, "image": da.zeros((1000, 5), chunks=(250, 5))})
     DaskSource(1000 samples, text: 20 features, image: 5 features)
