@@ -601,3 +601,10 @@ def read_or_refuse(path):
     else:
         assert len({view.shape[0] for view in data.views.values()}) == 1
         assert all(view.ndim == 2 for view in data.views.values())
+
+
+def test_class_labels_under_a_given_name(npz):
+    path = npz(a=TALL, classes=LABELS, y=LABELS[::-1])
+    assert read_views(path, labels="classes").target.tolist() == LABELS.tolist()
+    with pytest.raises(DataFileError, match="nothing named 'other' for the class labels"):
+        read_views(path, labels="other")

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
 from anchorview._utils.errors import DataFileError, MissingPackageError
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats import npy as npy_format
 from anchorview.datasets.formats import parquet as parquet_format
 from anchorview.datasets.formats.hdf5 import open_dataset
@@ -76,7 +77,7 @@ def zarr_store(folder, zarr_format=3):
     group = zarr.open_group(str(folder / "a.zarr"), mode="w", zarr_format=zarr_format)
     array = group.create_array("x", shape=NUMBERS.shape, chunks=(8, 5), dtype="f4")
     array[:] = NUMBERS
-    return open_zarr(folder / "a.zarr").views["x"]
+    return open_zarr(folder / "a.zarr", ReadOptions()).views["x"]
 
 
 def zarr_store_2(folder):

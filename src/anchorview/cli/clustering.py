@@ -159,13 +159,11 @@ def is_large(
     """
     from anchorview._utils.memory import memory_budget
     from anchorview.datasets import open_views, stays_on_disk
-    from anchorview.datasets.file_contents import labels_named
 
     budget = memory_budget(memory_limit)
     if not stays_on_disk(path) or needs_whole(path, labels):
         return False
-    with labels_named(labels, path):
-        views: Any = open_views(path, **layout).views.values()
+    views: Any = open_views(path, labels=labels, **layout).views.values()
     return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
 
@@ -193,12 +191,10 @@ def read_samples(
     With `nan_cells`, single values may be NaN: they will be imputed.
     """
     from anchorview.datasets import open_views, read_views
-    from anchorview.datasets.file_contents import labels_named
     from anchorview.views.container import MultiViewData, container_with_nan
 
     if not on_disk:
-        with labels_named(labels, path):
-            file = read_views(path, zero_rows_missing=zero_rows_missing, **layout)
+        file = read_views(path, zero_rows_missing=zero_rows_missing, labels=labels, **layout)
         data = container_with_nan(file) if nan_cells else MultiViewData(file)
         return Samples(data, file.target, file.sample_ids, path.name, layout.get("views"))
     if zero_rows_missing:
@@ -206,8 +202,7 @@ def read_samples(
             "--zero-rows-missing needs the data in memory. Convert them with 'anchorview convert "
             "--zero-rows-missing' first, and pass the new folder."
         )
-    with labels_named(labels, path):
-        file = open_views(path.resolve(), **layout)
+    file = open_views(path.resolve(), labels=labels, **layout)
     ids = file.sample_ids
     views: Any = file.views.values()
     for view in views:

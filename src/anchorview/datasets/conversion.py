@@ -19,7 +19,7 @@ from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
-from anchorview.datasets.file_contents import data_file_errors
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors
 from anchorview.datasets.formats.npy_folder import (
     LABELS,
     SAMPLE_IDS,
@@ -29,7 +29,6 @@ from anchorview.datasets.formats.npy_folder import (
     save_npy,
     without_objects,
 )
-from anchorview.datasets.formats.table_checks import TableLayout
 from anchorview.datasets.formats.table_folder import (
     integers_if_all,
     read_labels,
@@ -43,7 +42,6 @@ from anchorview.datasets.reading import (
     open_views,
     read_views,
     stays_on_disk,
-    table_layout,
 )
 from anchorview.views.feature_names import column_names, feature_names_of
 from anchorview.views.schema import working_precision
@@ -121,9 +119,9 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            found = existing_format(path)
-            layout = table_layout(found, id_column, header)
-            views, target, sample_ids = _arrays(path) if layout is None else _tables(path, layout)
+            options = ReadOptions(id_column=id_column, header=header)
+            by_id = existing_format(path, options).by_id
+            views, target, sample_ids = _tables(path, options) if by_id else _arrays(path)
             names = _file_names([view.name for view in views])
             for view in views if zero_rows_missing else ():
                 for rows, block in view.blocks():
@@ -188,17 +186,17 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 """Views, class labels and sample ids."""
 
 
-def _tables(folder: Path, layout: TableLayout) -> _Data:
+def _tables(folder: Path, options: ReadOptions) -> _Data:
     """Prepare a folder of tables, whose samples are matched by their ids."""
-    files, label_file = table_files(folder, layout)
+    files, label_file = table_files(folder, options)
     versions = {name: FileVersion.of(file) for name, file in files.items()}
-    outlines = {name: table_outline(file, layout) for name, file in files.items()}
-    ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, layout)
-    target = None if label_file is None else read_labels(label_file, ids, layout)
+    outlines = {name: table_outline(file, options) for name, file in files.items()}
+    ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, options)
+    target = read_labels(label_file, ids, options)
     views = []
     for name, (own, columns, dtype) in outlines.items():
         n_rows = max(1, BLOCK_BYTES // (8 * len(columns)))
-        read = partial(table_blocks, files[name], layout, n_rows, versions[name])
+        read = partial(table_blocks, files[name], options, n_rows, versions[name])
         rows, missing = ids.get_indexer(own), ~ids.isin(own)
         features = column_names(pd.Index(columns))
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))

@@ -18,6 +18,7 @@ from anchorview.datasets.file_contents import (
     by_precedence,
     is_label_name,
     label_vector,
+    labels_not_there_error,
     natural,
     require_free_memory,
     single_label_name,
@@ -70,9 +71,11 @@ def _described(shape: tuple[int, ...], kind: object) -> str:
     return f"{' x '.join(map(str, shape)) or 'one'} {kind} values"
 
 
-def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
+def open_arrays(path: Path, arrays: dict[str, UnreadArray], labels: str | None) -> ViewFile:
     """Open the views, whose rows are samples, and read class labels and availability."""
-    label_name = single_label_name(arrays)
+    label_name = single_label_name(arrays, labels)
+    if labels is not None and not any(labels in (n, n.rpartition("/")[2]) for n in arrays):
+        raise labels_not_there_error(labels)
     matrices = {
         name: arrays[name]
         for name in sorted(arrays, key=natural)
@@ -87,10 +90,10 @@ def open_arrays(path: Path, arrays: dict[str, UnreadArray]) -> ViewFile:
     _explain_others({name: array for name, array in arrays.items() if name not in known})
     target = None
     if label_name is not None:
-        labels = arrays[label_name]
+        array = arrays[label_name]
         # Only vectors are read: anything else may be too large.
-        is_vector = np.prod(labels.shape) == max(labels.shape, default=0)
-        target = label_vector(_read(labels)) if is_vector else None
+        is_vector = np.prod(array.shape) == max(array.shape, default=0)
+        target = label_vector(_read(array)) if is_vector else None
         if target is None:
             raise _labels_error(label_name)
     _require_same_samples(matrices, target)
@@ -141,18 +144,13 @@ def _availability(
     return None, None
 
 
-def views_among(
-    variables: Variables,
-    path: Path,
-    select: Callable[[Variables], dict[str, Matrix]],
-    *,
-    columns_allowed: bool,
-) -> ViewFile:
+def views_among(contents: Variables, path: Path, labels: str | None, *, matlab: bool) -> ViewFile:
     """Separate views, class labels and availability; samples become rows.
 
-    `select` returns the views of such a file: :func:`all_matrices` or :func:`matlab_views`.
-    `columns_allowed` says whether samples may be columns.
+    With `matlab`, views are selected by MATLAB conventions, and samples may be columns.
     """
+    select = _matlab_views if matlab else _matrices
+    variables = {n: value for n, value in contents.items() if not is_label_name(n, labels)}
     # A matrix of zeros and ones with a name of availability may still be a view. It is one if it
     # does not fit the other views as their availability.
     binary = {
@@ -165,9 +163,9 @@ def views_among(
     if not found:
         binary, found = {}, select(variables)
     if not found:
-        raise _no_views_error(variables)
-    target = _class_labels(variables)
-    views = _samples_as_rows(found, target, columns_allowed)
+        raise _no_views_error(contents)
+    target = _class_labels(contents, labels)
+    views = _samples_as_rows(found, target, matlab)
     shape = (next(iter(views.values())).shape[0], len(views))
     fitting = {name: m for name, m in binary.items() if shape in (m.shape, m.shape[::-1])}
     possible = select(_without(variables, fitting))
@@ -183,13 +181,17 @@ def views_among(
         if refused:
             raise _availability_error(name, *shape)
     if len(possible) > len(found):
-        views = _samples_as_rows(possible, target, columns_allowed)
+        views = _samples_as_rows(possible, target, matlab)
         if fitting:
             raise _availability_error(next(iter(fitting)), shape[0], len(views))
     _require_single_availability(fitting)
     available = next(iter(fitting.values()), None)
     if available is not None and available.shape != shape:
         available = available.T
+    if matlab:
+        _warn_of_other_arrays(contents)
+    else:
+        _explain_others({n: value for n, value in variables.items() if not _is_matrix(value)})
     return ViewFile(views, target, path, None, available)
 
 
@@ -197,13 +199,9 @@ def _without(variables: Variables, names: Iterable[str]) -> Variables:
     return {name: value for name, value in variables.items() if name not in names}
 
 
-def matlab_views(variables: Variables) -> dict[str, Matrix]:
+def _matlab_views(variables: Variables) -> dict[str, Matrix]:
     """Select the views by MATLAB conventions: a cell array, numbered matrices, or all others."""
-    lists = {
-        name: value
-        for name, value in variables.items()
-        if not is_label_name(name) and isinstance(value, list) and value
-    }
+    lists = {name: value for name, value in variables.items() if isinstance(value, list) and value}
     cells = {name: value for name, value in lists.items() if all(map(_is_matrix, value))}
     for name, value in lists.items():
         others = [item for item in value if isinstance(item, OtherArray)]
@@ -220,12 +218,10 @@ def matlab_views(variables: Variables) -> dict[str, Matrix]:
             )
         matrices = cells.get("X", next(iter(cells.values())))
         return {f"view_{i}": matrix for i, matrix in enumerate(matrices)}
-    views = all_matrices(variables)
+    views = _matrices(variables)
     numbered = {name: view for name, view in views.items() if _is_numbered(name)}
     for name, other in variables.items():
-        if not isinstance(other, OtherArray) or is_label_name(name):
-            continue
-        if _is_numbered(name) or not numbered:
+        if isinstance(other, OtherArray) and (_is_numbered(name) or not numbered):
             raise DataFileError(
                 f"{name!r} holds {other}. A view is a matrix of real numbers. Convert or remove it."
             )
@@ -238,7 +234,7 @@ def other_array(shape: tuple[int, ...], kind: str) -> OtherArray | None:
     return OtherArray(shape, kind) if len(shape) > 2 or min(shape) > 1 else None
 
 
-def warn_of_other_arrays(variables: Variables) -> None:
+def _warn_of_other_arrays(variables: Variables) -> None:
     """Warn about arrays of a MATLAB file that are ignored but may be meant as views."""
     others = [
         f"{name!r} ({value})" for name, value in variables.items() if isinstance(value, OtherArray)
@@ -251,23 +247,13 @@ def warn_of_other_arrays(variables: Variables) -> None:
         )
 
 
-def all_matrices(variables: Variables) -> dict[str, Matrix]:
-    """Select all matrices that are not class labels, in the natural order of their names."""
+def _matrices(variables: Variables) -> dict[str, Matrix]:
+    """Select all matrices, in the natural order of their names."""
     return {
         name: value
         for name, value in sorted(variables.items(), key=lambda item: natural(item[0]))
-        if not is_label_name(name) and _is_matrix(value)
+        if _is_matrix(value)
     }
-
-
-def explain_other_arrays(variables: Variables) -> None:
-    """Refuse or warn about arrays that are neither views nor class labels."""
-    others = {
-        name: value
-        for name, value in variables.items()
-        if not is_label_name(name) and not _is_matrix(value)
-    }
-    _explain_others(others)
 
 
 def _is_numbered(name: str) -> bool:
@@ -283,8 +269,8 @@ def _is_matrix(value: object) -> TypeGuard[Matrix]:
     )
 
 
-def _class_labels(variables: Variables) -> NDArray[Any] | None:
-    names = by_precedence(variables)
+def _class_labels(variables: Variables, name: str | None) -> NDArray[Any] | None:
+    names = by_precedence(variables, name)
     found = {
         name: labels for name in names if (labels := label_vector(variables[name])) is not None
     }

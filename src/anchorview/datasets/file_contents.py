@@ -1,10 +1,10 @@
-"""What all file formats share: errors that name the file, and class labels."""
+"""What all file formats share: options, errors that name the file, and class labels."""
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
 from anchorview._utils.text import format_bytes, one_line
+from anchorview.views.matrix_choice import ViewSelection
 
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
 """Names of class labels, in any case; the first ones take precedence."""
@@ -76,58 +77,67 @@ def natural(name: str) -> list[str | int]:
     return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", name))]
 
 
-_given_name: ContextVar[str | None] = ContextVar("name_of_class_labels", default=None)
-_is_found: ContextVar[bool] = ContextVar("class_labels_found", default=False)
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of :func:`read_views`; apart from `labels`, each is for some formats only."""
 
+    labels: str | None = None
+    """Name of the class labels; None for the usual names."""
+    id_column: str | bool = True
+    """Column of tables with the sample ids; True for the first one, False if there is none."""
+    header: bool = True
+    """Whether the first row of a CSV file has the names of the columns."""
+    views: ViewSelection | None = None
+    """Which matrices of a file with several per view are read."""
 
-@contextmanager
-def labels_named(name: str | None, path: Path) -> Iterator[None]:
-    """Read class labels from the variable, column or file of a name inside the block.
+    @property
+    def has_ids(self) -> bool:
+        """Whether tables have sample ids."""
+        return self.id_column is not False
 
-    Raises a DataFileError at its end if nothing has the name. None stands for the usual names.
-    """
-    tokens = _given_name.set(name), _is_found.set(False)
-    try:
-        yield
-        if name is not None and not _is_found.get():
+    def id_position(self, columns: Sequence[Any]) -> int | None:
+        """Position of the sample ids among the columns; None without ids."""
+        if isinstance(self.id_column, bool):
+            return 0 if self.id_column else None
+        if self.id_column not in columns:
             raise DataFileError(
-                f"{path}: holds nothing named {name!r} for the class labels. Check the name."
+                f"no column {self.id_column!r} for the sample ids; the first ones are "
+                f"{', '.join(map(repr, columns[:5]))}. Correct id_column."
             )
-    finally:
-        _given_name.reset(tokens[0])
-        _is_found.reset(tokens[1])
+        return list(columns).index(self.id_column)
 
 
-def is_given_label_name(name: object) -> bool:
-    """Whether a name is the one of :func:`labels_named`."""
-    is_given = name is not None and name == _given_name.get()
-    if is_given:
-        _is_found.set(True)
-    return is_given
+DEFAULT_OPTIONS = ReadOptions()
 
 
-def is_label_name(name: str) -> bool:
-    """Whether a name is reserved for class labels."""
-    return is_given_label_name(name) or name.lower() in LABEL_NAMES
+def labels_not_there_error(name: str) -> DataFileError:
+    """Error about class labels under a name that the file does not have."""
+    return DataFileError(f"holds nothing named {name!r} for the class labels. Check the name.")
 
 
-def by_precedence(names: Iterable[str]) -> list[str]:
-    """Return those of the names that are reserved for class labels, by precedence."""
-    found = list(filter(is_label_name, names))
-    given = list(filter(is_given_label_name, found))
-    return given or sorted(found, key=lambda name: LABEL_NAMES.index(name.lower()))
+def is_label_name(name: str, labels: str | None) -> bool:
+    """Whether a name is `labels` or one of the usual names of class labels."""
+    return name == labels or name.lower() in LABEL_NAMES
 
 
-def single_label_name(names: Iterable[str]) -> str | None:
-    """Return the one name whose last part is reserved for class labels; None if there is none."""
-    found = [
-        name
-        for name in names
-        if is_given_label_name(name) or is_label_name(name.rpartition("/")[2])
+def by_precedence(names: Iterable[str], labels: str | None) -> list[str]:
+    """Return `labels`, which must be there, or the usual names of class labels by precedence."""
+    label_names = [name for name in names if is_label_name(name, labels)]
+    if labels is None:
+        return sorted(label_names, key=lambda name: LABEL_NAMES.index(name.lower()))
+    if labels not in label_names:
+        raise labels_not_there_error(labels)
+    return [labels]
+
+
+def single_label_name(names: Iterable[str], labels: str | None) -> str | None:
+    """Return the one name whose last part is one of class labels; None if there is none."""
+    label_names = [
+        name for name in names if name == labels or is_label_name(name.rpartition("/")[2], labels)
     ]
-    if len(found) > 1:
-        raise DataFileError(f"several names of class labels: {', '.join(found)}. Keep one.")
-    return found[0] if found else None
+    if len(label_names) > 1:
+        raise DataFileError(f"several names of class labels: {', '.join(label_names)}. Keep one.")
+    return label_names[0] if label_names else None
 
 
 def label_vector(value: object) -> NDArray[Any] | None:

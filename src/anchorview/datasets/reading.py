@@ -3,14 +3,13 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import data_file_errors, require_regular_file
+from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_regular_file
 from anchorview.datasets.formats.format_table import (
     FILE_SUFFIXES,
     FORMATS,
@@ -19,7 +18,6 @@ from anchorview.datasets.formats.format_table import (
     Format,
     find_format,
 )
-from anchorview.datasets.formats.table_checks import TableLayout
 from anchorview.views.matrix_choice import ViewSelection
 from anchorview.views.view_file import ViewFile
 
@@ -31,6 +29,7 @@ def read_views(
     id_column: str | bool = True,
     header: bool = True,
     views: ViewSelection | None = None,
+    labels: str | None = None,
 ) -> ViewFile:
     r"""Read views, and class labels if there are any, from a file or a folder.
 
@@ -87,6 +86,8 @@ def read_views(
     views : dict of str to str, default=None
         For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as `views` of
         :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality.
+    labels : str, default=None
+        Name of the variable, file or column with the class labels. If None, the names above.
 
     Returns
     -------
@@ -128,9 +129,8 @@ def read_views(
     """
     path = Path(path)
     with data_file_errors(path):
-        found = existing_format(path)
-        layout = table_layout(found, id_column, header)
-        file = found.read(path, *_options(found, layout, views))
+        options = ReadOptions(labels, id_column, header, views)
+        file = existing_format(path, options).read(path, options)
         available = _availability(file, zero_rows_missing)
         return replace(file, path=path, available=available)
 
@@ -141,6 +141,7 @@ def open_views(
     id_column: str | bool = True,
     header: bool = True,
     views: ViewSelection | None = None,
+    labels: str | None = None,
 ) -> ViewFile:
     """Open views that stay on disk: their rows are read in blocks when they are needed.
 
@@ -173,6 +174,9 @@ def open_views(
         files cannot stay on disk.
     views : dict of str to str, default=None
         For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as in :func:`read_views`.
+    labels : str, default=None
+        Name of the class labels, as in :func:`read_views`. In tables, they need a file of their
+        own.
 
     Returns
     -------
@@ -202,58 +206,34 @@ def open_views(
     """
     path = Path(path).absolute()
     with data_file_errors(path):
-        found = existing_format(path)
-        layout = table_layout(found, id_column, header)
-        if found.open is None:
-            names = ", ".join(f"a {entry.name}" for entry in FORMATS if entry.open is not None)
+        options = ReadOptions(labels, id_column, header, views)
+        entry = existing_format(path, options)
+        if entry.open is None:
+            names = ", ".join(f"a {other.name}" for other in FORMATS if other.open is not None)
             raise DataFileError(
-                f"a {found.name} cannot stay on disk, but these can: {names}. "
+                f"a {entry.name} cannot stay on disk, but these can: {names}. "
                 "anchorview.datasets.convert writes a folder of .npy files."
             )
-        return found.open(path, *_options(found, layout, views))
+        return entry.open(path, options)
 
 
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
     """Whether a path has a format that :func:`open_views` opens; its contents are not checked."""
     with data_file_errors(Path(path)):
-        found = find_format(Path(path))
-    return found is not None and found.open is not None
+        entry = find_format(Path(path))
+    return entry is not None and entry.open is not None
 
 
-def table_layout(found: Format, id_column: str | bool, header: bool) -> TableLayout | None:
-    """Layout of tables; None for formats that are not tables, which have no such options."""
-    if found.by_id:
-        return TableLayout(id_column, header)
-    for name, value in (("id_column", id_column), ("header", header)):
-        if value is not True:
-            raise DataFileError(
-                f"{name}={value!r} is for folders of .csv and .parquet files, not for a "
-                f"{found.name}. Leave it out."
-            )
-    return None
-
-
-def _options(
-    found: Format, layout: TableLayout | None, views: ViewSelection | None
-) -> tuple[Any, ...]:
-    """Arguments of the functions of a format besides the path."""
-    if views is not None and not found.selects:
-        raise DataFileError(
-            f"views= selects matrices of .h5ad and .h5mu files, not of a {found.name}. Leave it "
-            "out."
-        )
-    return (layout,) if found.by_id else (views,) if found.selects else ()
-
-
-def existing_format(path: Path) -> Format:
-    """Return the format of a path; raise if there is nothing, or nothing with a known format."""
+def existing_format(path: Path, options: ReadOptions) -> Format:
+    """Return the format of a path; raise if it has no known format, or not these options."""
     if not path.exists():
         raise DataFileError("no such file. Check the path.")
     if not path.is_dir():
         require_regular_file(path)
-    found = find_format(path)
-    if found is not None:
-        return found
+    entry = find_format(path)
+    if entry is not None:
+        _require_options(entry, options)
+        return entry
     members = _listed(MEMBER_SUFFIXES)
     if path.is_dir():
         raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
@@ -266,6 +246,21 @@ def existing_format(path: Path) -> Format:
         f"unknown file type {path.suffix!r}. Save the views as "
         f"{_listed(FILE_SUFFIXES + STORE_SUFFIXES)}, or as a folder of {members} files."
     )
+
+
+def _require_options(entry: Format, options: ReadOptions) -> None:
+    """Raise if a format does not have some of the options."""
+    for name, value in (("id_column", options.id_column), ("header", options.header)):
+        if value is not True and not entry.by_id:
+            raise DataFileError(
+                f"{name}={value!r} is for folders of .csv and .parquet files, not for a "
+                f"{entry.name}. Leave it out."
+            )
+    if options.views is not None and not entry.selects:
+        raise DataFileError(
+            f"views= selects matrices of .h5ad and .h5mu files, not of a {entry.name}. Leave it "
+            "out."
+        )
 
 
 def _listed(suffixes: tuple[str, ...]) -> str:

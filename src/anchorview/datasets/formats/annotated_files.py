@@ -1,6 +1,6 @@
 """Files of AnnData (``.h5ad``) and MuData (``.h5mu``) objects, whose matrices can stay on disk."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,49 +12,55 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import FeatureNames
-from anchorview.datasets.file_contents import by_precedence, labels_by_id, require_free_memory
+from anchorview.datasets.file_contents import (
+    ReadOptions,
+    by_precedence,
+    labels_by_id,
+    require_free_memory,
+)
 from anchorview.datasets.formats.hdf5 import require_readable
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.annotated_file import StoredCells, modality_names, read_table
 from anchorview.views.annotated_matrix import chosen_matrix
-from anchorview.views.matrix_choice import MatrixChoice, ViewSelection, parse_selection
+from anchorview.views.matrix_choice import MatrixChoice, parse_selection
 from anchorview.views.mudata_views import aligned_matrix
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import Target, View, ViewFile
 
 
-def open_h5mu(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+def open_h5mu(path: Path, options: ReadOptions) -> ViewFile:
     """Open the modalities of a MuData file as views; by default ``X`` of each."""
     _require_readable(path)
     cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
     if not cells:
         raise DataFileError("the MuData object has no modalities.")
-    choices = dict.fromkeys(cells, MatrixChoice()) if selection is None else _parsed(selection)
+    choices = _choices(options, cells)
     unknown = [name for name in choices if name not in cells]
     if unknown:
         raise DataFileError(
             f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
         )
     subjects = {name: f"Modality {name!r}" for name in choices}
-    return _opened(path, {name: cells[name] for name in choices}, choices, subjects)
+    return _opened(path, {name: cells[name] for name in choices}, choices, subjects, options.labels)
 
 
-def open_h5ad(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+def open_h5ad(path: Path, options: ReadOptions) -> ViewFile:
     """Open matrices of an AnnData file as views; by default ``X`` is the only one."""
     _require_readable(path)
-    choices = {"view_0": MatrixChoice()} if selection is None else _parsed(selection)
+    choices = _choices(options, ["view_0"])
     subjects = {name: f"View {name!r}" for name in choices}
-    return _opened(path, dict.fromkeys(choices, StoredCells(path)), choices, subjects)
+    cells = dict.fromkeys(choices, StoredCells(path))
+    return _opened(path, cells, choices, subjects, options.labels)
 
 
-def read_h5mu(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+def read_h5mu(path: Path, options: ReadOptions) -> ViewFile:
     """Read the modalities of a MuData file as views."""
-    return _read(open_h5mu(path, selection))
+    return _read(open_h5mu(path, options))
 
 
-def read_h5ad(path: Path, selection: ViewSelection | None = None) -> ViewFile:
+def read_h5ad(path: Path, options: ReadOptions) -> ViewFile:
     """Read matrices of an AnnData file as views."""
-    return _read(open_h5ad(path, selection))
+    return _read(open_h5ad(path, options))
 
 
 def _require_readable(path: Path) -> None:
@@ -63,9 +69,12 @@ def _require_readable(path: Path) -> None:
     require_readable(path, whole=False)
 
 
-def _parsed(selection: ViewSelection) -> dict[str, MatrixChoice]:
+def _choices(options: ReadOptions, names: Iterable[str]) -> dict[str, MatrixChoice]:
+    """Matrix of each view; by default, ``X`` of views with these names."""
+    if options.views is None:
+        return dict.fromkeys(names, MatrixChoice())
     try:
-        return parse_selection(selection)
+        return parse_selection(options.views)
     except ValueError as error:
         raise DataFileError(str(error)) from error
 
@@ -75,6 +84,7 @@ def _opened(
     cells: Mapping[str, StoredCells],
     choices: Mapping[str, MatrixChoice],
     subjects: Mapping[str, str],
+    labels: str | None,
 ) -> ViewFile:
     obs = read_table(path, "/obs")
     ids = obs.index.astype(str)
@@ -92,7 +102,7 @@ def _opened(
     except ValueError as error:
         raise DataFileError(str(error)) from error
     found = None if available.all() else available
-    return ViewFile(views, _target(obs), path, ids, found, features)
+    return ViewFile(views, _target(obs, labels), path, ids, found, features)
 
 
 def _rows(
@@ -111,9 +121,10 @@ def _rows(
     return own.get_indexer(ids)
 
 
-def _target(obs: pd.DataFrame) -> Target:
+def _target(obs: pd.DataFrame, labels: str | None) -> Target:
     """Class labels from a column of ``obs``; None if there are none."""
-    for name in by_precedence(name for name in obs.columns if isinstance(name, str))[:1]:
+    names = (name for name in obs.columns if isinstance(name, str))
+    for name in by_precedence(names, labels)[:1]:
         return labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
     return None
 

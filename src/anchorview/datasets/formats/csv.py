@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
-from anchorview.datasets.file_contents import require_free_memory
-from anchorview.datasets.formats.table_checks import Outline, TableLayout, numeric_values
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
+from anchorview.datasets.formats.table_checks import Outline, numeric_values
 
 AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
 """Options with which pandas returns all fields as they are."""
@@ -29,43 +29,43 @@ ID_NAME = re.compile(
 """Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
 
 
-def read_csv(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
+def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; if `text`, its values as strings."""
     require_free_memory(path.stat().st_size, "reading the table")
-    header = _header(path, layout)
-    table: pd.DataFrame = _read(path, layout, dtype=str if text else None)
-    position = layout.id_position(header)
+    header = _header(path, options)
+    table: pd.DataFrame = _read(path, options, dtype=str if text else None)
+    position = options.id_position(header)
     if position is None:
         return table
-    table = table.drop(columns=table.columns[position]).set_axis(_ids(path, layout, position))
-    return table if layout.header else table.set_axis(range(table.shape[1]), axis=1)
+    table = table.drop(columns=table.columns[position]).set_axis(_ids(path, options, position))
+    return table if options.header else table.set_axis(range(table.shape[1]), axis=1)
 
 
-def csv_outline(path: Path, layout: TableLayout) -> Outline:
+def csv_outline(path: Path, options: ReadOptions) -> Outline:
     """Read only the sample ids, the names of the features and their type."""
-    header = _header(path, layout)
-    position = layout.id_position(header)
-    ids = _ids(path, layout, position or 0)
+    header = _header(path, options)
+    position = options.id_position(header)
+    ids = _ids(path, options, position or 0)
     if position is None:
         return pd.RangeIndex(len(ids)), header, np.dtype(np.float64)
     return ids, header[:position] + header[position + 1 :], np.dtype(np.float64)
 
 
-def csv_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray[Any]]:
+def csv_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[NDArray[Any]]:
     """Read the values in order, `n_rows` rows at a time."""
-    header = _header(path, layout)
-    position = layout.id_position(header)
+    header = _header(path, options)
+    position = options.id_position(header)
     # Some versions of pandas drop the excess fields of the first row of a block. With a column of
     # their own they are noticed.
-    how = {"names": [*range(len(header)), "excess"], "skiprows": int(layout.header)}
+    how = {"names": [*range(len(header)), "excess"], "skiprows": int(options.header)}
     done = 0
-    with _read(path, TableLayout(header=False), chunksize=n_rows, **how) as reader:
+    with _read(path, ReadOptions(header=False), chunksize=n_rows, **how) as reader:
         while (table := _strict(next, reader, None)) is not None:
             longer = np.flatnonzero(table.pop("excess").notna())
             if len(longer):
                 raise DataFileError(
                     f"row {done + longer[0] + 1} has more fields than the "
-                    f"{'header' if layout.header else 'first row'}. Correct it."
+                    f"{'header' if options.header else 'first row'}. Correct it."
                 )
             done += len(table)
             features = table if position is None else table.drop(columns=position)
@@ -73,14 +73,14 @@ def csv_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[NDArray
             yield numeric_values(features.set_axis(names, axis=1))
 
 
-def _header(path: Path, layout: TableLayout) -> list[Any]:
+def _header(path: Path, options: ReadOptions) -> list[Any]:
     """Names of the columns, or their numbers if there is no header."""
     first, *rows = _strict(_first_rows, path) or [[]]
     if not first:
         raise DataFileError("the file is empty. Export the table again.")
-    if not layout.header:
+    if not options.header:
         return list(range(len(first)))
-    if layout.has_ids:
+    if options.has_ids:
         _require_header(first, rows)
     elif _are_numbers(first) and first != _default_names(first):
         raise _header_error("all numbers")
@@ -149,14 +149,14 @@ def _pattern(field: str) -> str:
     return re.sub(r"[A-Z]+", "A", re.sub(r"[^\W\dA-Z_]+", "a", field))
 
 
-def _ids(path: Path, layout: TableLayout, position: int) -> "pd.Index[Any]":
+def _ids(path: Path, options: ReadOptions, position: int) -> "pd.Index[Any]":
     # Read apart from the values, as pandas takes ids such as NA for missing and 0012 for a number.
-    return pd.Index(_read(path, layout, usecols=[position], **AS_TEXT).iloc[:, 0])
+    return pd.Index(_read(path, options, usecols=[position], **AS_TEXT).iloc[:, 0])
 
 
-def _read(path: Path, layout: TableLayout, **how: Any) -> Any:
+def _read(path: Path, options: ReadOptions, **how: Any) -> Any:
     fixed = {"index_col": False, "low_memory": False, "encoding": "utf-8-sig"}
-    return _strict(pd.read_csv, path, header=0 if layout.header else None, **fixed, **how)
+    return _strict(pd.read_csv, path, header=0 if options.header else None, **fixed, **how)
 
 
 def _strict(read: Callable[..., Any], *args: Any, **how: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import FeatureNames
-from anchorview.datasets.file_contents import require_free_memory
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.datasets.formats.annotated_files import (
     open_h5ad,
     open_h5mu,
@@ -36,9 +36,9 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     """In lower case; of the files in the folder if the kind is "folder"."""
-    read: Callable[..., ViewFile]
-    """Reads all views of a path into memory; formats `by_id` need a TableLayout too."""
-    open: Callable[..., ViewFile] | None = None
+    read: Callable[[Path, ReadOptions], ViewFile]
+    """Reads all views of a path into memory."""
+    open: Callable[[Path, ReadOptions], ViewFile] | None = None
     """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
     kind: Literal["file", "store", "folder"] = "file"
     """A file, a folder with a suffix of its own, or a folder with one file per view."""
@@ -49,7 +49,7 @@ class Format:
     by_id: bool = False
     """Whether views may have different samples, which are matched by their ids."""
     selects: bool = False
-    """Whether it has several matrices per view; `read` and `open` then take a selection too."""
+    """Whether it has several matrices per view, of which ``ReadOptions.views`` selects one."""
 
     def matches(self, path: Path) -> bool:
         """Whether a path has this format."""
@@ -64,11 +64,13 @@ class Format:
         return fits if self.requires is None else fits and self.requires(path)
 
 
-def _all_rows(open_views: Callable[[Path], ViewFile]) -> Callable[[Path], ViewFile]:
+def _all_rows(
+    open_views: Callable[[Path, ReadOptions], ViewFile],
+) -> Callable[[Path, ReadOptions], ViewFile]:
     """Return the reader that reads all rows of the views that a function opens."""
 
-    def read(path: Path) -> ViewFile:
-        opened = open_views(path)
+    def read(path: Path, options: ReadOptions) -> ViewFile:
+        opened = open_views(path, options)
         stored = [view for view in opened.views.values() if isinstance(view, StoredView)]
         require_free_memory(float(sum(view.nbytes for view in stored)), "reading the views")
         ids = opened.sample_ids

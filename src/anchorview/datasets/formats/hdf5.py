@@ -14,7 +14,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
-from anchorview.datasets.file_contents import require_free_memory
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -155,7 +155,7 @@ def require_readable(path: Path, *, whole: bool = True) -> None:
         require_free_memory(2 * sum(sizes), "reading the file")
 
 
-def open_hdf5(path: Path) -> ViewFile:
+def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     """Open the datasets of a file, including those in groups."""
     h5py = _h5py()
     names: list[str] = []
@@ -169,4 +169,4 @@ def open_hdf5(path: Path) -> ViewFile:
             if isinstance(node, h5py.Dataset) and node.shape is not None:
                 read, opener = partial(_read_dataset, path, name), partial(open_dataset, path, name)
                 arrays[name] = UnreadArray(node.shape, node.dtype, read, opener)
-    return open_arrays(path, arrays)
+    return open_arrays(path, arrays, options.labels)

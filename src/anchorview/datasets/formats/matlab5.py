@@ -16,14 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.datasets.file_arrays import (
-    Variables,
-    matlab_views,
-    other_array,
-    views_among,
-    warn_of_other_arrays,
-)
-from anchorview.datasets.file_contents import require_free_memory
+from anchorview.datasets.file_arrays import Variables, other_array, views_among
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.views.view_file import ViewFile
 
 #: Types in which numbers are stored, by the type number of the element.
@@ -41,12 +35,9 @@ HEADER_LENGTH = 128
 BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 
 
-def read_matlab5(path: Path) -> ViewFile:
+def read_matlab5(path: Path, options: ReadOptions) -> ViewFile:
     """Read the variables and select the views by MATLAB conventions."""
-    variables = _variables(path)
-    file = views_among(variables, path, matlab_views, columns_allowed=True)
-    warn_of_other_arrays(variables)
-    return file
+    return views_among(_variables(path), path, options.labels, matlab=True)
 
 
 def _variables(path: Path) -> Variables:

@@ -16,12 +16,10 @@ from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import (
     Variables,
     is_availability_name,
-    matlab_views,
     other_array,
     views_among,
-    warn_of_other_arrays,
 )
-from anchorview.datasets.file_contents import is_label_name, require_free_memory
+from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
 from anchorview.datasets.formats.hdf5 import (
     require_own_data,
     require_sound_strings,
@@ -51,28 +49,23 @@ def is_hdf5(path: Path) -> bool:
     return start.startswith(HDF5_SIGNATURE) or start[MATLAB_HEADER:] == HDF5_SIGNATURE
 
 
-def read_matlab73(path: Path) -> ViewFile:
+def read_matlab73(path: Path, options: ReadOptions) -> ViewFile:
     """Read the variables and select the views by MATLAB conventions."""
-    return _views(path, _in_memory)
+    variables = _variables(path, _in_memory, options.labels)
+    return views_among(variables, path, options.labels, matlab=True)
 
 
-def open_matlab73(path: Path) -> ViewFile:
+def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
     """Open matrices as views on disk; class labels, availability and sparse matrices are read."""
 
     def on_disk(node: Any) -> object:
         return view_of_dataset(path, node, in_columns=True)
 
-    return _views(path, on_disk)
+    variables = _variables(path, on_disk, options.labels)
+    return views_among(variables, path, options.labels, matlab=True)
 
 
-def _views(path: Path, matrix: Callable[[Any], object]) -> ViewFile:
-    variables = _variables(path, matrix)
-    file = views_among(variables, path, matlab_views, columns_allowed=True)
-    warn_of_other_arrays(variables)
-    return file
-
-
-def _variables(path: Path, matrix: Callable[[Any], object]) -> Variables:
+def _variables(path: Path, matrix: Callable[[Any], object], labels: str | None) -> Variables:
     """Return arrays, sparse matrices and cells (as lists); None for anything else."""
     h5py = _h5py()
     variables: Variables = {}
@@ -80,7 +73,7 @@ def _variables(path: Path, matrix: Callable[[Any], object]) -> Variables:
         require_own_data(file)
         # "#refs#" and "#subsystem#" are MATLAB's own storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
-            read = is_label_name(name) or is_availability_name(name)
+            read = is_label_name(name, labels) or is_availability_name(name)
             convert, node = (_in_memory if read else matrix), file[name]
             if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
                 cells = (file[reference] for reference in _read_node(node).ravel())

@@ -18,6 +18,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.datasets.file_contents import (
+    ReadOptions,
     data_file_errors,
     require_regular_file,
     single_label_name,
@@ -44,7 +45,7 @@ FILL_BYTES = 2**20
 """Size of the blocks in which rows are filled with one value."""
 
 
-def open_npy_folder(folder: Path) -> ViewFile:
+def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
     files = files_by_name(folder, (".npy", *TABLE_FORMATS))
     for file in files.values():
@@ -61,7 +62,7 @@ def open_npy_folder(folder: Path) -> ViewFile:
     if LEVEL_LABELS in arrays and arrays[LEVEL_LABELS].dtype == np.int32:
         del arrays[LEVEL_LABELS]
     ids = _sample_ids(files[SAMPLE_IDS], arrays.pop(SAMPLE_IDS)) if SAMPLE_IDS in arrays else None
-    label_name = single_label_name(arrays)
+    label_name = single_label_name(arrays, options.labels)
     for name, array in arrays.items():
         if not array.is_matrix and name != label_name:
             raise DataFileError(
@@ -69,7 +70,7 @@ def open_npy_folder(folder: Path) -> ViewFile:
                 f"vector in {LABELS}.npy, and sample ids one in {SAMPLE_IDS}.npy. Correct or "
                 "remove it."
             )
-    opened = open_arrays(folder, arrays)
+    opened = open_arrays(folder, arrays, options.labels)
     views = _with_feature_names(opened.views, folder / FEATURE_NAMES)
     opened = replace(opened, views=views)
     if ids is None:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_arrays import all_matrices, explain_other_arrays, views_among
-from anchorview.datasets.file_contents import require_free_memory
+from anchorview.datasets.file_arrays import views_among
+from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.datasets.formats.npy import read_npy_header
 from anchorview.views.view_file import ViewFile
 
 
-def read_npz(path: Path) -> ViewFile:
+def read_npz(path: Path, options: ReadOptions) -> ViewFile:
     """Read all matrices of an archive as views."""
     with path.open("rb") as stream:
         # Otherwise the error about a single array or a pickle with this suffix would be less clear.
@@ -24,10 +24,7 @@ def read_npz(path: Path) -> ViewFile:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
         require_free_memory(sum(_declared_size(archive, m) for m in members), "reading the arrays")
         arrays = {info.filename[: -len(".npy")]: _read(archive, info) for info in members}
-    variables: dict[str, object] = dict(arrays)
-    file = views_among(variables, path, all_matrices, columns_allowed=False)
-    explain_other_arrays(variables)
-    return file
+    return views_among(dict(arrays), path, options.labels, matlab=False)
 
 
 def _declared_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:

@@ -12,11 +12,14 @@ import pandas as pd
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_contents import data_file_errors, require_free_memory
+from anchorview.datasets.file_contents import (
+    DEFAULT_OPTIONS,
+    ReadOptions,
+    data_file_errors,
+    require_free_memory,
+)
 from anchorview.datasets.formats.table_checks import (
-    DEFAULT_LAYOUT,
     Outline,
-    TableLayout,
     checked_ids,
     missing_id_error,
     not_numeric_error,
@@ -83,7 +86,7 @@ class ParquetView(StoredView):
                 values[:, j] = _numbers(column)
             yield values
 
-    def require_ids(self, layout: TableLayout) -> None:
+    def require_ids(self, options: ReadOptions) -> None:
         """Raise if ids are missing or repeated, or cannot be ids; uses little memory for them."""
         if not isinstance(self.id_source, str):
             return
@@ -92,7 +95,7 @@ class ParquetView(StoredView):
             ids = _open(self.path).read(columns=[self.id_source]).column(0)
             distinct = compute.count_distinct(ids, mode="only_valid").as_py()
             if distinct < len(self) or _numpy_type(ids.type).kind == "f":
-                checked_ids(pd.Index(ids.to_pandas()), layout)
+                checked_ids(pd.Index(ids.to_pandas()), options)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -134,7 +137,7 @@ def _numpy_type(arrow_type: Any) -> "np.dtype[Any]":
         return np.dtype(object)
 
 
-def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetView:
+def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetView:
     """Open a table as a view.
 
     By default, the sample id is the index of the stored DataFrame, or the first column if that
@@ -144,7 +147,7 @@ def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetVie
         file = _open(path)
         metadata = file.metadata
         index = _stored_index(file.schema_arrow)
-        id_source = _id_source(file.schema_arrow, index, layout)
+        id_source = _id_source(file.schema_arrow, index, options)
         left_out = tuple(name for name in (index, id_source) if isinstance(name, str))
         features = [name for name in file.schema_arrow.names if name not in left_out]
         require_content(metadata.num_rows, len(features))
@@ -161,20 +164,20 @@ def parquet_view(path: Path, layout: TableLayout = DEFAULT_LAYOUT) -> ParquetVie
         )
 
 
-def parquet_outline(path: Path, layout: TableLayout) -> Outline:
+def parquet_outline(path: Path, options: ReadOptions) -> Outline:
     """Read only the sample ids, the names of the features and their type."""
-    view = parquet_view(path, layout)
+    view = parquet_view(path, options)
     ids = view.ids(slice(None))
     names = range(view.shape[1]) if view.feature_names is None else view.feature_names
     return pd.RangeIndex(len(view)) if ids is None else ids, list(names), view.dtype
 
 
-def parquet_blocks(path: Path, layout: TableLayout, n_rows: int) -> Iterator[Array]:
+def parquet_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[Array]:
     """Read the values in order, by batches whatever `n_rows` is."""
-    return parquet_view(path, layout).batches()
+    return parquet_view(path, options).batches()
 
 
-def read_parquet(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
+def read_parquet(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; the types are those of the file."""
     metadata = _open(path).metadata
     # All values as 8 bytes, in Arrow's memory and in that of pandas.
@@ -182,15 +185,15 @@ def read_parquet(path: Path, layout: TableLayout, *, text: bool = False) -> pd.D
     table = pd.read_parquet(path, engine="pyarrow")
     if isinstance(table.index, pd.MultiIndex):
         raise several_levels_error()
-    if layout.id_column is True:
+    if options.id_column is True:
         only_numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
         return table.set_index(table.columns[0]) if only_numbered and table.shape[1] else table
-    if not layout.has_ids:
+    if not options.has_ids:
         return table.reset_index(drop=True)
-    if layout.id_column == table.index.name:
+    if options.id_column == table.index.name:
         return table
-    layout.id_position(list(table.columns))
-    return table.set_index(str(layout.id_column))
+    options.id_position(list(table.columns))
+    return table.set_index(str(options.id_column))
 
 
 def _stored_index(schema: Any) -> str | range | None:
@@ -206,13 +209,13 @@ def _stored_index(schema: Any) -> str | range | None:
     return None
 
 
-def _id_source(schema: Any, index: str | range | None, layout: TableLayout) -> str | range | None:
+def _id_source(schema: Any, index: str | range | None, options: ReadOptions) -> str | range | None:
     """Return the column of the ids, or the range of ids; None without ids."""
-    if not layout.has_ids:
+    if not options.has_ids:
         return None
-    if layout.id_column is True:
+    if options.id_column is True:
         return index if index is not None else (*schema.names, range(0))[0]
-    return schema.names[layout.id_position(schema.names)]
+    return schema.names[options.id_position(schema.names)]
 
 
 def _common_type(file: Any, left_out: tuple[str, ...]) -> "np.dtype[Any]":

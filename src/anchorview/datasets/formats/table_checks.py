@@ -1,7 +1,5 @@
-"""What tables in all formats share: the place of sample ids, and checks of ids and columns."""
+"""Checks of the sample ids and columns of tables, in all formats."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -10,41 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.views.alignment import nothing_shared_message
 
 Outline: TypeAlias = "tuple[pd.Index[Any], list[Any], np.dtype[Any]]"
 """Sample ids of a table, or a RangeIndex without them, its columns of features, and their type."""
 
 NO_IDS = "pass id_column=False to match rows by position"
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """Where tables have their sample ids and the names of their columns."""
-
-    id_column: str | bool = True
-    """Name of the column; True for the first one, False if there is none."""
-    header: bool = True
-    """Whether the first row of a CSV file has the names of the columns."""
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether there are sample ids."""
-        return self.id_column is not False
-
-    def id_position(self, columns: Sequence[Any]) -> int | None:
-        """Position of the sample ids among the columns; None without ids."""
-        if isinstance(self.id_column, bool):
-            return 0 if self.id_column else None
-        if self.id_column not in columns:
-            raise DataFileError(
-                f"no column {self.id_column!r} for the sample ids; the first ones are "
-                f"{', '.join(map(repr, columns[:5]))}. Correct id_column."
-            )
-        return list(columns).index(self.id_column)
-
-
-DEFAULT_LAYOUT = TableLayout()
 
 
 def require_content(n_samples: int, n_features: int) -> None:
@@ -67,14 +37,14 @@ def several_levels_error() -> DataFileError:
     return DataFileError("the index has several levels. Keep one, the sample id.")
 
 
-def checked_ids(ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Index[Any]":
+def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     """Convert sample ids to strings, which must be unique; without ids, return row numbers."""
-    if not layout.has_ids:
+    if not options.has_ids:
         return pd.RangeIndex(len(ids))
     missing = np.flatnonzero(ids.isna() | (ids == ""))
     if len(missing):
         raise missing_id_error(int(missing[0]))
-    if layout.id_column is True:
+    if options.id_column is True:
         require_no_fractions(ids)
     texts = pd.Index([str(sample) for sample in ids])
     repeated = texts[texts.duplicated()].tolist()
@@ -102,12 +72,12 @@ def repeated_id_error(sample: object) -> DataFileError:
     )
 
 
-def require_common_samples(ids: "dict[str, pd.Index[Any]]", layout: TableLayout) -> None:
+def require_common_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> None:
     """Raise if a table, given by its file name, shares no sample with another one.
 
     Ids that differ only in blanks, or as 1 and 1.0 do, are refused too: they mean one sample.
     """
-    if not layout.has_ids:
+    if not options.has_ids:
         _require_same_length(ids)
         return
     alone = set(ids) if len(ids) > 1 else set()

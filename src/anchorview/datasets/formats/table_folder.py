@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import (
+    ReadOptions,
     data_file_errors,
-    is_given_label_name,
     labels_by_id,
+    labels_not_there_error,
     natural,
     require_regular_file,
     single_label_name,
@@ -28,7 +29,6 @@ from anchorview.datasets.formats.parquet import (
 )
 from anchorview.datasets.formats.table_checks import (
     Outline,
-    TableLayout,
     checked_ids,
     numeric_values,
     require_common_samples,
@@ -48,8 +48,8 @@ class TableFormat(NamedTuple):
 
     read: Callable[..., pd.DataFrame]
     """Reads a table indexed by sample id; with the option `text`, its values as strings."""
-    outline: Callable[[Path, TableLayout], Outline]
-    blocks: Callable[[Path, TableLayout, int], Iterator[NDArray[Any]]]
+    outline: Callable[[Path, ReadOptions], Outline]
+    blocks: Callable[[Path, ReadOptions, int], Iterator[NDArray[Any]]]
     """Reads the values in order, about as many rows at a time as asked for."""
 
 
@@ -59,17 +59,19 @@ TABLE_FORMATS = {
 }
 
 
-def read_table_folder(folder: Path, layout: TableLayout) -> ViewFile:
+def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Read the tables and align them to the union of their samples."""
-    files, label_file = table_files(folder, layout)
-    tables = {name: _read_view(path, layout) for name, path in files.items()}
-    columns = [column for table in tables.values() if (column := _given_labels(table)) is not None]
+    labels: Any = options.labels
+    files, label_file = table_files(folder, options)
+    tables = {name: _read_view(path, options) for name, path in files.items()}
+    columns = [table.pop(labels) for table in tables.values() if labels in table]
     tables = {name: _numeric(table, files[name]) for name, table in tables.items()}
-    ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, layout)
-    target = None if label_file is None else read_labels(label_file, ids, layout)
+    ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, options)
     if columns:
         labels_of_views = _integers_from_text(reduce(pd.Series.combine_first, columns))
-        target = labels_by_id(labels_of_views, ids, f"the column {columns[0].name!r}")
+        target: Any = labels_by_id(labels_of_views, ids, f"the column {labels!r}")
+    else:
+        target = read_labels(label_file, ids, options)
     rows = {name: table.index.get_indexer(ids) for name, table in tables.items()}
     available = np.column_stack([of_view >= 0 for of_view in rows.values()])
     sample_ids = integers_if_all(ids)
@@ -78,16 +80,16 @@ def read_table_folder(folder: Path, layout: TableLayout) -> ViewFile:
         values = reindex_rows(table.to_numpy(), rows[name])
         index = ids if sample_ids is None else sample_ids
         views[name] = pd.DataFrame(values, index=index, columns=table.columns, copy=False)
-    labels: Target = None
+    of_samples: Target = None
     if target is not None:
-        labels = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
-    return ViewFile(views, labels, folder, sample_ids, available)
+        of_samples = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
+    return ViewFile(views, of_samples, folder, sample_ids, available)
 
 
-def open_parquet_folder(folder: Path, layout: TableLayout) -> ViewFile:
+def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open tables that have the same samples in the same order."""
-    files, label_file = table_files(folder, layout)
-    views = {name: parquet_view(file, layout) for name, file in files.items()}
+    files, label_file = table_files(folder, options)
+    views = {name: parquet_view(file, options) for name, file in files.items()}
     first, n_samples = next((name, len(view)) for name, view in views.items())
     for name, view in views.items():
         if len(view) != n_samples:
@@ -97,28 +99,27 @@ def open_parquet_folder(folder: Path, layout: TableLayout) -> ViewFile:
                 "anchorview.datasets.convert matches them by their ids."
             )
     # Ids of the other tables are compared with these when the rows are read.
-    views[first].require_ids(layout)
-    target = None
-    if label_file is not None:
-        # Without ids: they are read with the rows of the views.
-        target = read_labels(label_file, table_outline(files[first], layout)[0], layout).to_numpy()
-    return ViewFile(dict(views), target, folder)
+    views[first].require_ids(options)
+    ids = pd.Index([]) if label_file is None else table_outline(files[first], options)[0]
+    target = read_labels(label_file, ids, options)
+    # Without ids: they are read with the rows of the views.
+    return ViewFile(dict(views), None if target is None else target.to_numpy(), folder)
 
 
-def union_of_samples(ids: "dict[str, pd.Index[Any]]", layout: TableLayout) -> "pd.Index[Any]":
+def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
     """Ids of the samples of all tables, which are given by their file names."""
-    require_common_samples(ids, layout)
+    require_common_samples(ids, options)
     return union_of_ids(list(ids.values()))
 
 
-def table_files(folder: Path, layout: TableLayout) -> tuple[dict[str, Path], Path | None]:
+def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Path | None]:
     """Files of the views by name, and the file of the class labels if there is one."""
     files = files_by_name(folder, tuple(TABLE_FORMATS))
-    if not layout.header and not any(file.suffix.lower() == ".csv" for file in files.values()):
+    if not options.header and not any(file.suffix.lower() == ".csv" for file in files.values()):
         raise DataFileError(
             "header=False is for CSV files; Parquet files always have names of columns."
         )
-    label_name = single_label_name(files)
+    label_name = single_label_name(files, options.labels)
     label_file = None if label_name is None else files.pop(label_name)
     if not files:
         raise DataFileError(
@@ -142,50 +143,51 @@ def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
     return files
 
 
-def table_outline(path: Path, layout: TableLayout) -> Outline:
+def table_outline(path: Path, options: ReadOptions) -> Outline:
     """Read only the sample ids of a table, the names of its features and their type."""
     with data_file_errors(path):
-        ids, features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, layout)
+        ids, features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, options)
         require_content(len(ids), len(features))
-        return checked_ids(ids, layout), features, dtype
+        return checked_ids(ids, options), features, dtype
 
 
 def table_blocks(
-    path: Path, layout: TableLayout, n_rows: int, version: FileVersion | None
+    path: Path, options: ReadOptions, n_rows: int, version: FileVersion | None
 ) -> Iterator[NDArray[Any]]:
     """Read the values of a table, which must have this version, about `n_rows` rows at a time."""
     with data_file_errors(path):
         require_unchanged(path, version)
-        for block in TABLE_FORMATS[path.suffix.lower()].blocks(path, layout, n_rows):
+        for block in TABLE_FORMATS[path.suffix.lower()].blocks(path, options, n_rows):
             yield block
             require_unchanged(path, version)
 
 
-def read_labels(path: Path, ids: "pd.Index[Any]", layout: TableLayout) -> "pd.Series[Any]":
+def read_labels(
+    path: Path | None, ids: "pd.Index[Any]", options: ReadOptions
+) -> "pd.Series[Any] | None":
     """Read the class labels of exactly these samples, whose ids are strings or row numbers."""
+    if path is None:
+        if options.labels is not None:
+            raise labels_not_there_error(options.labels)
+        return None
     with data_file_errors(path):
-        table = _read_table(path, layout, text=True)
-        given = _given_labels(table)
-        if given is None and table.shape[1] != 1:
+        table = _read_table(path, options, text=True)
+        name = options.labels
+        if name not in table and name not in (None, path.stem):
+            raise labels_not_there_error(str(name))
+        if name not in table and table.shape[1] != 1:
             raise DataFileError(
-                f"class labels need {'an id and one other' if layout.has_ids else 'one'} column, "
+                f"class labels need {'an id and one other' if options.has_ids else 'one'} column, "
                 f"but there are {table.shape[1]}. Drop the others."
             )
-        if not layout.has_ids and len(table) != len(ids):
+        if not options.has_ids and len(table) != len(ids):
             raise DataFileError(
                 f"{len(table)} class labels, but the views have {len(ids)} rows. Store one label "
                 "per row."
             )
-    labels = _integers_from_text(table.iloc[:, 0] if given is None else given)
+    column = table[name] if name in table else table.iloc[:, 0]
+    labels = _integers_from_text(column)
     return labels_by_id(labels, ids, path.name)
-
-
-def _given_labels(table: pd.DataFrame) -> "pd.Series[Any] | None":
-    """Remove and return the column with the name that was given for class labels, if any."""
-    for name in table.columns:
-        if is_given_label_name(name):
-            return table.pop(name)
-    return None
 
 
 def _integers_from_text(labels: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -203,10 +205,10 @@ def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
     return ids.astype(np.int64) if all(INTEGER_ID.fullmatch(sample) for sample in ids) else ids
 
 
-def _read_view(path: Path, layout: TableLayout) -> pd.DataFrame:
+def _read_view(path: Path, options: ReadOptions) -> pd.DataFrame:
     """Read a table, indexed by sample ids that are strings."""
     with data_file_errors(path):
-        return _read_table(path, layout)
+        return _read_table(path, options)
 
 
 def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -217,10 +219,10 @@ def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
 
 
-def _read_table(path: Path, layout: TableLayout, *, text: bool = False) -> pd.DataFrame:
+def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     version = FileVersion.of(path)
-    table = TABLE_FORMATS[path.suffix.lower()].read(path, layout, text=text)
+    table = TABLE_FORMATS[path.suffix.lower()].read(path, options, text=text)
     # Ids and values are read one after the other.
     require_unchanged(path, version)
     require_content(*table.shape)
-    return table.set_axis(checked_ids(table.index, layout))
+    return table.set_axis(checked_ids(table.index, options))

@@ -11,6 +11,7 @@ import numpy as np
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.views.stored_view import StoredView
 from anchorview.views.view_file import ViewFile
 
@@ -35,7 +36,7 @@ class ZarrView(StoredView):
         return np.asarray(node[start:stop])
 
 
-def open_zarr(path: Path) -> ViewFile:
+def open_zarr(path: Path, options: ReadOptions) -> ViewFile:
     """Open the arrays of a store, including those in groups."""
     zarr = _zarr()
     with warnings.catch_warnings():
@@ -49,7 +50,7 @@ def open_zarr(path: Path) -> ViewFile:
         for name, node in members
         if isinstance(node, zarr.Array)
     }
-    return open_arrays(path, arrays)
+    return open_arrays(path, arrays, options.labels)
 
 
 def _view_of_array(path: Path, node: Any) -> ZarrView:
