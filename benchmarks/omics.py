@@ -202,7 +202,7 @@ def run_auto(path: Path) -> dict[str, float]:
     start = time.perf_counter()
     preprocess = {"rna": "lognorm", "protein": "clr"}
     scverse.tl.auto(mdata, preprocess=preprocess)
-    return scored(mdata.obs["dalmc"], mdata.obs["type"], start)
+    return scored(mdata.obs["auto_dalmc"], mdata.obs["type"], start)
 
 
 def run_scanpy(path: Path) -> dict[str, float]:

@@ -40,9 +40,9 @@ PUBLIC_MODULES = (
     "distributed",
     "inspection",
     "metrics",
-    "mudata",
     "plotting",
     "report",
+    "scverse",
     "scverse.pl",
     "scverse.tl",
 )

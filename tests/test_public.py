@@ -66,7 +66,6 @@ PUBLIC = {
         "purity",
         "stability",
     ],
-    "anchorview.mudata": ["is_mudata", "views_from_mudata", "write_results"],
     "anchorview.plotting": [
         "ClusterNumberDisplay",
         "ClusterSizesDisplay",
@@ -77,7 +76,7 @@ PUBLIC = {
         "ViewAgreementDisplay",
     ],
     "anchorview.report": ["write_fit_report"],
-    "anchorview.scverse": ["pl", "tl"],
+    "anchorview.scverse": ["is_mudata", "pl", "tl", "views_from_mudata", "write_results"],
     "anchorview.scverse.pl": ["cluster_map", "number_of_clusters", "sizes", "views"],
     "anchorview.scverse.tl": ["auto", "dalmc", "markers"],
 }

@@ -10,9 +10,8 @@ import pytest
 from anchorview.estimators.relabeling import read_mapping
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.cluster_overview import Certainty
 from anchorview.report.cluster_sections import cluster_section, map_section
-from anchorview.report.findings import Findings
+from anchorview.report.findings import Certainty, Findings
 from anchorview.report.page import write_page
 from anchorview.report.sample_contents import SampleContents
 from helpers.pages import EVIL

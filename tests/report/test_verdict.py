@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.cluster_overview import Certainty
-from anchorview.report.findings import Findings
+from anchorview.report.findings import Certainty, Findings
 from anchorview.report.verdict import listed, verdict
 
 

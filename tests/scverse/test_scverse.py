@@ -10,7 +10,7 @@ import scanpy
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import make_multiview
+from anchorview import AutoDALMC, make_multiview
 from anchorview import scverse as av
 from helpers.cells import N_CELLS, cells
 
@@ -20,6 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*is deprecated"),
 ]
 
+KEY = "auto_dalmc"
 PREPROCESS = {"rna": "lognorm", "protein": "clr"}
 
 
@@ -27,8 +28,9 @@ PREPROCESS = {"rna": "lognorm", "protein": "clr"}
 def clustered():
     """Cells whose number of clusters was chosen, and their markers."""
     mdata = cells()
-    model = av.tl.auto(mdata, range(2, 6), budget="fast", preprocess=PREPROCESS)
-    av.tl.markers(mdata)
+    model = AutoDALMC(range(2, 6), budget="fast", preprocess=PREPROCESS, random_state=0).fit(mdata)
+    av.tl.auto(mdata, range(2, 6), budget="fast", preprocess=PREPROCESS)
+    av.tl.markers(mdata, KEY)
     return mdata, model
 
 
@@ -41,21 +43,20 @@ def no_figures():
 def test_results_are_written_by_cell(clustered):
     mdata, model = clustered
     labels = pd.Series(model.labels_, model.sample_ids_)[mdata.obs_names]
-    assert mdata.obs["dalmc"].dtype == "category"
-    np.testing.assert_array_equal(mdata.obs["dalmc"].astype(int), labels)
-    assert adjusted_rand_score(mdata["rna"].obs["type"], mdata.obs["dalmc"]) > 0.9
-    np.testing.assert_array_equal(mdata.obs["dalmc_confidence"], model.confidence_)
-    np.testing.assert_array_equal(mdata.obsm["X_dalmc"], model.embedding_)
-    found = mdata.uns["dalmc"]
-    assert list(found["view_names"]) == ["rna", "protein"]
-    assert list(found["view_preprocessing"]) == ["lognorm", "clr"]
-    np.testing.assert_array_equal(found["view_agreement"], model.view_agreement_)
-    np.testing.assert_array_equal(found["levels"]["n_clusters"], model.levels_.index)
+    assert mdata.obs[KEY].dtype == "category"
+    np.testing.assert_array_equal(mdata.obs[KEY].astype(int), labels)
+    assert adjusted_rand_score(mdata["rna"].obs["type"], mdata.obs[KEY]) > 0.9
+    np.testing.assert_array_equal(mdata.obs[f"{KEY}_confidence"], model.confidence_)
+    np.testing.assert_array_equal(mdata.obsm[f"X_{KEY}"], model.embedding_)
+    results = mdata.uns[KEY]
+    assert list(results["view_names"]) == ["rna", "protein"]
+    assert list(results["view_preprocessing"]) == ["lognorm", "clr"]
+    np.testing.assert_array_equal(results["view_agreement"], model.view_agreement_)
+    np.testing.assert_array_equal(results["levels"]["n_clusters"], model.levels_.index)
     for modality in mdata.mod.values():
-        own = mdata.obs["dalmc"][modality.obs_names]
-        assert (modality.obs["dalmc"] == own).all()
+        assert (modality.obs[KEY] == mdata.obs[KEY][modality.obs_names]).all()
         rows = mdata.obs_names.get_indexer(modality.obs_names)
-        np.testing.assert_array_equal(modality.obsm["X_dalmc"], mdata.obsm["X_dalmc"][rows])
+        np.testing.assert_array_equal(modality.obsm[f"X_{KEY}"], mdata.obsm[f"X_{KEY}"][rows])
 
 
 def test_markers_are_ranked_by_the_t_test(clustered):
@@ -64,9 +65,9 @@ def test_markers_are_ranked_by_the_t_test(clustered):
     counts = rna.X.toarray().astype(float)
     totals = counts.sum(axis=1, keepdims=True)
     values = np.log1p(counts * np.median(totals) / totals)
-    for group in rna.obs["dalmc"].cat.categories:
+    for group in rna.obs[KEY].cat.categories:
         found = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
-        inside = (rna.obs["dalmc"] == group).to_numpy()
+        inside = (rna.obs[KEY] == group).to_numpy()
         expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
         found = found.loc[rna.var_names]
         np.testing.assert_allclose(found["scores"], expected.statistic, rtol=1e-3, atol=1e-4)
@@ -82,8 +83,8 @@ def test_markers_are_those_of_scanpy(clustered):
     rna = mdata["rna"].copy()
     scanpy.pp.normalize_total(rna)
     scanpy.pp.log1p(rna)
-    scanpy.tl.rank_genes_groups(rna, "dalmc", method="t-test", key_added="expected")
-    for group in rna.obs["dalmc"].cat.categories:
+    scanpy.tl.rank_genes_groups(rna, KEY, method="t-test", key_added="expected")
+    for group in rna.obs[KEY].cat.categories:
         found, expected = (
             scanpy.get.rank_genes_groups_df(rna, group=group, key=key).set_index("names")
             for key in ("rank_genes_groups", "expected")
@@ -102,16 +103,16 @@ def test_plots_of_scanpy_draw_the_results(clustered):
         names = {text.get_text() for ax in plt.gcf().axes for text in ax.texts}
         assert modality.uns["rank_genes_groups"]["names"]["0"][0] in names
         scanpy.pl.rank_genes_groups_dotplot(modality, n_genes=2, show=False, dendrogram=False)
-        axes = scanpy.pl.embedding(modality, basis="X_dalmc", color="dalmc", show=False)
+        axes = scanpy.pl.embedding(modality, basis=f"X_{KEY}", color=KEY, show=False)
         assert len(axes.collections[0].get_offsets()) == modality.n_obs
 
 
-def test_own_plots(clustered):
+def test_plots_of_this_package(clustered):
     mdata, model = clustered
-    assert len(av.pl.cluster_map(mdata, color="dalmc_confidence").points) == N_CELLS
-    assert av.pl.sizes(mdata).sizes.sum() == N_CELLS
-    assert list(av.pl.views(mdata).weights.index) == ["rna", "protein"]
-    assert av.pl.number_of_clusters(mdata).n_clusters == model.n_clusters_
+    assert len(av.pl.cluster_map(mdata, KEY, color=f"{KEY}_confidence").points) == N_CELLS
+    assert av.pl.sizes(mdata, KEY).sizes.sum() == N_CELLS
+    assert list(av.pl.views(mdata, KEY).weights.index) == ["rna", "protein"]
+    assert av.pl.number_of_clusters(mdata, KEY).n_clusters == model.n_clusters_
 
 
 @pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
@@ -121,14 +122,14 @@ def test_round_trip_through_files(clustered, tmp_path, kind):
     data.write(tmp_path / f"data.{kind}")
     read = mudata.read_h5mu if kind == "h5mu" else anndata.read_h5ad
     again = read(tmp_path / f"data.{kind}")
-    pd.testing.assert_series_equal(again.obs["dalmc"], data.obs["dalmc"])
-    np.testing.assert_array_equal(again.obsm["X_dalmc"], data.obsm["X_dalmc"])
+    pd.testing.assert_series_equal(again.obs[KEY], data.obs[KEY])
+    np.testing.assert_array_equal(again.obsm[f"X_{KEY}"], data.obsm[f"X_{KEY}"])
     rna = again["rna"] if kind == "h5mu" else again
     scanpy.pl.rank_genes_groups(rna, n_genes=3, show=False)
     if kind == "h5mu":
-        av.pl.views(again)
-        av.pl.number_of_clusters(again)
-        av.tl.markers(again, key_added="again")
+        av.pl.views(again, KEY)
+        av.pl.number_of_clusters(again, KEY)
+        av.tl.markers(again, KEY, key_added="again")
         for name in ("names", "scores"):
             found, expected = (
                 again["rna"].uns[key][name] for key in ("again", "rank_genes_groups")
@@ -158,9 +159,9 @@ def test_inner_join_leaves_other_cells_without_a_cluster():
     has = mdata.obs_names.isin(mdata["protein"].obs_names)
     np.testing.assert_array_equal(mdata.obs["dalmc"].notna(), has)
     assert np.isnan(mdata.obsm["X_dalmc"][~has]).all()
-    av.tl.markers(mdata)
+    av.tl.markers(mdata, "dalmc")
     assert len(mdata["rna"].uns["rank_genes_groups"]["names"]) == mdata["rna"].n_vars
-    assert len(av.pl.cluster_map(mdata).points) == has.sum()
+    assert len(av.pl.cluster_map(mdata, "dalmc").points) == has.sum()
 
 
 @pytest.mark.parametrize("tool", [av.tl.dalmc, av.tl.auto])
@@ -171,38 +172,39 @@ def test_batches_are_taken_out(tool):
     adata = anndata.AnnData(views["view_0"] + shifts[plate])
     adata.obs["plate"] = plate.astype(str)
     settings = {"budget": "fast"} if tool is av.tl.auto else {}
-    tool(adata, 3, key_added="as_they_are", **settings)
-    tool(adata, 3, batch="plate", **settings)
-    assert adjusted_rand_score(y, adata.obs["dalmc"]) == 1
-    assert adjusted_rand_score(y, adata.obs["as_they_are"]) < 0.9
+    uncorrected = tool(adata, 3, key_added="key", copy=True, **settings)
+    assert adata.obs.columns.tolist() == ["plate"]
+    assert tool(adata, 3, batch="plate", key_added="key", **settings) is None
+    assert adjusted_rand_score(y, adata.obs["key"]) == 1
+    assert adjusted_rand_score(y, uncorrected.obs["key"]) < 0.9
 
 
 def test_one_object_with_several_views():
     rna = cells()["rna"].copy()
     views = {"genes": "X", "pca": "obsm:X_pca"}
-    av.tl.dalmc(rna, 3, views=views, preprocess={"genes": "lognorm"}, key_added="found")
-    av.tl.markers(rna, "found", n_features=4)
+    av.tl.dalmc(rna, 3, views=views, preprocess={"genes": "lognorm"}, key_added="key")
+    av.tl.markers(rna, "key", n_features=4)
     assert len(rna.uns["rank_genes_groups"]["names"]) == 4
     twice = {"once": "X", "twice": "layer:twice"}
-    av.tl.markers(rna, "found", views=twice, key_added="m")
+    av.tl.markers(rna, "key", views=twice, key_added="m")
     assert rna.uns["m_twice"]["params"]["layer"] == "twice"
     np.testing.assert_array_equal(rna.uns["m_once"]["names"], rna.uns["m_twice"]["names"])
 
 
 def test_refused_calls():
     mdata = cells()
-    with pytest.raises(ValueError, match="There is no 'dalmc' in obs\\. Cluster the cells first"):
-        av.tl.markers(mdata)
-    with pytest.raises(ValueError, match="There is no 'dalmc' in uns"):
-        av.pl.views(mdata)
+    with pytest.raises(ValueError, match="no 'dalmc' in obs\\. Cluster the cells first"):
+        av.tl.markers(mdata, "dalmc")
+    with pytest.raises(ValueError, match="no 'view_weights' in uns\\['dalmc'\\]"):
+        av.pl.views(mdata, "dalmc")
     with pytest.raises(ValueError, match="Write into a copy"):
         av.tl.dalmc(mdata[:50], 3)
-    with pytest.raises(ValueError, match="key must be a name without slashes"):
+    with pytest.raises(ValueError, match="name without slashes"):
         av.tl.auto(mdata, 3, key_added="a/b")
-    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
+    with pytest.raises(TypeError, match="MuData or AnnData"):
         av.tl.dalmc({"a": np.eye(4)}, 2)
-    av.tl.dalmc(mdata, 3)
-    with pytest.raises(ValueError, match="has no curve: the number of clusters was given"):
-        av.pl.number_of_clusters(mdata)
+    part = av.tl.dalmc(mdata[:50], 3, copy=True)
+    with pytest.raises(ValueError, match="no 'curve' in uns"):
+        av.pl.number_of_clusters(part, "dalmc")
     with pytest.raises(ValueError, match="n_features=0 should be"):
-        av.tl.markers(mdata, n_features=0)
+        av.tl.markers(part, "dalmc", n_features=0)

@@ -1,4 +1,4 @@
-"""MuData and AnnData objects and files: views from them, results into them."""
+"""MuData and AnnData objects and files: views from them."""
 
 import subprocess
 import sys
@@ -10,12 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from anchorview import DALMC, MultiViewData, load, make_multiview
+from anchorview import MultiViewData
 from anchorview.datasets import read_views
-from anchorview.mudata import write_results
 from anchorview.views.mudata_views import is_mudata, views_from_mudata
 from helpers.view_files import error_of
 
@@ -53,15 +50,6 @@ def object_strings():
             yield
 
 
-@pytest.fixture
-def fitted():
-    views, _ = make_multiview(40, n_clusters=3, random_state=0)
-    data = mudata.MuData(
-        {name: modality(view, [f"s{i}" for i in range(40)], name) for name, view in views.items()}
-    )
-    return data, DALMC(n_clusters=3, random_state=0).fit(views)
-
-
 # Recognition.
 
 
@@ -82,17 +70,14 @@ def test_objects_are_recognized_by_their_class():
 
 
 def test_neither_package_is_imported():
-    code = (
-        "import sys, anchorview.mudata; sys.exit(not {'mudata', 'anndata'}.isdisjoint(sys.modules))"
-    )
+    code = "import sys, anchorview.scverse; assert not {'mudata', 'anndata'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("other", [RNA, pd.DataFrame(RNA), None])
 def test_other_objects_are_refused(other):
-    for function in (views_from_mudata, lambda data: write_results(data, None)):
-        with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
-            function(other)
+    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
+        views_from_mudata(other)
 
 
 # Views.
@@ -340,171 +325,6 @@ def test_containers_that_are_no_views_are_refused_with_advice():
         MultiViewData([anndata.AnnData(obs=pd.DataFrame(index=IDS)), np.eye(4)])
     with pytest.raises(TypeError, match=r"view 0 is of type MultiViewData.* a dict of its views"):
         MultiViewData([MultiViewData(RNA), RNA])
-
-
-# Results.
-
-
-def test_results_are_written_or_replaced(fitted):
-    data, model = fitted
-    for _ in range(2):
-        write_results(data, model)
-    assert list(data.obs.columns) == ["anchorview"]
-    clusters = data.obs["anchorview"]
-    assert list(clusters.cat.categories) == ["0", "1", "2"]
-    np.testing.assert_array_equal(clusters.astype(int), model.labels_)
-    np.testing.assert_array_equal(data.obsm["X_anchorview"], model.embedding_)
-    found = data.uns["anchorview"]
-    assert found["view_names"] == ["view_0", "view_1", "view_2"]
-    np.testing.assert_array_equal(found["view_weights"], model.view_weights_)
-    assert found["params"]["n_clusters"] == 3
-    assert found["params"].keys() == model.get_params().keys()
-
-
-def test_the_confidence_of_an_earlier_model_is_removed(fitted):
-    data, model = fitted
-    for cells in (data, *getattr(data, "mod", {}).values()):
-        cells.obs["anchorview_confidence"] = 0.5
-    write_results(data, model)
-    for cells in (data, *getattr(data, "mod", {}).values()):
-        assert "anchorview_confidence" not in cells.obs
-
-
-class Model(BaseEstimator):
-    """The part of a fitted estimator that write_results uses."""
-
-    def __init__(self, labels, **params):
-        self.labels_, self.params = labels, params
-        self.embedding_ = np.ones((len(labels), 2), dtype=np.float32)
-        self.view_names_in_, self.view_weights_ = ("a", "é/b"), (0.25, 0.75)
-        self.sample_ids_ = None
-
-    def fit(self):
-        return self
-
-    def get_params(self, deep=True):
-        return self.params
-
-
-PARAMS = {
-    "none": (None, "None"),
-    "flag": (True, True),
-    "number": (np.float64(0.5), 0.5),
-    "text": ("auto", "auto"),
-    "numbers": ((3, 1), [3, 1]),
-    "array": (np.array([0.5, 1.5]), [0.5, 1.5]),
-    "gaps": ([3, None], ["3", "None"]),
-    "nothing": ((), []),
-    "nested": (([1], [2, 3]), "[[1], [2, 3]]"),
-    "dict": ({"a/b": np.int64(1), "c": None}, '{"a/b": 1, "c": "None"}'),
-    "generator": (np.random.RandomState(0), "RandomState(MT19937)"),
-}
-
-
-@pytest.mark.usefixtures("object_strings")
-@pytest.mark.parametrize("kind", ["h5mu", "h5ad"])
-def test_results_can_be_saved(tmp_path, kind):
-    model = Model(np.array([10, 9, 10, -1]), **{name: given for name, (given, _) in PARAMS.items()})
-    data = example() if kind == "h5mu" else modality(np.ones((4, 2)), IDS)
-    write_results(data, model, "found")
-    path = tmp_path / f"data.{kind}"
-    data.write(path)
-    again = mudata.read_h5mu(path) if kind == "h5mu" else anndata.read_h5ad(path)
-    assert list(again.obs_names) == IDS
-    assert list(again.obs["found"]) == ["10", "9", "10", "-1"]
-    assert list(again.obs["found"].cat.categories) == ["-1", "9", "10"]
-    np.testing.assert_array_equal(again.obsm["X_found"], model.embedding_)
-    found = again.uns["found"]
-    assert list(found["view_names"]) == ["a", "é/b"]
-    np.testing.assert_array_equal(found["view_weights"], [0.25, 0.75])
-    assert found["params"].keys() == PARAMS.keys()
-    for name, (_, expected) in PARAMS.items():
-        np.testing.assert_array_equal(found["params"][name], expected)
-
-
-def test_results_of_models_that_do_not_fit_the_object():
-    with pytest.raises(NotFittedError):
-        write_results(example(), DALMC(n_clusters=2))
-    with pytest.raises(ValueError, match="fitted on 40 samples, but the object has 4"):
-        write_results(example(), Model(np.arange(40)))
-
-
-def frames_of(data):
-    return {name: cells.to_df() for name, cells in data.mod.items()}
-
-
-def saved_and_loaded(model, path):
-    model.save(path)
-    return load(path)
-
-
-@pytest.mark.parametrize("form", ["frames", "MuData", "loaded", "Dask"])
-def test_results_are_matched_by_sample_id(fitted, tmp_path, form):
-    data, model = fitted
-    shuffled = data[np.random.default_rng(0).permutation(40)].copy()
-    views = data if form == "MuData" else frames_of(data)
-    if form == "Dask":
-        dataframe = pytest.importorskip("dask.dataframe")
-        views = {
-            name: dataframe.from_pandas(view.sort_index(), npartitions=3)
-            for name, view in views.items()
-        }
-    model = DALMC(n_clusters=3, random_state=0).fit(views)
-    if form == "loaded":
-        model = saved_and_loaded(model, tmp_path / "model.anchorview")
-    write_results(shuffled, model)
-    ids = pd.Index(np.asarray(model.sample_ids_))
-    labels = pd.Series(np.asarray(model.labels_), ids)[shuffled.obs_names]
-    np.testing.assert_array_equal(shuffled.obs["anchorview"].astype(int), labels)
-    rows = ids.get_indexer(shuffled.obs_names)
-    np.testing.assert_array_equal(shuffled.obsm["X_anchorview"], np.asarray(model.embedding_)[rows])
-
-
-def test_results_of_frames_with_integer_ids_are_matched_by_the_cells_names():
-    views, _ = make_multiview(40, n_clusters=3, random_state=0)
-    ids = np.random.default_rng(0).permutation(40)
-    model = DALMC(n_clusters=3, random_state=0).fit(
-        {name: pd.DataFrame(view, ids) for name, view in views.items()}
-    )
-    data = modality(views["view_0"], [str(i) for i in range(40)])
-    write_results(data, model)
-    np.testing.assert_array_equal(
-        data.obs["anchorview"].astype(int), model.labels_series.sort_index()
-    )
-
-
-def test_results_that_cannot_be_matched_are_refused(fitted):
-    data, _ = fitted
-    frames = frames_of(data)
-    model = DALMC(n_clusters=3, random_state=0)
-    model.fit({name: frame[:38] for name, frame in frames.items()})
-    with pytest.raises(ValueError, match=r"2 of 40 cells of the object, for example 's38', are no"):
-        write_results(data, model)
-    model.fit(frames)
-    part = data[2:].copy()
-    with pytest.raises(ValueError, match=r"2 of 40 samples of the model, for example 's0', are no"):
-        write_results(part, model)
-    model.fit({name: frame.reset_index(drop=True) for name, frame in frames.items()})
-    with pytest.raises(ValueError, match=r"ids like '0', the object like 's0'\. Fit the model"):
-        write_results(data, model)
-    repeated = modality(np.ones((40, 2)), [f"s{min(i, 38)}" for i in range(40)])
-    with pytest.raises(ValueError, match="'s38' occurs more than once in the object"):
-        write_results(repeated, model)
-    assert data.obs.empty
-
-
-@pytest.mark.parametrize("part", [lambda data: data[:4], lambda data: data["view_0"][:4]])
-def test_results_are_not_written_to_a_view_of_an_object(fitted, part):
-    data, _ = fitted
-    with pytest.raises(ValueError, match=r"Write into a copy"):
-        write_results(part(data), Model(np.arange(4)))
-    assert data.obs.empty
-
-
-@pytest.mark.parametrize("key", ["", "a/b"])
-def test_invalid_keys(key):
-    with pytest.raises(ValueError, match="key must be a name without slashes"):
-        write_results(example(), Model(np.arange(4)), key)
 
 
 # Files.

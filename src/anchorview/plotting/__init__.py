@@ -5,13 +5,10 @@ charts, colors, the layout of maps and all drawing with matplotlib. Matplotlib i
 imported when something is drawn.
 """
 
-from anchorview.plotting.cluster_number_display import ClusterNumberDisplay
-from anchorview.plotting.cluster_sizes_display import ClusterSizesDisplay
-from anchorview.plotting.convergence_display import ConvergenceDisplay
-from anchorview.plotting.marker_heatmap_display import MarkerHeatmapDisplay
-from anchorview.plotting.partition_comparison_display import PartitionComparisonDisplay
+from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
+from anchorview.plotting.curve_displays import ClusterNumberDisplay, ConvergenceDisplay
+from anchorview.plotting.heat_map_displays import MarkerHeatmapDisplay, PartitionComparisonDisplay
 from anchorview.plotting.sample_map_display import SampleMapDisplay
-from anchorview.plotting.view_agreement_display import ViewAgreementDisplay
 
 __all__ = [
     "ClusterNumberDisplay",

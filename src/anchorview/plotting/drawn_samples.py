@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection import doubtful
-from anchorview.plotting.view_coordinates import reduced_views
+from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
 from anchorview.views.container import MultiViewData, container_with_nan
 

@@ -3,12 +3,16 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
+from anchorview.views.container import MultiViewData
 
 MAX_POINTS = 100_000
 """Number of points for which browsers draw the map and find tooltips without delay."""
@@ -172,3 +176,33 @@ def _interpolate(
         jitter = random.standard_normal((len(distances), 2)) * spacing[nearest[:, :1]]
         positions[block] = np.einsum("ij,ijk->ik", weights, neighbors) + 0.5 * jitter
     return positions
+
+
+N_COMPONENTS = 20
+"""Number of principal components of each view."""
+
+
+def reduced_views(data: MultiViewData) -> Array:
+    """Leading principal components of the standardized views, side by side.
+
+    Each view has the same total variance. Samples that lack a view have its mean there.
+    """
+    blocks = []
+    for position, view in enumerate(data.views):
+        has = np.ones(len(data), bool) if data.available is None else data.available[:, position]
+        rows = view[np.flatnonzero(has)]
+        scaler = StandardScaler(with_mean=not sparse.issparse(rows))
+        scaled = scaler.fit_transform(rows.astype(np.float32)) / np.sqrt(view.shape[1])
+        # Sparse views are not centered, which would make them dense: their first component is
+        # close to the mean.
+        n_components = min(N_COMPONENTS, *scaled.shape)
+        svd = TruncatedSVD(n_components, random_state=0)
+        block = np.zeros((len(data), n_components), np.float32)
+        block[has] = svd.fit_transform(np.nan_to_num(scaled) if _is_dense(scaled) else scaled)
+        block[has] -= block[has].mean(axis=0)
+        blocks.append(block)
+    return np.hstack(blocks)
+
+
+def _is_dense(matrix: object) -> bool:
+    return not sparse.issparse(matrix)

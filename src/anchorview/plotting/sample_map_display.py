@@ -1,26 +1,45 @@
 """Display of a map of the samples."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from anchorview._utils.text import listed, quoted
-from anchorview.plotting.axes import axes_or_new
-from anchorview.plotting.drawn_samples import DrawnSamples
-from anchorview.plotting.map_drawing import (
-    MAX_LEGEND_CATEGORIES,
-    add_legend,
-    add_names,
-    category_colors,
-    draw_categories,
-    draw_numbers,
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import listed, quoted, shorten
+from anchorview._utils.typing import Array
+from anchorview.plotting.axes import (
+    CHARACTER_WIDTH,
+    LINE_HEIGHT,
+    add_color_bar,
+    arrange,
+    axes_or_new,
+    font_size,
+    size_in_points,
 )
+from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+from anchorview.plotting.drawn_samples import DrawnSamples
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
 POSITION_COLUMNS = ("x", "y", "cluster")
 OWN_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
+
+MAX_LEGEND_CATEGORIES = 12
+"""Maximum number of categories in a legend; the names of more are on the map."""
+
+MAX_NAME_ON_MAP = 16
+"""Maximum length of names on the map."""
+
+N_POSITIONS = 24
+"""Number of positions that are tried for a name on its points, and as many beside them."""
+
+N_CELLS = 10
+"""Number of cells of a grid over the map, in each direction, to find where a group is dense."""
+
+MAX_CONSIDERED = 2_000
+"""Maximum number of points of a group that are considered to place its name."""
 
 
 class SampleMapDisplay:
@@ -226,3 +245,173 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
     values = samples.aligned(color, "color")
     name = "value" if values.name is None else str(values.name)
     return values.rename(f"{name} (given)" if name in OWN_COLUMNS else name)
+
+
+def draw_numbers(
+    ax: Any,
+    positions: Array,
+    values: "pd.Series[float]",
+    label: str,
+    cmap: Any,
+    style: dict[str, Any],
+) -> tuple[Any, Any]:
+    """Draw points in colors of a scale, those without a value first and gray."""
+    numbers = values.to_numpy(dtype=float)
+    order = np.argsort(~np.isnan(numbers), kind="stable")
+    # Edges, since the brightest color of most scales is hardly visible on white.
+    edges = {"edgecolors": "0.4", "linewidths": 0.3}
+    style = {**_point_style(len(positions)), **edges, "cmap": cmap, "plotnonfinite": True, **style}
+    points = ax.scatter(*positions[order].T, c=numbers[order], **style)
+    points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
+    if label == "confidence":
+        points.set_clim(0, 1)
+    colorbar = add_color_bar(ax, points, label)
+    colorbar.solids.set(alpha=1)
+    return points, colorbar
+
+
+def category_colors(positions: Array, categories: "pd.Series[Any]") -> list[str]:
+    """Colors of categories; if they are more than colors, neighbors on the map differ."""
+    n_categories = len(categories.cat.categories)
+    if n_categories <= len(CLUSTER_COLORS):
+        return list(CLUSTER_COLORS[:n_categories])
+    return spread_colors(_centers(positions, categories.cat.codes.to_numpy(), n_categories))
+
+
+def draw_categories(
+    ax: Any,
+    positions: Array,
+    categories: "pd.Series[Any]",
+    colors: Sequence[str],
+    style: dict[str, Any],
+) -> Any:
+    """Draw points in the colors of their categories, those without one first and gray."""
+    codes = categories.cat.codes.to_numpy()
+    # In random order, so that no category covers another one.
+    order = np.random.RandomState(0).permutation(len(codes))
+    order = order[np.argsort(codes[order] >= 0, kind="stable")]
+    palette = np.array([*colors, MISSING_COLOR])
+    style = {**_point_style(len(positions)), **style}
+    return ax.scatter(*positions[order].T, c=palette[codes[order]], **style)
+
+
+def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequence[str]) -> Any:
+    """Add a legend of categories to the right of the map."""
+    names = [shorten(category) for category in categories.cat.categories]
+    colors = list(colors)
+    if categories.isna().any():
+        names.append("unknown")
+        colors.append(MISSING_COLOR)
+    lines = optional_import("matplotlib.lines", "Displays", "report")
+    handles = [
+        lines.Line2D([], [], color=color, marker="o", linestyle="", label=name)
+        for name, color in zip(names, colors, strict=True)
+    ]
+    legend = ax.legend(
+        handles=handles, title=shorten(title), loc="center left", bbox_to_anchor=(1, 0.5)
+    )
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+    return legend
+
+
+def add_names(
+    ax: Any, positions: Array, categories: "pd.Series[Any]", style: dict[str, Any]
+) -> list[Any]:
+    """Write the name of each category in the middle of its points, or nearby."""
+    matplotlib = optional_import("matplotlib", "Displays", "report")
+    effects = optional_import("matplotlib.patheffects", "Displays", "report")
+    codes = categories.cat.codes.to_numpy()
+    shown = np.unique(codes[codes >= 0])
+    names = [shorten(categories.cat.categories[code], MAX_NAME_ON_MAP) for code in shown]
+    size = float(np.clip(1.2 - 0.3 * np.log10(max(len(shown), 10) / 10), 0.6, 1.2))
+    style = {
+        "fontsize": font_size(size),
+        "fontweight": "bold",
+        "ha": "center",
+        "va": "center",
+        "parse_math": False,
+        "path_effects": [
+            effects.withStroke(linewidth=2.5, foreground=matplotlib.rcParams["axes.facecolor"])
+        ],
+        **style,
+    }
+    arrange(ax)
+    extent = np.ptp(ax.viewLim.get_points(), axis=0)
+    # Sizes of the texts in the coordinates of the map.
+    unit = extent / size_in_points(ax) * style["fontsize"]
+    sizes = np.array([(CHARACTER_WIDTH * len(name), LINE_HEIGHT) for name in names]) * unit
+    groups = [_densest(positions[codes == code], extent / N_CELLS) for code in shown]
+    places = _places(groups, sizes)
+    return [ax.text(*place, name, **style) for place, name in zip(places, names, strict=True)]
+
+
+def _places(groups: Sequence[Array], sizes: Array) -> Array:
+    """Centers of the names of groups of points, (n_groups, 2); `sizes` are those of the names.
+
+    A name is on points of its group near their median, unless it would hide many of them or overlap
+    another name; then it is beside them.
+    """
+    places = np.empty((len(groups), 2))
+    placed: list[int] = []
+    for group in sorted(range(len(groups)), key=lambda group: -len(groups[group])):
+        points, size = groups[group], sizes[group]
+        candidates = _candidates(points, size)
+        overlaps = _inside(candidates, places[placed], (size + sizes[placed]) / 2)
+        hidden = _inside(candidates, points, size / 2)
+        away = np.linalg.norm((candidates - np.median(points, axis=0)) / size, axis=1)
+        hides_much = np.maximum(hidden.mean(axis=1) - 0.1, 0)
+        costs = 2 * overlaps.sum(axis=1) + hides_much + 0.02 * away
+        places[group] = candidates[costs.argmin()]
+        placed.append(group)
+    return places
+
+
+def _densest(points: Array, cell: Array) -> Array:
+    """Points around the cell of a grid that has most of them, the middle of a scattered group."""
+    points = points[:: len(points) // MAX_CONSIDERED + 1]
+    cells = np.floor(points / cell).astype(int)
+    distinct, counts = np.unique(cells, axis=0, return_counts=True)
+    return points[(np.abs(cells - distinct[counts.argmax()]) <= 1).all(axis=1)]
+
+
+def _candidates(points: Array, size: Array) -> Array:
+    """Points from the median of a group outward, and places around most of the group."""
+    median = np.median(points, axis=0)
+    order = np.argsort(np.linalg.norm(points - median, axis=1), kind="stable")
+    inner = points[order[np.linspace(0, len(points) - 1, N_POSITIONS).astype(int)]]
+    low, high = np.quantile(points, (0.1, 0.9), axis=0)
+    middle, reach = (low + high) / 2, (high - low + size) / 2
+    angles = np.linspace(0, 2 * np.pi, N_POSITIONS, endpoint=False)
+    directions = np.column_stack([np.sin(angles), np.cos(angles)])
+    # On the rectangle around the group, at which a name touches it from outside.
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    return np.vstack([inner, *(middle + factor * reach * directions for factor in (1.1, 1.8))])
+
+
+def _inside(centers: Array, points: Array, halves: Array) -> Array:
+    """Which points are in rectangles around centers, (n_centers, n_points)."""
+    return (np.abs(centers[:, None] - points) < halves).all(axis=2)
+
+
+def _centers(positions: Array, codes: Array, n_categories: int) -> Array:
+    """Mean position of each category; NaN for those without points."""
+    counts = np.bincount(codes[codes >= 0], minlength=n_categories)
+    sums = [
+        np.bincount(codes[codes >= 0], coordinate[codes >= 0], minlength=n_categories)
+        for coordinate in positions.T
+    ]
+    with np.errstate(invalid="ignore"):
+        return np.column_stack(sums) / counts[:, None]
+
+
+def _point_style(n_points: int) -> dict[str, Any]:
+    """Points that neither vanish nor hide each other."""
+    decades = np.log10(max(n_points, 10))
+    return {
+        "s": float(np.clip(60 - 14 * decades, 2, 40)),
+        "alpha": float(np.clip(1.15 - 0.1 * decades, 0.5, 0.9)),
+        "linewidths": 0,
+        # Many points make vector files large and slow.
+        "rasterized": n_points > 5_000,
+    }

@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.metrics import clustering_scores
-from anchorview.plotting.view_coordinates import reduced_views
+from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
 from anchorview.views.container import MultiViewData
 

@@ -1,4 +1,4 @@
-"""Sections on the clusters: map, cards, doubtful samples, comparison with known classes."""
+"""Sections on the clusters: map, cards, doubtful samples, known classes, other variables."""
 
 import numpy as np
 import pandas as pd
@@ -160,3 +160,37 @@ def confusion_section(fit: CheckedFit) -> Section:
         text += f" {known.sum():,} of {len(known):,} samples have a class; the others are ignored."
     scores = Facts({name: f"{score:.3f}" for name, score in fit.scores.items()})
     return Section("Clusters and classes", [scores, Chart(chart, description, table)], text)
+
+
+COLUMNS = {
+    "variable": "Variable",
+    "kind": "Kind",
+    "n": "Samples",
+    "test": "Test",
+    "statistic": "Statistic",
+    "effect_name": "Measure",
+    "effect": "Effect",
+    "p_value": "p-value",
+    "q_value": "q-value",
+}
+
+SIGNIFICANT = 0.05
+"""False discovery rate below which the introduction counts a variable."""
+
+
+def association_section(associations: pd.DataFrame) -> Section:
+    """Return the section for a table of :func:`anchorview.inspection.associate`."""
+    lacking = [column for column in COLUMNS if column not in associations]
+    if lacking:
+        raise ValueError(
+            f"associations lacks the column {lacking[0]!r}. Give the table that "
+            "anchorview.inspection.associate returns."
+        )
+    found = int((associations["q_value"] < SIGNIFICANT).sum())
+    text = (
+        f"{found} of {len(associations)} variables differ between clusters at a false discovery "
+        f"rate of {SIGNIFICANT:.0%}. Effects are from 0, no association, to 1. The q-values are "
+        "valid only for variables that the clusters were not computed from."
+    )
+    frame = associations[list(COLUMNS)].rename(columns=COLUMNS)
+    return Section("Other variables", [Table(frame, "Association with the clusters")], text)

@@ -11,8 +11,8 @@ from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
-from anchorview.report.association_section import association_section
 from anchorview.report.checked_fit import CheckedFit, check_fit
+from anchorview.report.cluster_sections import association_section
 from anchorview.report.findings import Findings, find
 from anchorview.report.number_section import number_section
 from anchorview.report.page import Facts, Folded, Part, Section, write_page

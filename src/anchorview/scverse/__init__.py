@@ -1,10 +1,13 @@
-"""Clusters of AnnData and MuData objects, with the habits of scanpy.
+"""Clustering of the cells of AnnData and MuData objects, in the manner of scanpy.
 
-``tl`` computes and writes results into the object, ``pl`` draws what was written. Imports
-estimators, inspection and plotting; anndata, mudata and scanpy are not imported, since a caller who
-has such an object has the packages.
+``tl`` computes and writes results into the object, ``pl`` draws what was written. `write_results`
+does the same as ``tl`` for a model that is fitted already. Imports estimators, inspection and
+plotting; anndata, mudata and scanpy are not imported, since a caller who has such an object has the
+packages.
 """
 
 from anchorview.scverse import pl, tl
+from anchorview.scverse.results import write_results
+from anchorview.views.mudata_views import is_mudata, views_from_mudata
 
-__all__ = ["pl", "tl"]
+__all__ = ["is_mudata", "pl", "tl", "views_from_mudata", "write_results"]

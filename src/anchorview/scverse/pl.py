@@ -5,19 +5,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview.plotting.cluster_number_display import ClusterNumberDisplay
-from anchorview.plotting.cluster_sizes_display import ClusterSizesDisplay
+from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
+from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.plotting.map_layout import map_layout
 from anchorview.plotting.sample_map_display import SampleMapDisplay
-from anchorview.plotting.view_agreement_display import ViewAgreementDisplay
-from anchorview.scverse.written_results import clusters_of, results_of, series_of
+from anchorview.scverse.results import clusters_of, results_of, series_of
 from anchorview.views.mudata_views import AnnotatedData
 
 __all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
 
 
 def cluster_map(
-    data: AnnotatedData, key: str = "dalmc", *, color: str | None = None, **plot_kw: Any
+    data: AnnotatedData, key: str, *, color: str | None = None, **plot_kw: Any
 ) -> SampleMapDisplay:
     """Draw the cells on a map of the embedding, on which similar cells are neighbors.
 
@@ -25,8 +24,8 @@ def cluster_map(
     ----------
     data : MuData or AnnData
         With results under `key`.
-    key : str, default="dalmc"
-        Name of the results.
+    key : str
+        Name of the results, such as "dalmc".
     color : str, default=None
         A column of ``obs`` that colors the cells; by default the clusters.
     **plot_kw : dict
@@ -43,8 +42,8 @@ def cluster_map(
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"])
-    >>> _ = av.tl.dalmc(cells, 3)
-    >>> len(av.pl.cluster_map(cells).points)
+    >>> av.tl.dalmc(cells, 3)
+    >>> len(av.pl.cluster_map(cells, "dalmc").points)
     60
     """
     clusters = clusters_of(data, key)
@@ -59,15 +58,15 @@ def cluster_map(
     return SampleMapDisplay(points, color=color or "cluster").plot(**plot_kw)
 
 
-def sizes(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ClusterSizesDisplay:
+def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     """Draw the sizes of the clusters and, if it is known, the mean confidence of their cells.
 
     Parameters
     ----------
     data : MuData or AnnData
         With results under `key`.
-    key : str, default="dalmc"
-        Name of the results.
+    key : str
+        Name of the results, such as "dalmc".
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ClusterSizesDisplay.plot`, such as `ax`.
 
@@ -82,8 +81,8 @@ def sizes(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ClusterSiz
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"])
-    >>> _ = av.tl.dalmc(cells, 3)
-    >>> int(av.pl.sizes(cells).sizes.sum())
+    >>> av.tl.dalmc(cells, 3)
+    >>> int(av.pl.sizes(cells, "dalmc").sizes.sum())
     60
     """
     clusters = clusters_of(data, key)
@@ -94,15 +93,15 @@ def sizes(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ClusterSiz
     return ClusterSizesDisplay(counts, confidence).plot(**plot_kw)
 
 
-def views(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ViewAgreementDisplay:
+def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay:
     """Draw the weights of the views and how well each agrees with the clusters.
 
     Parameters
     ----------
     data : MuData or AnnData
         With results under `key`.
-    key : str, default="dalmc"
-        Name of the results.
+    key : str
+        Name of the results, such as "dalmc".
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ViewAgreementDisplay.plot`, such as `ax`.
 
@@ -117,29 +116,27 @@ def views(data: AnnotatedData, key: str = "dalmc", **plot_kw: Any) -> ViewAgreem
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"])
-    >>> _ = av.tl.dalmc(cells, 3, views={"genes": "X"})
-    >>> av.pl.views(cells).weights.index.tolist()
+    >>> av.tl.dalmc(cells, 3, views={"genes": "X"})
+    >>> av.pl.views(cells, "dalmc").weights.index.tolist()
     ['genes']
     """
-    found = results_of(data, key)
-    names = [str(name) for name in found["view_names"]]
-    weights = series_of(found, "view_weights", names)
-    known = "view_agreement" in found
-    agreement = series_of(found, "view_agreement", names) if known else None
+    results = results_of(data, key, "view_weights")
+    names = [str(name) for name in results["view_names"]]
+    weights = series_of(results, "view_weights", names)
+    known = "view_agreement" in results
+    agreement = series_of(results, "view_agreement", names) if known else None
     return ViewAgreementDisplay(weights, agreement).plot(**plot_kw)
 
 
-def number_of_clusters(
-    data: AnnotatedData, key: str = "dalmc", **plot_kw: Any
-) -> ClusterNumberDisplay:
+def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterNumberDisplay:
     """Draw the agreement for every number of clusters that :func:`tl.auto` has tried.
 
     Parameters
     ----------
     data : MuData or AnnData
         With results of :func:`tl.auto` under `key`, of which it chose the number.
-    key : str, default="dalmc"
-        Name of the results.
+    key : str
+        Name of the results, such as "dalmc".
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ClusterNumberDisplay.plot`, such as `ax`.
 
@@ -154,17 +151,13 @@ def number_of_clusters(
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"])
-    >>> model = av.tl.auto(cells, range(2, 5), budget="fast")
-    >>> av.pl.number_of_clusters(cells).n_clusters == model.n_clusters_
+    >>> av.tl.auto(cells, range(2, 5), budget="fast")
+    >>> display = av.pl.number_of_clusters(cells, "auto_dalmc")
+    >>> display.n_clusters == len(cells.obs["auto_dalmc"].cat.categories)
     True
     """
-    found = results_of(data, key)
-    if "curve" not in found:
-        raise ValueError(
-            f"uns[{key!r}] has no curve: the number of clusters was given. Call tl.auto without "
-            "n_clusters, or with several numbers."
-        )
-    curve, levels = found["curve"], found["levels"]
+    results = results_of(data, key, "curve", "levels")
+    curve, levels = results["curve"], results["levels"]
     chosen = np.asarray(levels["chosen"], dtype=bool)
     known = np.asarray(levels["n_clusters"])
     return ClusterNumberDisplay(

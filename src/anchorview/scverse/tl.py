@@ -1,21 +1,51 @@
-"""Tools: fit an estimator on an AnnData or MuData object, and write the results into it."""
+"""Tools: cluster the cells of an AnnData or MuData object, rank their features, write the results.
+
+As in scanpy, tools write into the object and return None or, with ``copy=True``, write into a copy
+and return it.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+import numpy as np
+import pandas as pd
+from scipy.stats import false_discovery_control
+
+from anchorview._utils.typing import Array
+from anchorview.core.preprocessing import Preprocessing, fit_preprocessing
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
-from anchorview.mudata import require_writable_object, write_results
-from anchorview.scverse.marker_groups import write_markers
+from anchorview.inspection.cluster_moments import merge_views, part_moments
+from anchorview.inspection.labeled_parts import labeled_source
+from anchorview.inspection.markers import marker_table
+from anchorview.scverse.results import (
+    clusters_of,
+    require_writable_object,
+    results_of,
+    write_results,
+)
+from anchorview.sources.open_source import open_source
+from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_choice import ViewSelection
-from anchorview.views.mudata_views import AnnotatedData
-from anchorview.views.view_selection import Join
+from anchorview.views.mudata_views import (
+    AnnotatedData,
+    is_anndata,
+    modalities_of,
+    require_mudata,
+)
+from anchorview.views.view_selection import Join, select_views, with_samples
 
 __all__ = ["auto", "dalmc", "markers"]
 
+Data = TypeVar("Data", bound=AnnotatedData)
+
+PSEUDO_COUNT = 1e-9
+"""Added to both means before their ratio is taken, as scanpy does."""
+
 
 def dalmc(
-    data: AnnotatedData,
+    data: Data,
     n_clusters: int = 8,
     *,
     views: ViewSelection | None = None,
@@ -24,13 +54,17 @@ def dalmc(
     covariates: Any = None,
     key_added: str = "dalmc",
     random_state: int | None = 0,
+    copy: bool = False,
     **params: Any,
-) -> DALMC:
+) -> Data | None:
     """Cluster cells by :class:`~anchorview.DALMC`, and write the results into the object.
 
     Cells are matched by name; a cell may lack modalities. A MuData object gets the results, and so
-    does each of its modalities for its own cells, so that functions for AnnData find them there.
+    does each of its modalities for its cells, so that functions for AnnData find them there.
     Matrices of backed objects are read in parts.
+
+    To predict new cells, fit the estimator itself and write its results by
+    :func:`anchorview.scverse.write_results`.
 
     Parameters
     ----------
@@ -51,13 +85,15 @@ def dalmc(
         Name of the entries.
     random_state : int, default=0
         Seed.
+    copy : bool, default=False
+        Whether to write into a copy of `data`.
     **params : dict
         Other parameters of :class:`~anchorview.DALMC`, such as ``preprocess``.
 
     Returns
     -------
-    model : DALMC
-        The fitted model, with which new cells are predicted.
+    data : MuData or AnnData
+        The copy; None if ``copy=False``.
 
     Examples
     --------
@@ -66,29 +102,30 @@ def dalmc(
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})
-    >>> model = av.tl.dalmc(cells, 3, views={"rna": "X", "protein": "obsm:protein"})
+    >>> av.tl.dalmc(cells, 3, views={"rna": "X", "protein": "obsm:protein"})
     >>> cells.obs["dalmc"].cat.categories.tolist(), cells.obsm["X_dalmc"].shape
     (['0', '1', '2'], (60, 3))
     """
-    require_writable_object(data, key_added)
+    data = _object_to_write(data, key_added, copy)
     model = DALMC(n_clusters, random_state=random_state, **params)
     model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
-    return model
+    return data if copy else None
 
 
 def auto(
-    data: AnnotatedData,
+    data: Data,
     n_clusters: int | Sequence[int] | None = None,
     *,
     views: ViewSelection | None = None,
     join: Join = "outer",
     batch: Any = None,
     covariates: Any = None,
-    key_added: str = "dalmc",
+    key_added: str = "auto_dalmc",
     random_state: int | None = 0,
+    copy: bool = False,
     **params: Any,
-) -> AutoDALMC:
+) -> Data | None:
     """Cluster cells by :class:`~anchorview.AutoDALMC`, and write the results into the object.
 
     As :func:`dalmc`, without settings to tune; the number of clusters is chosen if it is None.
@@ -101,15 +138,19 @@ def auto(
         of clusters, and the levels.
     n_clusters : int, sequence of int or None, default=None
         Number of clusters, numbers to choose from, or None to choose.
-    views, join, batch, covariates, key_added, random_state
+    views, join, batch, covariates
+        As for :func:`dalmc`.
+    key_added : str, default="auto_dalmc"
+        Name of the entries.
+    random_state, copy
         As for :func:`dalmc`.
     **params : dict
         Other parameters of :class:`~anchorview.AutoDALMC`, such as ``budget`` and ``preprocess``.
 
     Returns
     -------
-    model : AutoDALMC
-        The fitted model.
+    data : MuData or AnnData
+        The copy; None if ``copy=False``.
 
     Examples
     --------
@@ -119,32 +160,33 @@ def auto(
     >>> X, _ = make_multiview(90, n_clusters=3, separation=8, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"], obsm={"protein": X["view_1"]})
     >>> views = {"rna": "X", "protein": "obsm:protein"}
-    >>> model = av.tl.auto(cells, 3, views=views, budget="fast")
-    >>> bool((cells.obs["dalmc_confidence"] > 0.5).all())
+    >>> av.tl.auto(cells, 3, views=views, budget="fast")
+    >>> bool((cells.obs["auto_dalmc_confidence"] > 0.5).all())
     True
     """
-    require_writable_object(data, key_added)
+    data = _object_to_write(data, key_added, copy)
     model = AutoDALMC(n_clusters, random_state=random_state, **params)
     model.fit(data, views=views, join=join, batch=batch, covariates=covariates)
     write_results(data, model, key_added, partial=join == "inner")
-    return model
+    return data if copy else None
 
 
 def markers(
-    data: AnnotatedData,
-    key: str = "dalmc",
+    data: Data,
+    key: str,
     *,
     views: ViewSelection | None = None,
     n_features: int | None = None,
     key_added: str = "rank_genes_groups",
-) -> None:
+    copy: bool = False,
+) -> Data | None:
     """Rank the features of each cluster, in the structure of ``scanpy.tl.rank_genes_groups``.
 
     scanpy's plots and ``scanpy.get.rank_genes_groups_df`` read it. For each feature, the cells of a
     cluster are compared with all others by Welch's t-test, as in scanpy with ``method="t-test"``,
-    in one pass over the cells, also of backed objects.
-    Clusters were formed to differ in these features, so p-values
-    are optimistic: use them to compare features, not as evidence that clusters exist.
+    in one pass over the cells, also of backed objects. Clusters were formed to differ in these
+    features, so p-values are optimistic: use them to compare features, not as evidence that
+    clusters exist.
 
     Parameters
     ----------
@@ -152,8 +194,8 @@ def markers(
         Each modality gets ``uns[key_added]``; an AnnData object gets it for its view or, with
         several views, ``uns[key_added + "_" + view]`` for each. Fold changes assume logarithms, as
         those of scanpy do.
-    key : str, default="dalmc"
-        Clusters, a column of ``obs``.
+    key : str
+        Clusters, a column of ``obs``, such as "dalmc".
     views : dict of str to str, default=None
         The matrices to compare, as for :func:`dalmc`. By default those that were clustered,
         preprocessed as they were, and ``X`` instead of representations in ``obsm``.
@@ -161,6 +203,13 @@ def markers(
         Number of features per cluster to write; if None, all.
     key_added : str, default="rank_genes_groups"
         Name of the entries.
+    copy : bool, default=False
+        Whether to write into a copy of `data`.
+
+    Returns
+    -------
+    data : MuData or AnnData
+        The copy; None if ``copy=False``.
 
     Examples
     --------
@@ -169,9 +218,115 @@ def markers(
     >>> from anchorview import scverse as av
     >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(X["view_0"])
-    >>> _ = av.tl.dalmc(cells, 3)
-    >>> av.tl.markers(cells, n_features=5)
+    >>> av.tl.dalmc(cells, 3)
+    >>> av.tl.markers(cells, "dalmc", n_features=5)
     >>> cells.uns["rank_genes_groups"]["names"].dtype.names
     ('0', '1', '2')
     """
-    write_markers(data, key, views, n_features, key_added)
+    data = _object_to_write(data, key_added, copy)
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features={n_features} should be >= 1, or None for all features.")
+    labels = clusters_of(data, key)
+    matrices, steps = _clustered_views(data, key)
+    selection = _comparable(data, matrices) if views is None else dict(views)
+    # What was preprocessed before it was clustered is preprocessed before it is compared.
+    steps = {name: step for name, step in steps.items() if selection.get(name) == matrices[name]}
+    given: NamedViews = select_views(data, selection)
+    known = labels.notna().to_numpy()
+    if not known.all():
+        given = with_samples(given, np.flatnonzero(known))
+    source = open_source(given, nan_cells=True)
+    fitted_steps = fit_preprocessing(source, steps or None)
+    if fitted_steps is not None:
+        source.prepare_parts(Preprocessing(fitted_steps))
+    labeled = labeled_source(labels[known].astype(str), source)
+    moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
+    table = marker_table(labeled, moments)
+    groups = [str(name) for name in labels.cat.categories if name in set(table["cluster"])]
+    for view, rows in table.groupby("view", sort=False):
+        target, name = _place(data, str(view), len(selection), key_added)
+        if target is not data:
+            target.obs[key] = labels.reindex(target.obs_names)
+        kind, _, layer = selection[str(view)].partition(":")
+        target.uns[name] = {
+            "params": {
+                "groupby": key,
+                "reference": "rest",
+                "method": "t-test",
+                "use_raw": False,
+                "layer": layer.split(":")[0] if kind == "layer" else None,
+                "corr_method": "benjamini-hochberg",
+            },
+            **_ranked(rows, groups, n_features),
+        }
+    return data if copy else None
+
+
+def _object_to_write(data: Any, key: str, copy: bool) -> Any:
+    require_mudata(data)
+    data = data.copy() if copy else data
+    require_writable_object(data, key)
+    return data
+
+
+def _clustered_views(data: AnnotatedData, key: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Matrix of each view that was clustered, and preprocessing of those that had any.
+
+    Both are empty if the clusters were not written by this package.
+    """
+    results = results_of(data, key)
+    fields = ("view_names", "view_matrices", "view_preprocessing")
+    names, matrices, steps = (list(map(str, results.get(field, ()))) for field in fields)
+    preprocessed = {name: step for name, step in zip(names, steps, strict=True) if step != "None"}
+    return dict(zip(names, matrices, strict=True)), preprocessed
+
+
+def _comparable(data: AnnotatedData, matrices: dict[str, str]) -> dict[str, str]:
+    """Matrices with named features: those that were clustered, or ``X``."""
+    if is_anndata(data):
+        named = {
+            name: matrix for name, matrix in matrices.items() if not matrix.startswith("obsm:")
+        }
+        repeats = len(set(matrices.values())) < len(matrices)
+        return named if named and not repeats else {"X": "X"}
+    chosen = {name: matrices.get(name, "X") for name in modalities_of(data)}
+    return {name: "X" if matrix.startswith("obsm:") else matrix for name, matrix in chosen.items()}
+
+
+def _place(data: Any, view: str, n_views: int, key_added: str) -> tuple[Any, str]:
+    """Object that gets the markers of a view, and the name of the entry."""
+    if is_anndata(data):
+        return data, key_added if n_views == 1 else f"{key_added}_{view}"
+    return data.mod[view], key_added
+
+
+def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> dict[str, Any]:
+    """Arrays with a field per cluster, sorted by score."""
+    columns: dict[str, list[Array]] = {
+        name: [] for name in ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
+    }
+    for group in groups:
+        rows = table[table["cluster"] == group]
+        scores = rows["statistic"].fillna(0.0).to_numpy()
+        p_values = rows["p_value"].fillna(1.0).to_numpy()
+        # Constant features have no finite statistic.
+        scores = np.clip(scores, -np.finfo(np.float32).max, np.finfo(np.float32).max)
+        order = np.argsort(-scores, kind="stable")[:n_features]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            inside, outside = (np.expm1(rows[name].to_numpy()) for name in ("mean_in", "mean_out"))
+            change = np.log2((inside + PSEUDO_COUNT) / (outside + PSEUDO_COUNT))
+        ranked = (
+            rows["feature"].to_numpy(dtype=object),
+            scores.astype(np.float32),
+            p_values,
+            false_discovery_control(p_values),
+            change.astype(np.float32),
+        )
+        for column, values in zip(columns.values(), ranked, strict=True):
+            column.append(values[order])
+    return {
+        name: np.rec.fromarrays(
+            arrays, dtype=[(group, a.dtype) for group, a in zip(groups, arrays, strict=True)]
+        )
+        for name, arrays in columns.items()
+    }

@@ -1,7 +1,4 @@
-"""MuData and AnnData objects: views from them, results into them.
-
-Neither package is imported: a caller who has such an object has the package.
-"""
+"""Results of a fitted model in an AnnData or MuData object: written, and read again."""
 
 import json
 from collections.abc import Mapping
@@ -13,24 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.base import EmbeddingClusterer
-from anchorview.views.mudata_views import (
-    AnnotatedData,
-    is_anndata,
-    is_mudata,
-    require_mudata,
-    views_from_mudata,
-)
-
-__all__ = ["is_mudata", "views_from_mudata", "write_results"]
+from anchorview.views.mudata_views import AnnotatedData, require_mudata
 
 
 def write_results(
-    mdata: AnnotatedData,
-    model: EmbeddingClusterer,
-    key: str = "anchorview",
-    *,
-    partial: bool = False,
+    data: AnnotatedData, model: Any, key: str = "anchorview", *, partial: bool = False
 ) -> None:
     """Write the results of a fitted estimator into the MuData or AnnData object it was fitted on.
 
@@ -39,20 +23,21 @@ def write_results(
 
     Parameters
     ----------
-    mdata : MuData or AnnData
-        Gets ``obs[key]`` (the cluster labels, categorical, as strings), of AutoDALMC also
-        ``obs[key + "_confidence"]``, ``obsm["X_" + key]`` (the embedding) and ``uns[key]``: a dict
-        with "params", in which None is written as "None"; "view_names", "view_weights",
-        "view_matrices", "view_preprocessing" and, of AutoDALMC, "view_agreement"; and "curve" and
-        "levels", if it chose the number of clusters. Modalities of a MuData object get the same
-        entries of ``obs`` and ``obsm`` for their cells.
-    model : DALMC
-        Fitted on all samples of `mdata`. If it was fitted on arrays or sparse matrices, which have
-        no sample ids, the samples must be in the order of `mdata`.
+    data : MuData or AnnData
+        Gets ``obs[key]`` (the cluster labels, categorical, as strings); ``obsm["X_" + key]`` (the
+        embedding), if the model has one; of AutoDALMC also ``obs[key + "_confidence"]``; and
+        ``uns[key]``: a dict with "params", in which None is written as "None"; "view_names",
+        "view_weights", "view_matrices", "view_preprocessing" and, of AutoDALMC, "view_agreement";
+        and "curve" and "levels", if it chose the number of clusters. Modalities of a MuData object
+        get the same entries of ``obs`` and ``obsm`` for their cells.
+    model : fitted estimator
+        DALMC, AutoDALMC, or any other with `labels_`; what it does not have is not written. Fitted
+        on all samples of `data`. If it has no `sample_ids_`, as after a fit on arrays or sparse
+        matrices, the samples must be in the order of `data`.
     key : str, default="anchorview"
         Name of the entries.
     partial : bool, default=False
-        Whether `mdata` may have cells that the model was not fitted on, as with ``join="inner"``.
+        Whether `data` may have cells that the model was not fitted on, as with ``join="inner"``.
         They get no cluster, and NaN otherwise.
 
     Raises
@@ -60,13 +45,14 @@ def write_results(
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     ValueError
-        If the samples of the fit are not those of `mdata`, `mdata` is a view of another object, or
+        If the samples of the fit are not those of `data`, `data` is a view of another object, or
         the key is empty or contains a slash.
 
     Examples
     --------
     >>> import anndata
     >>> from anchorview import DALMC, make_multiview
+    >>> from anchorview.scverse import write_results
     >>> views, _ = make_multiview(60, n_clusters=3, random_state=0)
     >>> cells = anndata.AnnData(views["view_0"])
     >>> write_results(cells, DALMC(n_clusters=3, random_state=0).fit(cells.X))
@@ -75,74 +61,75 @@ def write_results(
     >>> cells.obsm["X_anchorview"].shape[0], sorted(cells.uns["anchorview"])
     (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
-    require_writable_object(mdata, key)
+    require_writable_object(data, key)
     check_is_fitted(model, "labels_")
-    rows = _rows_of_cells(mdata, model, partial)
-    names = getattr(model, "cluster_names_", None)
+    rows = _rows_of_cells(data, model, partial)
     clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
-    codes = np.where(rows < 0, -1, codes)
+    names = getattr(model, "cluster_names_", None)
     # Of type object: not all versions of anndata can save pandas' own strings.
     categories = pd.Index(
         [str(c) if names is None else names[c] for c in clusters.tolist()], dtype=object
     )
-    labels = pd.Categorical.from_codes(codes, categories).remove_unused_categories()
-    columns: dict[str, Any] = {key: labels}
+    labels = pd.Categorical.from_codes(np.where(rows < 0, -1, codes), categories)
+    columns: dict[str, Any] = {key: labels.remove_unused_categories()}
     confidence = getattr(model, "confidence_", None)
     if confidence is not None:
         columns[f"{key}_confidence"] = np.where(rows < 0, np.nan, np.asarray(confidence)[rows])
-    else:
-        # That of an earlier model is not one of these clusters.
-        for cells in (mdata, *_modalities_to_write(mdata)):
-            if f"{key}_confidence" in cells.obs:
-                del cells.obs[f"{key}_confidence"]
-    embedding = np.asarray(model.embedding_)[rows]
-    embedding[rows < 0] = np.nan
-    _write_cells(mdata, columns, f"X_{key}", embedding)
-    for modality in _modalities_to_write(mdata):
-        own = mdata.obs_names.get_indexer(modality.obs_names)
-        of_cells = {name: column[own] for name, column in columns.items()}
-        _write_cells(modality, of_cells, f"X_{key}", embedding[own])
-    mdata.uns[key] = {
-        "params": {name: _storable(value) for name, value in model.get_params(deep=False).items()},
+    embedding = getattr(model, "embedding_", None)
+    if embedding is not None:
+        embedding = np.asarray(embedding)[rows]
+        embedding[rows < 0] = np.nan
+    _write_cells(data, key, columns, embedding)
+    for modality in getattr(data, "mod", {}).values():
+        if not modality.is_view:
+            cells = data.obs_names.get_indexer(modality.obs_names)
+            of_cells = {name: column[cells] for name, column in columns.items()}
+            _write_cells(modality, key, of_cells, None if embedding is None else embedding[cells])
+    params = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    data.uns[key] = {
+        "params": {name: _storable(value) for name, value in params.items()},
         **_view_results(model),
         **_level_results(model),
     }
 
 
-def require_writable_object(mdata: AnnotatedData, key: str) -> None:
+def require_writable_object(data: AnnotatedData, key: str) -> None:
     """Raise if results cannot be written into an object under a name."""
-    require_mudata(mdata)
+    require_mudata(data)
     if not key or "/" in key:
         raise ValueError(f"key must be a name without slashes, as files require; got {key!r}.")
-    if mdata.is_view:
-        raise ValueError("This object is a view of another one. Write into a copy: mdata.copy().")
+    if data.is_view:
+        raise ValueError("This object is a view of another one. Write into a copy: data.copy().")
 
 
 def _write_cells(
-    cells: AnnotatedData, columns: Mapping[str, Any], name: str, embedding: Array
+    cells: AnnotatedData, key: str, columns: Mapping[str, Any], embedding: Array | None
 ) -> None:
+    # Confidence and embedding of an earlier model do not belong to these clusters.
+    if f"{key}_confidence" in cells.obs:
+        del cells.obs[f"{key}_confidence"]
+    cells.obsm.pop(f"X_{key}", None)
     for column, values in columns.items():
         cells.obs[column] = values
-    cells.obsm[name] = embedding
-
-
-def _modalities_to_write(mdata: Any) -> list[Any]:
-    """Modalities of a MuData object, in which functions for AnnData look for results."""
-    return [] if is_anndata(mdata) else [own for own in mdata.mod.values() if not own.is_view]
+    if embedding is not None:
+        cells.obsm[f"X_{key}"] = embedding
 
 
 def _view_results(model: Any) -> dict[str, Any]:
-    names = model.view_names_in_
+    names = getattr(model, "view_names_in_", None)
+    if names is None:
+        return {}
     matrices = getattr(model, "view_selection_", None) or {}
     steps = getattr(model, "preprocessing_", None) or (None,) * len(names)
-    found = {
+    results: dict[str, Any] = {
         "view_names": [str(name) for name in names],
-        "view_weights": np.asarray(model.view_weights_),
         "view_matrices": [matrices.get(name, "X") for name in names],
         "view_preprocessing": ["None" if step is None else str(step.step) for step in steps],
     }
-    agreement = getattr(model, "view_agreement_", None)
-    return found if agreement is None else {**found, "view_agreement": np.asarray(agreement)}
+    for name in ("view_weights", "view_agreement"):
+        if getattr(model, f"{name}_", None) is not None:
+            results[name] = np.asarray(getattr(model, f"{name}_"))
+    return results
 
 
 def _level_results(model: Any) -> dict[str, Any]:
@@ -163,23 +150,21 @@ def _level_results(model: Any) -> dict[str, Any]:
     }
 
 
-def _rows_of_cells(
-    mdata: AnnotatedData, model: EmbeddingClusterer, partial: bool
-) -> NDArray[np.intp]:
+def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np.intp]:
     """Row of each cell in the results of the model: by id, or by position if it has no ids.
 
     With `partial`, -1 for a cell that the model does not have.
     """
-    n = len(model.labels_)
-    if model.sample_ids_ is None:
-        if n != mdata.n_obs:
+    n, sample_ids = len(model.labels_), getattr(model, "sample_ids_", None)
+    if sample_ids is None:
+        if n != data.n_obs:
             raise ValueError(
-                f"The model was fitted on {n} samples, but the object has {mdata.n_obs}. Fit the "
+                f"The model was fitted on {n} samples, but the object has {data.n_obs}. Fit the "
                 "model on this object."
             )
         return np.arange(n)
     # The names of cells are strings, whatever the type of the ids they were made from.
-    ids, cells = (pd.Index(np.asarray(i)).astype(str) for i in (model.sample_ids_, mdata.obs_names))
+    ids, cells = (pd.Index(np.asarray(i)).astype(str) for i in (sample_ids, data.obs_names))
     for index, owner in ((ids, "model"), (cells, "object")):
         if not index.is_unique:
             raise ValueError(
@@ -220,3 +205,30 @@ def _storable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return json.dumps({str(name): _storable(item) for name, item in value.items()})
     return str(value)
+
+
+def clusters_of(data: AnnotatedData, key: str) -> "pd.Series[Any]":
+    """Clusters of the cells, categorical; raises if there are none under this name."""
+    if key not in data.obs:
+        raise ValueError(
+            f"There is no {key!r} in obs. Cluster the cells first, for example with tl.dalmc(data, "
+            f"n_clusters, key_added={key!r})."
+        )
+    return data.obs[key].astype("category")
+
+
+def results_of(data: AnnotatedData, key: str, *names: str) -> Any:
+    """Entry of ``uns`` under a name; raises if it lacks results of these names."""
+    entry = data.uns.get(key, {})
+    for name in names:
+        if name not in entry:
+            raise ValueError(
+                f"There is no {name!r} in uns[{key!r}]. Cluster the cells first; tl.auto without "
+                "n_clusters, or with several numbers, writes all that can be drawn."
+            )
+    return entry
+
+
+def series_of(results: Any, name: str, index: Any) -> "pd.Series[float]":
+    """Numbers of an entry, which may have been read from a file."""
+    return pd.Series(np.asarray(results[name]), pd.Index(np.asarray(index)))
