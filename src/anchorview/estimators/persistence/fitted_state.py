@@ -91,7 +91,7 @@ def require_spread(state: "FittedState", lengths: AxisLengths) -> None:
 
 def require_trace(trace: Trace, lengths: AxisLengths) -> None:
     """Check the axes of the arrays of a trace."""
-    lengths.require_length("steps", "t", len(trace.steps) + 1)
+    lengths.require_length("steps", "t", len(trace.steps))
     by_view = {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*"}
     lengths.require(trace.start, **by_view)
     by_view = {"bases": "d* m*", "anchors": "m* l", "to_representation": "m* m*"}
