@@ -20,7 +20,8 @@ from _measurements import PeakMemory, option_parser
 from anchorview import DALMC, MultiViewData
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.alternating import AlternatingSolver
-from anchorview.core.scale import fit_scalings, scaled_views
+from anchorview.core.scale import fit_scalings
+from anchorview.core.scaled_view import scaled_views
 from anchorview.metrics import clustering_accuracy
 
 ITERATIONS = 20

@@ -14,7 +14,8 @@ from anchorview._utils.linalg import (
     rank_up_to,
     row_squares,
 )
-from anchorview.core.scale import fit_scalings, scaled_views
+from anchorview.core.scale import fit_scalings
+from anchorview.core.scaled_view import scaled_views
 
 TOLERANCE = 1e-6
 SHAPES = {"tall": (90, 20), "wide": (20, 90), "square": (30, 30)}

@@ -1,4 +1,4 @@
-"""Scratch memory is never shared by threads, and no result that outlives a part refers to it."""
+"""Buffers are never shared by threads, and no result that outlives a part refers to it."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, MultiViewData, make_multiview
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview.core.compress import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
 from anchorview.datasets.formats.npy import open_npy
@@ -16,32 +16,28 @@ from anchorview.sources.disk_source import DiskSource
 from helpers.blocks import rows_per_block
 
 
-def test_memory_is_reused_for_the_same_use_only():
-    first = scratch("one", (4, 3), np.dtype(np.float64))
-    again = scratch("one", (2, 5), np.dtype(np.float32))
-    other = scratch("other", (4, 3), np.dtype(np.float64))
+def test_memory_is_used_again_until_it_is_too_small():
+    buffer = ThreadBuffer()
+    first = buffer.array((4, 3), np.dtype(np.float64))
+    again = buffer.array((2, 5), np.dtype(np.float32))
     assert np.shares_memory(first, again)
-    assert not np.shares_memory(first, other)
     assert again.shape == (2, 5)
     assert again.dtype == np.float32
-
-
-def test_a_larger_array_does_not_overwrite_a_smaller_one():
-    small = scratch("growing", (3,), np.dtype(np.int64))
-    small[:] = 7
-    scratch("growing", (1000, 3), np.dtype(np.int64))[:] = 8
-    np.testing.assert_array_equal(small, 7)
+    first[:] = 7
+    buffer.array((1000, 3), np.dtype(np.int64))[:] = 8
+    np.testing.assert_array_equal(first, 7)
 
 
 def test_two_threads_never_share_memory():
     both = threading.Barrier(2)
+    buffer = ThreadBuffer()
 
     def take(_):
         both.wait(10)
-        return scratch("threads", (100,), np.dtype(np.float64))
+        return buffer.array((100,), np.dtype(np.float64))
 
     with ThreadPoolExecutor(2) as pool:
-        held = [scratch("threads", (100,), np.dtype(np.float64)), *pool.map(take, range(2))]
+        held = [buffer.array((100,), np.dtype(np.float64)), *pool.map(take, range(2))]
         assert not any(np.shares_memory(a, b) for a, b in combinations(held, 2))
 
 
@@ -73,7 +69,7 @@ def assert_results_last(function, two_parts):
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_summaries_do_not_refer_to_scratch(scaling, two_parts):
+def test_summaries_do_not_refer_to_buffers(scaling, two_parts):
     scalings = fit_scalings(two_parts[1][0], scaling)
     assert_results_last(
         lambda part: [group.matrix for group in summarize_groups(part, scalings).values()],
@@ -81,7 +77,7 @@ def test_summaries_do_not_refer_to_scratch(scaling, two_parts):
     )
 
 
-def test_few_rows_of_many_patterns_do_not_refer_to_scratch():
+def test_few_rows_of_many_patterns_do_not_refer_to_buffers():
     views, _ = make_multiview(30, n_clusters=3, n_features=(20,) * 3, missing=0.4, random_state=0)
     data = MultiViewData(views)
     assert len(data.groups) > 3
@@ -93,7 +89,7 @@ def test_few_rows_of_many_patterns_do_not_refer_to_scratch():
 
 
 @pytest.mark.parametrize("scaling", ["zscore", "unit-center"])
-def test_moments_do_not_refer_to_scratch(scaling, two_parts):
+def test_moments_do_not_refer_to_buffers(scaling, two_parts):
     def moments(part):
         found = view_moments(part, scaling)
         return [array for p in sorted(found) for array in found[p][1:]]
@@ -101,6 +97,6 @@ def test_moments_do_not_refer_to_scratch(scaling, two_parts):
     assert_results_last(moments, two_parts)
 
 
-def test_embeddings_and_labels_do_not_refer_to_scratch(two_parts):
+def test_embeddings_and_labels_do_not_refer_to_buffers(two_parts):
     model = DALMC(3, random_state=0).fit(two_parts[1][0])
     assert_results_last(lambda part: [model.transform(part), model.predict(part)], two_parts)

@@ -6,7 +6,8 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.core.compress import summarize_groups
-from anchorview.core.scale import fit_scalings, stays_sparse, with_unit_norms
+from anchorview.core.scale import fit_scalings, with_unit_norms
+from anchorview.core.scaled_view import ScaledBlock
 from helpers.blocks import rows_per_block
 
 
@@ -51,8 +52,8 @@ def test_blocks_stay_sparse_only_if_views_and_scaling_allow(scaling):
     mixed = MultiViewData([thin.views[0], dense.views[1]])
     scalings = fit_scalings(thin, scaling)
     (block,) = thin.blocks()
-    assert stays_sparse(thin, scalings, block) == (scaling == "none")
-    assert not stays_sparse(mixed, scalings, block)
+    assert ScaledBlock(thin, scalings, block).stays_sparse == (scaling == "none")
+    assert not ScaledBlock(mixed, scalings, block).stays_sparse
     expected = summaries_of(dense, scalings)[0].matrix
     for data in (thin, mixed):
         np.testing.assert_allclose(summaries_of(data, scalings)[0].matrix, expected, atol=1e-10)

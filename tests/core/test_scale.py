@@ -6,7 +6,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from anchorview import MultiViewData
-from anchorview.core.scale import SCALINGS, fit_scalings, scaled_block, scaled_views, view_moments
+from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
+from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from helpers.blocks import rows_per_block
 
 
@@ -49,7 +50,7 @@ def test_blocks_are_scaled_as_defined(views, method, block_rows):
     data = MultiViewData(views)
     with rows_per_block(data, block_rows):
         scalings = fit_scalings(data, method)
-        blocks = [scaled_block(data, scalings, block).copy() for block in data.blocks()]
+        blocks = [ScaledBlock(data, scalings, block).toarray() for block in data.blocks()]
     whole = np.hstack([expected(views[0], method), expected(views[1].toarray(), method)])
     np.testing.assert_allclose(np.vstack(blocks), whole, atol=1e-9)
 
@@ -59,13 +60,13 @@ def test_blocks_are_scaled_as_defined(views, method, block_rows):
 def test_whole_views_equal_blocks_and_have_norm_one(views, method, unit_norm):
     data = MultiViewData(views)
     matrices, scalings = scaled_views(data, fit_scalings(data, method), unit_norm=unit_norm)
-    (block,) = (scaled_block(data, scalings, rows) for rows in data.blocks())
+    (block,) = (ScaledBlock(data, scalings, rows).toarray() for rows in data.blocks())
     dense, thin = matrices
     assert not isinstance(thin, np.ndarray)
     np.testing.assert_allclose(dense, block[:, :7], atol=1e-12)
     np.testing.assert_allclose(thin @ np.eye(30), block[:, 7:], atol=1e-12)
     np.testing.assert_allclose(thin.T @ np.eye(60), block[:, 7:].T, atol=1e-12)
-    np.testing.assert_allclose(thin.dense_rows(slice(5, 9)), block[5:9, 7:], atol=1e-12)
+    np.testing.assert_allclose(thin[5:9].toarray(), block[5:9, 7:], atol=1e-12)
     assert thin.squared_norm == pytest.approx(np.sum(block[:, 7:] ** 2))
     if unit_norm:
         assert np.linalg.norm(dense) == pytest.approx(1)
@@ -114,7 +115,8 @@ def test_small_types_are_scaled_in_single_precision(dtype):
     rng = np.random.default_rng(0)
     X = (rng.random((50, 6)) * (2 if dtype is bool else 200)).astype(dtype)
     data = MultiViewData(X)
-    (block,) = (scaled_block(data, fit_scalings(data, "zscore-unit"), b) for b in data.blocks())
+    scalings = fit_scalings(data, "zscore-unit")
+    (block,) = (ScaledBlock(data, scalings, rows).toarray() for rows in data.blocks())
     assert block.dtype == np.float32
     np.testing.assert_allclose(block, expected(X, "zscore-unit"), atol=1e-5)
 
@@ -138,7 +140,7 @@ def test_scaling_is_finite_on_any_finite_data(X, method, block_rows):
     data = MultiViewData(X)
     with rows_per_block(data, block_rows):
         scalings = fit_scalings(data, method)
-    (block,) = (scaled_block(data, scalings, rows) for rows in data.blocks())
+    (block,) = (ScaledBlock(data, scalings, rows).toarray() for rows in data.blocks())
     assert np.isfinite(block).all()
     if method in ("unit", "zscore-unit"):
         lengths = np.linalg.norm(block, axis=1)
@@ -167,11 +169,11 @@ def test_some_rows_of_a_scaled_sparse_view(views, method):
     (whole,), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
     norm, dense = whole.squared_norm, whole @ np.eye(whole.shape[1])
     rows = np.array([40, 3, 3, 17])
-    part = whole.restricted(rows)
+    part = whole[rows]
     assert part.shape == (4, whole.shape[1])
     np.testing.assert_allclose(part @ np.eye(part.shape[1]), dense[rows], atol=1e-12)
     np.testing.assert_allclose(part.T @ np.eye(4), dense[rows].T, atol=1e-12)
-    np.testing.assert_allclose(part.dense_rows(slice(None)), dense[rows], atol=1e-12)
+    np.testing.assert_allclose(part.toarray(), dense[rows], atol=1e-12)
     assert part.squared_norm == pytest.approx(np.sum(dense[rows] ** 2))
     part *= 3
     assert part.squared_norm == pytest.approx(9 * np.sum(dense[rows] ** 2))
@@ -186,11 +188,11 @@ def test_products_of_the_columns_of_a_scaled_sparse_view(views, method, missing)
     available[::3, 1] = not missing
     data = MultiViewData(views, available=available)
     (_, matrix), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
-    rows = matrix.dense_rows(slice(None))
+    rows = matrix.toarray()
     assert rows[::3].any() != missing
     np.testing.assert_allclose(matrix.gram(), rows.T @ rows, atol=1e-14)
-    part = matrix.restricted(np.array([40, 3, 3, 17]))
-    some = part.dense_rows(slice(None))
+    part = matrix[np.array([40, 3, 3, 17])]
+    some = part.toarray()
     np.testing.assert_allclose(part.gram(), some.T @ some, atol=1e-14)
 
 
@@ -200,6 +202,6 @@ def test_products_of_sparse_columns_with_a_large_mean_keep_their_digits(method):
     X[:, :3] += [1e2, 1e4, 1e6]
     data = MultiViewData([sparse.csr_array(X)])
     (matrix,), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
-    rows = matrix.dense_rows(slice(None))
+    rows = matrix.toarray()
     expected = rows.T @ rows
     np.testing.assert_allclose(matrix.gram(), expected, atol=1e-9 * expected.max())

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from anchorview.core import scaled_view
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.core.scaled_view import ScaledSparse, entry_blocks
+from anchorview.core.scaled_view import SparseScaledView, entry_blocks
 from anchorview.views.container import MultiViewData
 
 
@@ -40,20 +40,20 @@ def test_products_are_those_of_the_dense_view(method, missing, entries, set_cons
     data, X = sparse_data(missing=missing)
     scaling = fit_scalings(data, method)[0]
     expected = scaled_by_hand(data, X, scaling)
-    found = ScaledSparse.of(data, 0, scaling)
+    found = SparseScaledView.of(data, 0, scaling)
     rng = np.random.default_rng(1)
     M, N = rng.standard_normal((25, 4)), rng.standard_normal((60, 3))
     np.testing.assert_allclose(found @ M, expected @ M, atol=1e-12)
     np.testing.assert_allclose(found.T @ N, expected.T @ N, atol=1e-12)
     np.testing.assert_allclose(found.gram(), expected.T @ expected, atol=1e-11)
-    np.testing.assert_allclose(found.dense_rows(slice(5, 20)), expected[5:20], atol=1e-13)
+    np.testing.assert_allclose(found[5:20].toarray(), expected[5:20], atol=1e-13)
     np.testing.assert_allclose(found.squares, (expected**2).sum(axis=1), atol=1e-12)
 
 
 def test_single_precision_stays_single(method):
     data, X = sparse_data(np.float32)
     scaling = fit_scalings(data, method)[0]
-    found = ScaledSparse.of(data, 0, scaling)
+    found = SparseScaledView.of(data, 0, scaling)
     assert found.dtype == np.float32
     assert np.shares_memory(found.X.data, data.views[0].data)
     M = np.random.default_rng(1).standard_normal((25, 4))
@@ -66,7 +66,7 @@ def test_large_shifts_are_multiplied_in_double_precision():
     X = (1e4 + rng.standard_normal((50, 4))).astype(np.float32)
     data = MultiViewData([sparse.csr_array(X)])
     scaling = fit_scalings(data, "zscore")[0]
-    found = ScaledSparse.of(data, 0, scaling)
+    found = SparseScaledView.of(data, 0, scaling)
     M = rng.standard_normal((4, 2))
     expected = scaling.apply(X.astype(np.float64), np.empty(X.shape)) @ M
     assert found.dtype == np.float64
@@ -78,8 +78,8 @@ def test_missing_rows_may_hold_anything():
     broken = data.views[0].copy()
     broken.data[: broken.indptr[4]] = np.nan
     scaling = fit_scalings(data, "zscore-unit")[0]
-    found = ScaledSparse(broken, scaling, data.available[:, 0])
-    expected = ScaledSparse.of(data, 0, scaling)
+    found = SparseScaledView(broken, scaling, data.available[:, 0])
+    expected = SparseScaledView.of(data, 0, scaling)
     M = np.ones((25, 1))
     np.testing.assert_array_equal(found @ M, expected @ M)
     assert np.isnan(broken.data[0])

@@ -1,4 +1,4 @@
-"""Reusable memory: freshly allocated arrays cost a page fault every few kilobytes."""
+"""Memory of temporary arrays: freshly allocated ones cost a page fault every few kilobytes."""
 
 import threading
 from math import prod
@@ -8,17 +8,16 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 
-_held = threading.local()
 
+class ThreadBuffer(threading.local):
+    """Memory for one temporary array at a time in every thread."""
 
-def scratch(use: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-    """Return an uninitialized array for temporary use.
+    def __init__(self) -> None:
+        self._memory = np.empty(0, np.uint8)
 
-    It belongs to the calling thread, and the next call for the same `use` returns the same memory.
-    """
-    size = prod(shape) * dtype.itemsize
-    buffer = getattr(_held, use, None)
-    if buffer is None or buffer.nbytes < size:
-        buffer = np.empty(size, np.uint8)
-        setattr(_held, use, buffer)
-    return buffer[:size].view(dtype).reshape(shape)
+    def array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+        """Return an uninitialized array; the next call in the same thread returns its memory."""
+        size = prod(shape) * dtype.itemsize
+        if self._memory.nbytes < size:
+            self._memory = np.empty(size, np.uint8)
+        return self._memory[:size].view(dtype).reshape(shape)

@@ -11,10 +11,9 @@ from anchorview.core.scale import (
     CONSTANT_COLUMN,
     ViewScaling,
     fit_scalings,
-    scaled_dense,
-    scaled_views,
     with_unit_norms,
 )
+from anchorview.core.scaled_view import scaled_copy, scaled_views
 from anchorview.views.container import MultiViewData, dense_rows
 
 
@@ -100,7 +99,7 @@ def min_max_scaled_views(data: MultiViewData) -> tuple[Matrix, ...]:
             matrices.append(X)
         else:
             scaling = ViewScaling(center=low, deviation=spread)
-            matrices.append(scaled_dense(data, p, scaling, data.dtype))
+            matrices.append(scaled_copy(data, p, scaling, data.dtype))
     return tuple(matrices)
 
 

@@ -18,7 +18,8 @@ from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.compress import compress
 from anchorview.core.cost_model import gram_memory
-from anchorview.core.scale import ViewScaling, fit_scalings, scaled_block
+from anchorview.core.scale import ViewScaling, fit_scalings
+from anchorview.core.scaled_view import ScaledBlock
 from anchorview.core.solve import rank_tolerance
 from anchorview.views.container import MultiViewData, RowBlock
 
@@ -90,7 +91,7 @@ def _rows_of_samples(
     embedding = np.empty((len(data), W.shape[1]), dtype=data.dtype)
 
     def work(block: RowBlock) -> None:
-        embedding[block.rows] = scaled_block(data, scalings, block) @ W
+        embedding[block.rows] = ScaledBlock(data, scalings, block).toarray() @ W
 
     for_blocks(work, data.blocks(), "embedding")
     return embedding

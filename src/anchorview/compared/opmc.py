@@ -23,7 +23,8 @@ from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
 from anchorview.core.assign import FINALISTS, SAMPLE
 from anchorview.core.cost_model import block_memory
-from anchorview.core.scale import fit_scalings, scaled_views
+from anchorview.core.scale import fit_scalings
+from anchorview.core.scaled_view import scaled_views
 from anchorview.views.container import MultiViewData
 
 MIN_SWEEPS = 3
@@ -53,7 +54,7 @@ class CenteredView:
 
     def rows(self, rows: Array) -> "CenteredView":
         """Some samples, centered as here."""
-        part = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.restricted(rows)
+        part = self.X[rows]
         return CenteredView(part, self.mean, self.squares[rows])
 
     def dense(self, rows: slice | Array) -> Array:
@@ -73,7 +74,7 @@ class CenteredView:
 
 
 def _dense(X: Matrix, rows: slice | Array) -> Array:
-    return X[rows] if isinstance(X, np.ndarray) else X.dense_rows(rows)
+    return X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
 
 
 def centered_views(data: MultiViewData, scaling: str) -> list[CenteredView]:

@@ -21,7 +21,7 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import gram, times
 from anchorview._utils.progress import report_progress
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.symmetric import (
     MIN_TILED,
     add_products,
@@ -31,14 +31,8 @@ from anchorview._utils.symmetric import (
 )
 from anchorview._utils.threads import map_blocks, parallel_map
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import (
-    ViewScaling,
-    scaled_block,
-    scaled_views,
-    sparse_block,
-    stays_sparse,
-    with_unit_norms,
-)
+from anchorview.core.scale import ViewScaling, with_unit_norms
+from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.parts import Parts
@@ -50,6 +44,8 @@ EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
 RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 """Share of a feature's (or sample's) squared norm, not explained by the others, that may be
 rounding of products in this precision."""
+
+_tiled_rows = ThreadBuffer()
 
 
 class GroupSummary(NamedTuple):
@@ -107,14 +103,11 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
 
     def in_tiles(block: RowBlock) -> bool:
         wide = large[block.group] and widths[block.group] > MIN_TILED
-        return wide and not stays_sparse(data, scalings, block)
+        return wide and not ScaledBlock(data, scalings, block).stays_sparse
 
     def work(block: RowBlock) -> Array:
-        if large[block.group] and stays_sparse(data, scalings, block):
-            few = sparse_block(data, scalings, block)
-            return (few.T @ few).toarray()
-        scaled = scaled_block(data, scalings, block)
-        return scaled.T @ scaled if large[block.group] else scaled.astype(np.float64)
+        scaled = ScaledBlock(data, scalings, block)
+        return scaled.gram() if large[block.group] else scaled.toarray().astype(np.float64)
 
     sums = [np.zeros((d, d)) if gram else None for d, gram in zip(widths, large, strict=True)]
     rows: list[list[Array]] = [[] for _ in data.groups]
@@ -161,11 +154,11 @@ def _scaled_in_threads(
 ) -> Array:
     """Scaled rows of a block, valid until the next block is scaled."""
     width = sum(data.n_features_per_view[p] for p in block.views)
-    scaled = scratch("block of scaled rows", (block.size, width), data.dtype)
+    scaled = _tiled_rows.array((block.size, width), data.dtype)
     step = max(1, CACHED_BLOCK // (width * data.dtype.itemsize))
 
     def work(part: slice) -> None:
-        scaled_block(data, scalings, block.part(part), out=scaled[part])
+        ScaledBlock(data, scalings, block.part(part)).toarray(out=scaled[part])
 
     for _ in parallel_map(work, list(gen_batches(block.size, step))):
         pass

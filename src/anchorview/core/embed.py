@@ -15,7 +15,8 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.alternating import Solution, Start, Trace
 from anchorview.core.compress import Problem
-from anchorview.core.scale import ViewScaling, embedded_block
+from anchorview.core.scale import ViewScaling
+from anchorview.core.scaled_view import ScaledBlock
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.fitted_views import FittedViews
 
@@ -106,15 +107,11 @@ class Embedder:
         }
         return Embedder(None, self.scalings, True, maps)
 
-    def _maps_by_view(self, views: Pattern, dtype: "np.dtype[Any]") -> list[Array]:
-        widths = [self.widths[p] for p in views]
-        return np.split(self.map_from(views).astype(dtype), np.cumsum(widths)[:-1])
-
     def __call__(self, data: MultiViewData) -> Array:
         """Rows of the anchor graph for all samples, in the data's precision."""
         embedding = np.empty((len(data), self.n_anchors), dtype=data.dtype)
         maps = {
-            g: self._maps_by_view(group.views, data.dtype)
+            g: self.map_from(group.views).astype(data.dtype)
             for g, group in enumerate(data.groups)
             if self.trace is None
             or group.size >= ROWS_FOR_A_MAP
@@ -122,7 +119,7 @@ class Embedder:
         }
 
         def work(block: RowBlock) -> None:
-            embedding[block.rows] = embedded_block(data, self.scalings, block, maps[block.group])
+            embedding[block.rows] = ScaledBlock(data, self.scalings, block) @ maps[block.group]
 
         blocks = list(data.stored_blocks())
         for_blocks(work, (block for block in blocks if block.group in maps), "embedding")

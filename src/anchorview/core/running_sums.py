@@ -8,7 +8,8 @@ import numpy as np
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.compress import GroupSummary, Problem, problem_from_summaries
-from anchorview.core.scale import ViewScaling, deviation, fit_scalings, scaled_block
+from anchorview.core.scale import ViewScaling, deviation, fit_scalings
+from anchorview.core.scaled_view import ScaledBlock
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 
 BATCH_SCALINGS = ("unit-center", "zscore", "unit", "none")
@@ -61,7 +62,7 @@ class BatchSums:
 
     def _add(self, batch: MultiViewData) -> None:
         def work(block: RowBlock) -> tuple[Array, Array]:
-            shifted = scaled_block(batch, self.shifts, block)
+            shifted = ScaledBlock(batch, self.shifts, block).toarray()
             return shifted.sum(axis=0, dtype=np.float64), shifted.T @ shifted
 
         for block, (total, gram) in map_blocks(work, batch.blocks(), "compressing"):

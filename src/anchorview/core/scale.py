@@ -20,23 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from anchorview._utils.linalg import are_safe, reciprocal, row_squares, squared_norm
-from anchorview._utils.scratch import scratch
-from anchorview._utils.threads import for_blocks, map_blocks
+from anchorview._utils.linalg import are_safe, reciprocal, row_squares
+from anchorview._utils.scratch import ThreadBuffer
+from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
-from anchorview.core.scaled_view import ScaledSparse
-from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
+from anchorview.views.container import MultiViewData, RowBlock
+from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.parts import Parts
-from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
+from anchorview.views.schema import ViewsSchema
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
 CONSTANT_COLUMN = 1e-12
 """A column is constant up to rounding if its deviation is below this share of its mean."""
+
+_contiguous, _deviations = ThreadBuffer(), ThreadBuffer()
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ViewScaling:
         # Several steps are faster on contiguous rows than on some columns of a wider block.
         values = out
         if self.unit_last and not out.flags.c_contiguous:
-            values = scratch("scaling", out.shape, out.dtype)
+            values = _contiguous.array(out.shape, out.dtype)
         factor = self.apply_but_factor(block, values)
         if values is not out or self.unit_last or self.norm != 1:
             np.multiply(values, factor, out=out)
@@ -129,7 +129,7 @@ def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
 
 
 def _double_moments(block: Array, unit_rows: bool = False) -> Moments:
-    buffer = scratch("moments", block.shape, np.dtype(np.float64))
+    buffer = _deviations.array(block.shape, np.dtype(np.float64))
     values = ViewScaling(unit_first=unit_rows).apply(block, buffer)
     mean = values.mean(axis=0)
     values -= mean
@@ -154,7 +154,7 @@ def _single_moments(block: Array) -> Moments:
     size = len(block)
     some = block[:: max(1, size // SHIFT_ROWS)]
     shift = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-    values = np.subtract(block, shift, out=scratch("moments", block.shape, block.dtype))
+    values = np.subtract(block, shift, out=_deviations.array(block.shape, block.dtype))
     with np.errstate(over="ignore", invalid="ignore"):
         rest = values.sum(axis=0).astype(np.float64) / size
         squares = np.einsum("ij,ij->j", values, values).astype(np.float64) - size * rest**2
@@ -219,102 +219,6 @@ def deviation(size: float, mean: Array, squares: Array, dtype: "np.dtype[Any]") 
     return spread
 
 
-def scaled_block(
-    data: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    block: RowBlock,
-    out: Array | None = None,
-) -> Array:
-    """Scaled rows of the block's views side by side, in `out` or valid until the next block."""
-    width = sum(data.n_features_per_view[p] for p in block.views)
-    scaled = scratch("scaled rows", (block.size, width), data.dtype) if out is None else out
-    start = 0
-    for p in block.views:
-        stop = start + data.n_features_per_view[p]
-        scalings[p].apply(dense_rows(data.views[p], block.rows), scaled[:, start:stop])
-        start = stop
-    return scaled
-
-
-def scaled_view_block(data: MultiViewData, p: int, scaling: ViewScaling, block: RowBlock) -> Array:
-    """Scaled rows of one dense view; valid until the next block is scaled."""
-    rows = data.views[p][block.rows]
-    return scaling.apply(rows, scratch("scaled rows", rows.shape, data.dtype))
-
-
-def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
-    """Some scaled rows of a view times a matrix, in its precision.
-
-    Rows with few entries stay sparse.
-    """
-    own = view[rows]
-    if has_few_entries(own):
-        return np.asarray(ScaledSparse(own, scaling) @ W).astype(W.dtype, copy=False)
-    own = dense_rows(own, slice(None))
-    products = np.empty((len(own), W.shape[1]), dtype=W.dtype)
-    step = max(1, LARGEST_BLOCK // (own.shape[1] * W.dtype.itemsize))
-    for part in gen_batches(len(own), step):
-        values = np.empty(own[part].shape, dtype=W.dtype)
-        np.matmul(scaling.apply(own[part], values), W, out=products[part])
-    return products
-
-
-def embedded_block(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock, maps: Sequence[Array]
-) -> Array:
-    """Sum over the block's views of scaled rows times a map, without storing the scaled rows."""
-    total: Array | None = None
-    for p, W in zip(block.views, maps, strict=True):
-        if is_sparse(data.views[p]):
-            part = (ScaledSparse(data.views[p][block.rows], scalings[p]) @ W).astype(W.dtype)
-        else:
-            values = scratch("scaling", (block.size, len(W)), W.dtype)
-            factor = scalings[p].apply_but_factor(data.views[p][block.rows], values)
-            part = values @ W
-            part *= factor
-        total = part if total is None else np.add(total, part, out=total)
-    assert total is not None
-    return total
-
-
-def stays_sparse(data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock) -> bool:
-    """Whether the scaled rows of all of the block's views are sparse."""
-    return all(sparse.issparse(data.views[p]) and scalings[p].keeps_zeros for p in block.views)
-
-
-def sparse_block(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
-) -> sparse.csr_array:
-    """Scaled rows of the block's views side by side, for views that stay sparse."""
-    parts = [data.views[p][block.rows] * (1 / scalings[p].norm) for p in block.views]
-    return sparse.csr_array(sparse.hstack(parts, format="csr", dtype=data.dtype))
-
-
-def scaled_views(
-    data: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    *,
-    unit_norm: bool,
-    dtype: "np.dtype[Any] | None" = None,
-) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
-    """All views, scaled, and the scalings including norms; rows of missing samples are zero.
-
-    Dense views are copied (in the precision `dtype`, if given), sparse ones wrapped in an operator.
-    """
-    matrices: list[Matrix] = [
-        ScaledSparse.of(data, p, scaling)
-        if is_sparse(data.views[p])
-        else scaled_dense(data, p, scaling, dtype or data.dtype)
-        for p, scaling in enumerate(scalings)
-    ]
-    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
-    if not unit_norm:
-        return tuple(matrices), scalings
-    for X, scaling in zip(matrices, normed, strict=True):
-        X *= 1 / scaling.norm
-    return tuple(matrices), normed
-
-
 def with_unit_norms(
     data: ViewsSchema, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
 ) -> tuple[ViewScaling, ...]:
@@ -331,18 +235,3 @@ def with_unit_norms(
         replace(scaling, norm=float(np.sqrt(square)))
         for scaling, square in zip(scalings, squared_norms, strict=True)
     )
-
-
-def scaled_dense(
-    data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]"
-) -> Array:
-    """Scaled copy of a dense view; rows of missing samples are zero."""
-    view = data.views[p]
-    out = np.zeros(view.shape, dtype=dtype)
-
-    def work(block: RowBlock) -> None:
-        rows = view[block.rows]
-        out[block.rows] = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
-
-    for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
-    return out

@@ -1,25 +1,30 @@
-"""Sparse views as if they were scaled, without making them dense.
+"""Scaled views: what the stages multiply with.
 
-Rows are scaled to ``diag(r) X diag(c) - u m'``: centering is a correction of rank one. A view from
-which batches were taken out is a sum with a matrix of low rank, ``X = E + L T``.
+A :class:`ScaledView` has the rows of one view, dense or sparse, and a :class:`ScaledBlock` those of
+several views side by side. Dense rows are scaled where they are multiplied. Sparse rows are never
+made dense: they are scaled to ``diag(r) X diag(c) - u m'``, where centering is a correction of rank
+one. A sparse view from which batches were taken out is a sum with a matrix of low rank,
+``X = E + L T``; a dense one is corrected when rows are taken.
 """
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
-from anchorview._utils.linalg import gram_columns, reciprocal
-from anchorview._utils.threads import parallel_map
-from anchorview._utils.typing import Array
-from anchorview.views.low_rank_sum import LowRankSum
-
-if TYPE_CHECKING:
-    from anchorview.core.scale import ViewScaling
-    from anchorview.views.container import MultiViewData
+from anchorview._utils.linalg import gram_columns, reciprocal, squared_norm
+from anchorview._utils.scratch import ThreadBuffer
+from anchorview._utils.threads import for_blocks, parallel_map
+from anchorview._utils.typing import Array, Matrix
+from anchorview.core.scale import ViewScaling, with_unit_norms
+from anchorview.views.container import MultiViewData, RowBlock, dense_rows
+from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
+from anchorview.views.schema import LARGEST_BLOCK, working_precision
 
 ENTRIES_PER_BLOCK = 2**21
 """About how many entries a thread multiplies at a time."""
@@ -37,6 +42,9 @@ columns are computed without centering first; they lose as many digits as this h
 
 CANCELED = 64 * float(np.finfo(np.float64).eps)
 """Share of the terms of a squared length below which their difference is rounding."""
+
+
+_scaled = ThreadBuffer()
 
 
 class EntryBlock(NamedTuple):
@@ -96,14 +104,64 @@ class LowRank(NamedTuple):
         return np.asarray(self.coefficients.multiply(products).sum(axis=1)).ravel()
 
 
-class ScaledSparse(LinearOperator):
-    """A scaled sparse view; products with few columns run in threads.
+class ScaledView(LinearOperator):
+    """Rows of a view as a scaling makes them: ``X @ W``, ``X.T @ M``, rows and Gram matrix."""
+
+    @abstractmethod
+    def __getitem__(self, rows: slice | Array) -> "ScaledView":
+        """Return some rows."""
+
+    @abstractmethod
+    def toarray(self) -> Array:
+        """All scaled rows, dense."""
+
+    @abstractmethod
+    def gram(self) -> Array:
+        """Products of all pairs of columns."""
+
+
+class DenseScaledView(ScaledView):
+    """A dense view; rows are scaled for each product, in the precision of the other factor."""
+
+    def __init__(self, X: Array, scaling: ViewScaling) -> None:
+        super().__init__(dtype=working_precision([X.dtype]), shape=X.shape)
+        self.X, self.scaling = X, scaling
+
+    def __getitem__(self, rows: slice | Array) -> "DenseScaledView":
+        """Return some rows."""
+        return DenseScaledView(self.X[rows], self.scaling)
+
+    def toarray(self, out: Array | None = None) -> Array:
+        """All scaled rows, in `out` and its precision if it is given."""
+        return self.scaling.apply(self.X, np.empty(self.shape, self.dtype) if out is None else out)
+
+    def gram(self) -> Array:
+        """Products of all pairs of columns."""
+        rows = self.toarray(_scaled.array(self.shape, self.dtype))
+        return np.asarray(rows.T @ rows)
+
+    def _matmat(self, W: Array) -> Array:
+        product = np.empty((self.shape[0], W.shape[1]), W.dtype)
+        for part in gen_batches(len(product), max(1, LARGEST_BLOCK // (len(W) * W.itemsize))):
+            values = _scaled.array((part.stop - part.start, len(W)), W.dtype)
+            # A factor of each row is cheaper to apply to the product.
+            factor = self.scaling.apply_but_factor(self.X[part], values)
+            np.matmul(values, W, out=product[part])
+            product[part] *= factor
+        return product
+
+    def _rmatmat(self, M: Array) -> Array:
+        return np.asarray(self.toarray(_scaled.array(self.shape, M.dtype)).T @ M)
+
+
+class SparseScaledView(ScaledView):
+    """A sparse view; products with few columns run in threads.
 
     `has` says which rows are available; the others are zero, whatever their values.
     """
 
     def __init__(
-        self, X: sparse.csr_array | LowRankSum, scaling: "ViewScaling", has: Array | None = None
+        self, X: sparse.csr_array | LowRankSum, scaling: ViewScaling, has: Array | None = None
     ) -> None:
         n, d = X.shape
         added, X = (X, X.entries) if isinstance(X, LowRankSum) else (None, X)
@@ -115,23 +173,23 @@ class ScaledSparse(LinearOperator):
         single = X.dtype == np.float32 and self._largest_shift <= SAFE_SHIFT
         super().__init__(dtype=np.dtype(np.float32 if single else np.float64), shape=(n, d))
         self.X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(self.dtype)
-        self.rows = np.ones(n) if has is None else has.astype(np.float64)
+        self.factors = np.ones(n) if has is None else has.astype(np.float64)
         if has is not None and not has.all():
             self.X = self.X.copy()
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
-        self.shift_rows = self.rows.copy()
+        self.shift_factors = self.factors.copy()
         if scaling.unit_first:
             squares, _, _ = self._sums(None)
-            self.rows *= reciprocal(np.sqrt(squares), self.rows)
+            self.factors *= reciprocal(np.sqrt(squares), self.factors)
         self.squares = self._squared_lengths()
         if scaling.unit_last:
             inverse = reciprocal(np.sqrt(self.squares), self.squares)
-            self.rows, self.shift_rows = self.rows * inverse, self.shift_rows * inverse
+            self.factors, self.shift_factors = self.factors * inverse, self.shift_factors * inverse
             self.squares = self.squares * inverse**2
         self *= 1 / scaling.norm
 
     @classmethod
-    def of(cls, data: "MultiViewData", p: int, scaling: "ViewScaling") -> "ScaledSparse":
+    def of(cls, data: MultiViewData, p: int, scaling: ViewScaling) -> "SparseScaledView":
         """View `p` of some samples."""
         has = None if data.available is None else data.available[:, p]
         return cls(data.views[p], scaling, has)
@@ -170,11 +228,11 @@ class ScaledSparse(LinearOperator):
             return self._squared_lengths_of_dense_rows()
         centers = bool(self.shift.any())
         squares, positive, entries = self._sums(self.shift if centers else None)
-        squares, positive = squares * self.rows**2, positive * self.rows**2
+        squares, positive = squares * self.factors**2, positive * self.factors**2
         if not centers and self.low is None:
             return squares
-        shifts = self.shift_rows**2 * (self.shift @ self.shift)
-        lengths = squares - 2 * self.rows * self.shift_rows * entries + shifts
+        shifts = self.shift_factors**2 * (self.shift @ self.shift)
+        lengths = squares - 2 * self.factors * self.shift_factors * entries + shifts
         lengths[lengths < CANCELED * (positive + shifts)] = 0
         return lengths
 
@@ -184,7 +242,7 @@ class ScaledSparse(LinearOperator):
         lengths = np.empty(n)
 
         def work(rows: slice) -> None:
-            scaled = self.dense_rows(rows)
+            scaled = self._dense_rows(rows)
             lengths[rows] = np.einsum("ij,ij->i", scaled, scaled)
 
         for _ in parallel_map(work, list(gen_batches(n, max(1, DENSE_ENTRIES // d)))):
@@ -199,49 +257,54 @@ class ScaledSparse(LinearOperator):
     def gram(self) -> Array:
         """Products of all pairs of columns."""
         scaled = self.X.astype(np.float64)
-        scaled.data *= np.repeat(self.rows, np.diff(scaled.indptr)) * self.columns[scaled.indices]
+        scaled.data *= (
+            np.repeat(self.factors, np.diff(scaled.indptr)) * self.columns[scaled.indices]
+        )
         G = (scaled.T @ scaled).toarray()
         uncentered = G.diagonal().copy()
-        totals = scaled.T @ self.shift_rows
+        totals = scaled.T @ self.shift_factors
         if self.low is not None:
-            rows = self.low.coefficients * self.rows[:, None]
+            rows = self.low.coefficients * self.factors[:, None]
             mixed = (scaled.T @ rows) @ self.low.terms
             own = self.low.terms.T @ ((rows.T @ rows) @ self.low.terms)
             G += mixed + mixed.T + own
             uncentered += own.diagonal()
-            totals = totals + self.low.terms.T @ (rows.T @ self.shift_rows)
+            totals = totals + self.low.terms.T @ (rows.T @ self.shift_factors)
         cross = np.outer(totals, self.shift)
         G -= cross + cross.T
-        G += (self.shift_rows @ self.shift_rows) * np.outer(self.shift, self.shift)
+        G += (self.shift_factors @ self.shift_factors) * np.outer(self.shift, self.shift)
         imprecise = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
         if len(imprecise):
             G[:, imprecise] = gram_columns(self, imprecise)
             G[imprecise] = G[:, imprecise].T
         return G
 
-    def restricted(self, rows: Array) -> "ScaledSparse":
-        """Some rows, by their positions, scaled as they are here."""
+    def __getitem__(self, rows: slice | Array) -> "SparseScaledView":
+        """Return some rows."""
         part = copy(self)
-        part.shape = (len(rows), self.shape[1])
         part.X, part.squares = self.X[rows], self.squares[rows]
-        part.rows, part.shift_rows = self.rows[rows], self.shift_rows[rows]
+        part.shape = part.X.shape
+        part.factors, part.shift_factors = self.factors[rows], self.shift_factors[rows]
         if self.low is not None:
             part.low = LowRank(self.low.coefficients[rows], self.low.terms)
         return part
 
-    def dense_rows(self, rows: slice | Array) -> Array:
-        """Some scaled rows, dense, in double precision."""
+    def toarray(self) -> Array:
+        """All scaled rows, in double precision."""
+        return self._dense_rows(slice(None))
+
+    def _dense_rows(self, rows: slice) -> Array:
         block = self.X[rows].toarray().astype(np.float64)
-        block *= self.rows[rows, None]
+        block *= self.factors[rows, None]
         block *= self.columns
         if self.low is not None:
-            block += self.rows[rows, None] * (self.low.coefficients[rows] @ self.low.terms)
-        block -= np.outer(self.shift_rows[rows], self.shift)
+            block += self.factors[rows, None] * (self.low.coefficients[rows] @ self.low.terms)
+        block -= np.outer(self.shift_factors[rows], self.shift)
         return block
 
-    def __imul__(self, factor: float) -> "ScaledSparse":
-        self.rows = self.rows * factor
-        self.shift_rows = self.shift_rows * factor
+    def __imul__(self, factor: float) -> "SparseScaledView":
+        self.factors = self.factors * factor
+        self.shift_factors = self.shift_factors * factor
         self.squares = self.squares * factor**2
         return self
 
@@ -250,14 +313,17 @@ class ScaledSparse(LinearOperator):
         weighted = np.ascontiguousarray(self.columns[:, None] * M, dtype=self.dtype)
         shifted = (self.shift @ M).astype(self.dtype)
         added = None if self.low is None else self.low.terms @ M
-        rows, shift_rows = self.rows.astype(self.dtype), self.shift_rows.astype(self.dtype)
+        factors, shift_factors = (
+            self.factors.astype(self.dtype),
+            self.shift_factors.astype(self.dtype),
+        )
 
         def work(block: EntryBlock) -> None:
             part = block.matrix @ weighted
             if self.low is not None:
                 part += self.low.coefficients[block.rows] @ added
-            part *= rows[block.rows, None]
-            part -= np.outer(shift_rows[block.rows], shifted)
+            part *= factors[block.rows, None]
+            part -= np.outer(shift_factors[block.rows], shifted)
             product[block.rows] = part
 
         for _ in parallel_map(work, entry_blocks(self.X)):
@@ -265,10 +331,10 @@ class ScaledSparse(LinearOperator):
         return product
 
     def _rmatmat(self, M: Array) -> Array:
-        rows = self.rows.astype(self.dtype)
+        factors = self.factors.astype(self.dtype)
 
         def work(block: EntryBlock) -> Array:
-            weighted = rows[block.rows, None] * M[block.rows]
+            weighted = factors[block.rows, None] * M[block.rows]
             return block.matrix.T @ np.ascontiguousarray(weighted, dtype=self.dtype)
 
         total = np.zeros((self.shape[1], M.shape[1]))
@@ -276,6 +342,109 @@ class ScaledSparse(LinearOperator):
             total += part
         total *= self.columns[:, None]
         if self.low is not None:
-            total += self.low.terms.T @ (self.low.coefficients.T @ (self.rows[:, None] * M))
-        total -= self.shift[:, None] * (self.shift_rows @ M)
+            total += self.low.terms.T @ (self.low.coefficients.T @ (self.factors[:, None] * M))
+        total -= self.shift[:, None] * (self.shift_factors @ M)
         return total.astype(self.dtype, copy=False)
+
+
+def scaled_view(X: Matrix, scaling: ViewScaling) -> ScaledView:
+    """Rows of a view as a scaling makes them."""
+    return SparseScaledView(X, scaling) if is_sparse(X) else DenseScaledView(X, scaling)
+
+
+def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
+    """Some scaled rows of a view times a map, in its precision.
+
+    Rows with few entries stay sparse.
+    """
+    X = view[rows]
+    if not has_few_entries(X):
+        X = dense_rows(X, slice(None))
+    return np.asarray(scaled_view(X, scaling) @ W).astype(W.dtype, copy=False)
+
+
+class ScaledBlock:
+    """Scaled views of a row block side by side."""
+
+    def __init__(
+        self, data: MultiViewData, scalings: Sequence[ViewScaling], block: RowBlock
+    ) -> None:
+        self.views = [data.views[p] for p in block.views]
+        self.scalings = [scalings[p] for p in block.views]
+        self.block = block
+        self.ends = np.cumsum([view.shape[1] for view in self.views]).tolist()
+        self.shape = block.size, self.ends[-1]
+        self.dtype = data.dtype
+
+    @property
+    def stays_sparse(self) -> bool:
+        """Whether the scaled rows of all views are sparse."""
+        pairs = zip(self.views, self.scalings, strict=True)
+        return all(sparse.issparse(view) and scaling.keeps_zeros for view, scaling in pairs)
+
+    def toarray(self, out: Array | None = None) -> Array:
+        """All scaled rows, in `out` if it is given."""
+        out = np.empty(self.shape, self.dtype) if out is None else out
+        columns = np.split(out, self.ends[:-1], axis=1)
+        for view, scaling, part in zip(self.views, self.scalings, columns, strict=True):
+            scaling.apply(dense_rows(view, self.block.rows), part)
+        return out
+
+    def gram(self) -> Array:
+        """Products of all pairs of columns, in the precision of the rows."""
+        if self.stays_sparse:
+            pairs = zip(self.views, self.scalings, strict=True)
+            parts = [view[self.block.rows] * (1 / scaling.norm) for view, scaling in pairs]
+            few = sparse.csr_array(sparse.hstack(parts, format="csr", dtype=self.dtype))
+            return np.asarray((few.T @ few).toarray())
+        rows = self.toarray(_scaled.array(self.shape, self.dtype))
+        return np.asarray(rows.T @ rows)
+
+    def __matmul__(self, W: Array) -> Array:
+        """Product with a map from all columns, in its precision; no rows are made dense."""
+        maps = np.split(W, self.ends[:-1])
+        total: Array | None = None
+        for view, scaling, part in zip(self.views, self.scalings, maps, strict=True):
+            product = scaled_view(view[self.block.rows], scaling) @ part
+            product = product.astype(W.dtype, copy=False)
+            total = product if total is None else np.add(total, product, out=total)
+        assert total is not None
+        return total
+
+
+def scaled_views(
+    data: MultiViewData,
+    scalings: tuple[ViewScaling, ...],
+    *,
+    unit_norm: bool,
+    dtype: "np.dtype[Any] | None" = None,
+) -> tuple[tuple[Matrix, ...], tuple[ViewScaling, ...]]:
+    """All views, scaled, and the scalings including norms; rows of missing samples are zero.
+
+    Dense views are copied (in the precision `dtype`, if given), as they are multiplied many times.
+    """
+    matrices: list[Matrix] = [
+        SparseScaledView.of(data, p, scaling)
+        if is_sparse(data.views[p])
+        else scaled_copy(data, p, scaling, dtype or data.dtype)
+        for p, scaling in enumerate(scalings)
+    ]
+    normed = with_unit_norms(data, scalings, [squared_norm(X) for X in matrices])
+    if not unit_norm:
+        return tuple(matrices), scalings
+    for X, scaling in zip(matrices, normed, strict=True):
+        X *= 1 / scaling.norm
+    return tuple(matrices), normed
+
+
+def scaled_copy(data: MultiViewData, p: int, scaling: ViewScaling, dtype: "np.dtype[Any]") -> Array:
+    """Scaled copy of a dense view; rows of missing samples are zero."""
+    view = data.views[p]
+    out = np.zeros(view.shape, dtype=dtype)
+
+    def work(block: RowBlock) -> None:
+        rows = view[block.rows]
+        out[block.rows] = scaling.apply(rows, np.empty(rows.shape, dtype=dtype))
+
+    for_blocks(work, (block for block in data.blocks() if p in block.views), "scaling")
+    return out

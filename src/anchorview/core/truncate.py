@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from anchorview._utils.progress import report_progress
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.compress import (
@@ -33,8 +34,8 @@ from anchorview.core.compress import (
     pseudo_samples,
     summarize_groups,
 )
-from anchorview.core.scale import ViewScaling, scaled_view_block, with_unit_norms
-from anchorview.core.scaled_view import ScaledSparse
+from anchorview.core.scale import ViewScaling, with_unit_norms
+from anchorview.core.scaled_view import DenseScaledView, SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.parts import Parts
@@ -60,6 +61,8 @@ SAFETY = 2.0
 
 TOLERANCE = 0.01
 """Bound of the change of the objective, as a share of its alignment term, that is tolerated."""
+
+_rows = ThreadBuffer()
 
 
 @dataclass(frozen=True)
@@ -198,18 +201,24 @@ def _power_step(
 
 def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
     if is_sparse(part.views[p]):
-        X = ScaledSparse.of(part, p, scaling)
+        X = SparseScaledView.of(part, p, scaling)
         return np.asarray(X.T @ (X @ V.astype(X.dtype)), dtype=np.float64)
     columns = V.astype(part.dtype)
 
     def work(block: RowBlock) -> Array:
-        rows = scaled_view_block(part, p, scaling, block)
+        rows = _scaled_rows(part, p, scaling, block)
         return np.asarray(rows.T @ (rows @ columns))
 
     total = np.zeros(V.shape)
     for _, product in map_blocks(work, _blocks_with(part, p), "truncating"):
         total += product
     return total
+
+
+def _scaled_rows(part: MultiViewData, p: int, scaling: ViewScaling, block: RowBlock) -> Array:
+    """Scaled rows of a dense view, valid until the next block."""
+    view = DenseScaledView(part.views[p][block.rows], scaling)
+    return view.toarray(_rows.array(view.shape, part.dtype))
 
 
 def _blocks_with(part: MultiViewData, p: int) -> list[RowBlock]:
@@ -278,13 +287,13 @@ def _projected(
     width = part.n_features_per_view[p] if V is None else V.shape[1]
     rows = np.zeros((len(part), width), dtype=part.dtype)
     if is_sparse(part.views[p]):
-        X = ScaledSparse.of(part, p, scaling)
-        rows[:] = X.dense_rows(slice(None)) if V is None else X @ V.astype(X.dtype)
+        X = SparseScaledView.of(part, p, scaling)
+        rows[:] = X.toarray() if V is None else X @ V.astype(X.dtype)
         return rows, X.squared_norm
     columns = None if V is None else V.astype(part.dtype)
 
     def work(block: RowBlock) -> float:
-        scaled = scaled_view_block(part, p, scaling, block)
+        scaled = _scaled_rows(part, p, scaling, block)
         rows[block.rows] = scaled if columns is None else scaled @ columns
         return float(np.einsum("ij,ij->i", scaled, scaled).sum(dtype=np.float64))
 

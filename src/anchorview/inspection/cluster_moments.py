@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, dense_rows
@@ -194,6 +194,9 @@ class _Block:
         return _dense_sums(values, labels, view.reference)
 
 
+_deviations = ThreadBuffer()
+
+
 def _dense_sums(values: Array, labels: Array, reference: Array) -> _BlockSums:
     clusters, member = np.unique(labels, return_inverse=True)
     shape = (len(clusters), len(labels))
@@ -201,7 +204,7 @@ def _dense_sums(values: Array, labels: Array, reference: Array) -> _BlockSums:
     order = np.argsort(member, kind="stable")
     starts = np.searchsorted(member[order], np.arange(len(clusters) + 1))
     indicator = sparse.csr_array((np.ones(len(labels)), order, starts), shape=shape)
-    away = scratch("deviations in clusters", values.shape, np.dtype(np.float64))
+    away = _deviations.array(values.shape, np.dtype(np.float64))
     np.take(reference, labels, axis=0, out=away, mode="clip")
     np.subtract(values, away, out=away)
     deviations = indicator @ away

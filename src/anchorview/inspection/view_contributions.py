@@ -11,12 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.scratch import scratch
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.embed import Embedder
-from anchorview.core.scale import ViewScaling
+from anchorview.core.scaled_view import projected_rows
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.candidates import FittedFamily
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
@@ -27,7 +26,7 @@ from anchorview.inspection.cluster_geometry import (
 )
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.soft_memberships import part_rows, require_prediction, sample_index
-from anchorview.views.container import MultiViewData, RowBlock, ViewsLike, dense_rows
+from anchorview.views.container import MultiViewData, RowBlock, ViewsLike
 
 
 def view_contributions(
@@ -141,7 +140,9 @@ class Readout:
 
         def work(block: RowBlock) -> None:
             terms = [
-                _embedded(data, self.embedder.scalings[p], p, block, W)
+                projected_rows(data.views[p], block.rows, self.embedder.scalings[p], W).astype(
+                    float
+                )
                 for p, W in zip(block.views, maps[block.group], strict=True)
             ]
             factor = self._factor(sum(terms[1:], terms[0]))
@@ -158,17 +159,6 @@ class Readout:
         if not self.normalize or embedding.shape[1] == 1:
             return np.ones_like(lengths)
         return np.divide(1, lengths, out=np.ones_like(lengths), where=lengths > 0)
-
-
-def _embedded(
-    data: MultiViewData, scaling: ViewScaling, p: int, block: RowBlock, W: Array
-) -> Array:
-    """Scaled rows of one view times its map, in double precision."""
-    values = scratch("scaling", (block.size, len(W)), W.dtype)
-    factor = scaling.apply_but_factor(dense_rows(data.views[p], block.rows), values)
-    product = (values @ W).astype(np.float64)
-    product *= factor
-    return product
 
 
 @dataclass(frozen=True, eq=False)

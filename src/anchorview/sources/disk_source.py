@@ -1,5 +1,6 @@
 """Views on disk, read part by part while other parts are processed."""
 
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.text import format_bytes, quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
@@ -55,6 +56,9 @@ INDEX_BYTES = 8
 
 COPIES = 4
 """Memory of a part while it is read, converted, checked and scaled, in sizes of the part."""
+
+_parts: defaultdict[int, ThreadBuffer] = defaultdict(ThreadBuffer)
+"""Memory of the dense views of a part, by position."""
 
 
 def workers() -> int:
@@ -120,7 +124,7 @@ class DiskSource(RowSource):
         for p, (name, view) in enumerate(self.views.items()):
             if isinstance(view, StoredView) and not view.is_sparse:
                 shape = (rows.stop - rows.start, view.shape[1])
-                views[name] = scratch(f"view {p}", shape, view.dtype)
+                views[name] = _parts[p].array(shape, view.dtype)
                 view.read_into(views[name], rows.start)
             elif view is not None:
                 views[name] = view[rows]

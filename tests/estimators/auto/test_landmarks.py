@@ -7,7 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
 from anchorview._utils.linalg import leading_directions
-from anchorview.core.scale import ViewScaling, fit_scalings, scaled_views
+from anchorview.core.scale import ViewScaling, fit_scalings
+from anchorview.core.scaled_view import scaled_views
 from anchorview.estimators.auto import landmarks
 from anchorview.estimators.auto.landmarks import (
     MAX_DIRECTIONS,

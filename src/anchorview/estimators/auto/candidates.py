@@ -19,7 +19,8 @@ from anchorview.core.assign import Assignment
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import plan
 from anchorview.core.embed import Embedder, embedder_of
-from anchorview.core.scale import ViewScaling, fit_scalings, projected_rows
+from anchorview.core.scale import ViewScaling, fit_scalings
+from anchorview.core.scaled_view import projected_rows
 from anchorview.core.solve import Sizes, SolverSettings, Spectra, leading_spectra, solve
 from anchorview.core.truncate import compress_truncated
 from anchorview.estimators.auto import landmarks

@@ -21,10 +21,11 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import leading_directions
 from anchorview._utils.memory import require_memory
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import ViewScaling, projected_rows
+from anchorview.core.scale import ViewScaling
+from anchorview.core.scaled_view import projected_rows
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.low_rank_sum import has_few_entries
 
@@ -45,6 +46,9 @@ SAMPLES_PER_DIRECTION = 4
 
 KMEANS_ITERATIONS = 5
 """Iterations that place the landmarks, which need to cover the data but not to be optimal."""
+
+
+_scores = ThreadBuffer()
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class ViewLift:
     def _nearest(self, block: Array) -> tuple[Array, Array]:
         landmarks = self.landmarks.astype(block.dtype, copy=False)
         # The nearest landmark c of x has the largest x'c - c'c / 2.
-        scores = scratch("landmarks", (len(block), len(landmarks)), block.dtype)
+        scores = _scores.array((len(block), len(landmarks)), block.dtype)
         np.matmul(block, landmarks.T, out=scores)
         scores -= 0.5 * np.einsum("ij,ij->i", landmarks, landmarks)
         flat, starts = scores.reshape(-1), np.arange(0, scores.size, len(landmarks))

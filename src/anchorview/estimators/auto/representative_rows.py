@@ -9,7 +9,7 @@ from scipy import sparse
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
-from anchorview.core.scaled_view import ScaledSparse
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
@@ -108,9 +108,9 @@ def order_by_content(data: MultiViewData, standardized: tuple[ViewScaling, ...])
     def work(block: RowBlock) -> None:
         for p in block.views:
             rows = data.views[p][block.rows]
-            scaled: Array | ScaledSparse
+            scaled: Array | SparseScaledView
             if is_sparse(rows):
-                scaled = ScaledSparse(rows.astype(np.float64), scalings[p])
+                scaled = SparseScaledView(rows.astype(np.float64), scalings[p])
                 squared_norms[block.rows] += scaled.squares
             else:
                 scaled = scalings[p].apply(rows, np.empty(rows.shape))

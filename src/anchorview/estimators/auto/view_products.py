@@ -11,12 +11,14 @@ from typing import Any, Self
 import numpy as np
 
 from anchorview._utils.linalg import reciprocal, row_squares
-from anchorview._utils.scratch import scratch
+from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
-from anchorview.core.scaled_view import ScaledSparse
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import dense_rows
 from anchorview.views.low_rank_sum import has_few_entries
+
+_scaled_rows = ThreadBuffer()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +65,14 @@ class ViewProducts:
         dtype = self.maps.dtype
         products: Array
         if has_few_entries(rows):
-            scaled = ScaledSparse(rows, self.first_steps)
+            scaled = SparseScaledView(rows, self.first_steps)
             products = np.asarray(scaled @ self.maps).astype(dtype, copy=False)
             squares = scaled.squares
         else:
             rows = dense_rows(rows, slice(None))
             values = rows.astype(dtype, copy=False)
             if not self.first_steps.keeps_zeros:
-                buffer = scratch("scaled rows", rows.shape, dtype)
+                buffer = _scaled_rows.array(rows.shape, dtype)
                 values = self.first_steps.apply(rows, buffer)
             products = values @ self.maps
             squares = row_squares(values) if self._has_unit_rows else np.ones(len(values))
