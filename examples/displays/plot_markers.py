@@ -25,5 +25,5 @@ views["imaging"].iloc[classes == 1, :2] += 4
 views["imaging"].iloc[classes == 2, 2:4] -= 4
 
 model = DALMC(n_clusters=3, random_state=0).fit(views)
-MarkerHeatmapDisplay.from_estimator(model, views, top=3)
+MarkerHeatmapDisplay.from_estimator(model, views, n_features=3)
 plt.show()

@@ -15,7 +15,7 @@ from anchorview.inspection import compare_partitions, doubtful
 
 views, y = load_digits(return_X_y=True)
 model = AutoDALMC(n_clusters=10, budget="fast", random_state=0).fit(views)
-print(doubtful(model, n=5))
+print(doubtful(model, n_samples=5))
 
 # %%
 # A label is wrong if the cluster of the sample does not match its digit.

@@ -101,7 +101,7 @@ def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatc
 
 
 def test_splits_at_the_chosen_level_name_the_coarser_one(model, monkeypatch):
-    monkeypatch.setattr(AutoDALMC, "n_fitted_clusters", 9)
+    monkeypatch.setattr(AutoDALMC, "n_clusters_fit_", 9)
     shown = lines_on(model)
     assert f"another level: 3 clusters, {evidence(model.levels_.loc[3])}" in shown
     assert len(splits(shown)) == 3

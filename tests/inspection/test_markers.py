@@ -238,12 +238,12 @@ def test_features_have_names_from_the_samples_or_the_model():
     assert set(cluster_markers(model.labels_, views)["feature"]) == set(map(str, range(12)))
 
 
-def test_top_keeps_the_leading_features_and_their_values():
+def test_n_features_keeps_the_leading_features_and_their_values():
     views, y, _ = planted_views(400)
     every = cluster_markers(y, views)
     expected = every[every["rank"] <= 7].reset_index(drop=True)
-    pd.testing.assert_frame_equal(cluster_markers(y, views, top=7), expected)
-    pd.testing.assert_frame_equal(cluster_markers(y, views, top=10_000), every)
+    pd.testing.assert_frame_equal(cluster_markers(y, views, n_features=7), expected)
+    pd.testing.assert_frame_equal(cluster_markers(y, views, n_features=10_000), every)
 
 
 def test_constant_features_have_no_infinite_effect():
@@ -290,11 +290,11 @@ def test_samples_of_one_cluster_cannot_be_compared():
         cluster_markers(np.full(150, 5), views)
 
 
-@pytest.mark.parametrize("top", [0, -3])
-def test_top_is_positive(top):
+@pytest.mark.parametrize("n_features", [0, -3])
+def test_n_features_is_positive(n_features):
     views, y = clustered_views(150)
-    with pytest.raises(ValueError, match=f"top={top} should be >= 1"):
-        cluster_markers(y, views, top=top)
+    with pytest.raises(ValueError, match=f"n_features={n_features} should be >= 1"):
+        cluster_markers(y, views, n_features=n_features)
 
 
 def test_values_whose_squares_overflow_raise():

@@ -1,7 +1,5 @@
 """Summaries against the functions whose results they combine, in every form of input."""
 
-from copy import deepcopy
-
 import dask
 import numpy as np
 import pandas as pd
@@ -10,8 +8,8 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
+from anchorview.estimators import explanation
 from anchorview.inspection import (
-    cluster_geometry,
     cluster_markers,
     cluster_summary,
     doubtful,
@@ -43,11 +41,11 @@ def test_columns_equal_those_of_the_other_functions(fitted):
     assert found.index.tolist() == list(range(K))
     np.testing.assert_array_equal(found["size"], np.bincount(model.labels_))
     np.testing.assert_allclose(found["share"], np.bincount(model.labels_) / N)
-    confidence = doubtful(model, views, n=N).groupby("cluster")["confidence"].mean()
+    confidence = doubtful(model, views, n_samples=N).groupby("cluster")["confidence"].mean()
     np.testing.assert_allclose(found["confidence"], confidence)
-    typical = representatives(model, views, n=2).groupby("cluster")["sample"].agg(tuple)
+    typical = representatives(model, views, n_samples=2).groupby("cluster")["sample"].agg(tuple)
     assert found["medoids"].tolist() == typical.tolist()
-    markers = cluster_markers(model, views, top=4)
+    markers = cluster_markers(model, views, n_features=4)
     names = (markers["view"] + ": " + markers["feature"]).groupby(markers["cluster"]).agg(tuple)
     assert found["features"].tolist() == names.tolist()
     shares = found[[f"view:{name}" for name in views]]
@@ -89,7 +87,7 @@ def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, set_constants):
     pd.testing.assert_frame_equal(cluster_summary(model, stored(tmp_path, views)), expected)
     with dask.config.set(scheduler="threads"):
         pd.testing.assert_frame_equal(cluster_summary(model, in_dask(views, 40)), expected)
-    set_constants(cluster_geometry, LARGEST_BLOCK=64)
+    set_constants(explanation, LARGEST_BLOCK=64)
     pd.testing.assert_frame_equal(cluster_summary(model, views), expected)
 
 
@@ -146,12 +144,3 @@ def test_counts_are_checked(fitted):
     for name in ("n_features", "n_medoids"):
         with pytest.raises(ValueError, match=f"{name}=0 should be >= 1"):
             cluster_summary(model, views, **{name: 0})
-
-
-def test_older_models_say_what_is_missing(fitted):
-    kind, model, views = fitted
-    if kind == "dalmc":
-        older = deepcopy(model)
-        older._spread = None
-        with pytest.raises(ValueError, match="older version"):
-            cluster_summary(older, views)

@@ -10,7 +10,8 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.inspection import cluster_geometry, doubtful, memberships, representatives
+from anchorview.estimators import explanation
+from anchorview.inspection import doubtful, memberships, representatives
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
@@ -51,7 +52,7 @@ def direct_distances(kind, model, frames):
 
 def test_representatives_equal_a_direct_computation(fitted):
     kind, model, frames = fitted
-    found = representatives(model, frames, n=4)
+    found = representatives(model, frames, n_samples=4)
     assert list(found.columns) == [
         "cluster", "rank", "sample", "distance", "confidence", "second_cluster",
     ]  # fmt: skip
@@ -67,7 +68,7 @@ def test_representatives_equal_a_direct_computation(fitted):
 
 def test_confidence_is_that_of_the_model(fitted):
     kind, model, frames = fitted
-    found = doubtful(model, frames, n=N).set_index("sample")
+    found = doubtful(model, frames, n_samples=N).set_index("sample")
     labels = pd.Series(model.labels_, index=model.sample_ids_)
     assert (found["cluster"] == labels[found.index]).all()
     assert found["confidence"].is_monotonic_increasing
@@ -93,14 +94,14 @@ def test_confidence_is_that_of_the_model(fitted):
 @pytest.mark.parametrize("function", [representatives, doubtful])
 def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, function, set_constants):
     _, model, frames = fitted
-    expected = function(model, frames, n=7)
+    expected = function(model, frames, n_samples=7)
     views = {name: frame.to_numpy() for name, frame in frames.items()}
     positions = expected.assign(sample=model.sample_ids_.get_indexer(expected["sample"]))
-    pd.testing.assert_frame_equal(function(model, stored(tmp_path, views), n=7), positions)
+    pd.testing.assert_frame_equal(function(model, stored(tmp_path, views), n_samples=7), positions)
     with dask.config.set(scheduler="threads"):
-        pd.testing.assert_frame_equal(function(model, in_dask(views, 40), n=7), positions)
-    set_constants(cluster_geometry, LARGEST_BLOCK=64)
-    pd.testing.assert_frame_equal(function(model, frames, n=7), expected)
+        pd.testing.assert_frame_equal(function(model, in_dask(views, 40), n_samples=7), positions)
+    set_constants(explanation, LARGEST_BLOCK=64)
+    pd.testing.assert_frame_equal(function(model, frames, n_samples=7), expected)
 
 
 def test_doubtful_samples_of_fit_need_no_views(fitted):
@@ -109,11 +110,11 @@ def test_doubtful_samples_of_fit_need_no_views(fitted):
         with pytest.raises(ValueError, match="give X"):
             doubtful(model)
         return
-    found = doubtful(model, n=10)
+    found = doubtful(model, n_samples=10)
     if kind == "ablation":  # Its embedding tells more than the means of the views.
         assert found["confidence"].is_monotonic_increasing
     else:
-        pd.testing.assert_frame_equal(found, doubtful(model, frames, n=10))
+        pd.testing.assert_frame_equal(found, doubtful(model, frames, n_samples=10))
 
 
 def test_merged_clusters(fitted):
@@ -121,13 +122,13 @@ def test_merged_clusters(fitted):
     if kind == "baseline":
         pytest.skip("baselines have no relabel")
     merged = deepcopy(model).relabel({0: "pair", 2: "pair"})
-    found = doubtful(merged, frames, n=N)
+    found = doubtful(merged, frames, n_samples=N)
     assert set(found["cluster"]) == {"pair", "1"}
     assert (found["cluster"] != found["second_cluster"]).all()
-    stored_second = doubtful(merged, n=N)["second_cluster"]
+    stored_second = doubtful(merged, n_samples=N)["second_cluster"]
     assert set(stored_second.dropna()) <= {"pair", "1"}
     assert set(representatives(merged, frames)["cluster"]) == {"pair", "1"}
-    before = doubtful(model, frames, n=N).set_index("sample")["confidence"]
+    before = doubtful(model, frames, n_samples=N).set_index("sample")["confidence"]
     after = found.set_index("sample")["confidence"]
     if kind != "ablation":  # The means of merged clusters are other centers.
         assert (after >= before[after.index] - 1e-12).all()
@@ -136,6 +137,6 @@ def test_merged_clusters(fitted):
 def test_counts_are_checked(fitted):
     _, model, frames = fitted
     for function in (representatives, doubtful):
-        with pytest.raises(ValueError, match="n=0 should be >= 1"):
-            function(model, frames, n=0)
-    assert len(representatives(model, frames, n=1000)) == N
+        with pytest.raises(ValueError, match="n_samples=0 should be >= 1"):
+            function(model, frames, n_samples=0)
+    assert len(representatives(model, frames, n_samples=1000)) == N

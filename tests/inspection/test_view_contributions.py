@@ -125,6 +125,20 @@ def test_errors(incomplete):
     _, model, views = incomplete
     with pytest.raises(ValueError, match="by='view' should be 'sample' or 'cluster'"):
         view_contributions(model, views, by="view")
-    complete, _ = clustered_views(60)
-    with pytest.raises(TypeError, match="OPMC cannot place samples"):
-        view_contributions(OPMC(3, random_state=0).fit(complete), complete)
+
+
+def test_contributions_to_labels_sum_to_the_margin_in_the_views():
+    views, _ = clustered_views(90, 3, separation=4.0)
+    views["noise"] = np.random.default_rng(0).standard_normal((90, 25))
+    model = OPMC(3, random_state=0).fit(views)
+    found = view_contributions(model, views)
+    squares = []
+    for view in views.values():
+        z = (view - view.mean(axis=0)) / view.std(axis=0)
+        centers = np.stack([z[model.labels_ == c].mean(axis=0) for c in range(3)])
+        squares.append(np.square(z[:, None] - centers).mean(axis=2))
+    squares = np.mean(squares, axis=0)
+    to_cluster = squares[np.arange(90), model.labels_]
+    margin = (squares.sum(axis=1) - to_cluster) / 2 - to_cluster
+    np.testing.assert_allclose(found.sum(axis=1), margin, atol=1e-9)
+    assert found["noise"].mean() < 0.2 * found.sum(axis=1).mean()

@@ -46,7 +46,7 @@ def test_confidence_of_other_models_needs_the_views(problem, estimator):
     model = estimator(n_clusters=4, random_state=0).fit(problem[0])
     assert ClusterSizesDisplay.from_estimator(model).confidence is None
     display = ClusterSizesDisplay.from_estimator(model, problem[0])
-    found = doubtful(model, problem[0], n=120).groupby("cluster")["confidence"].mean()
+    found = doubtful(model, problem[0], n_samples=120).groupby("cluster")["confidence"].mean()
     np.testing.assert_allclose(display.confidence, found)
 
 

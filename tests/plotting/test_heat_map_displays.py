@@ -20,7 +20,7 @@ def markers(dalmc, problem):
 
 
 def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
-    effects = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], top=2).effects
+    effects = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], n_features=2).effects
     leading = markers[markers["rank"] <= 2]
     assert set(effects.index) == set(zip(leading["view"], leading["feature"], strict=True))
     assert effects.index.is_unique
@@ -33,7 +33,7 @@ def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
 
 
 def test_cells_are_effects_of_the_table(dalmc, problem, markers):
-    display = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], top=2)
+    display = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], n_features=2)
     assert display.effects.columns.tolist() == [0, 1, 2, 3]
     table = markers.set_index(["view", "feature", "cluster"])["effect"]
     for (view, feature), row in display.effects.iterrows():
@@ -43,7 +43,7 @@ def test_cells_are_effects_of_the_table(dalmc, problem, markers):
 
 
 def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
-    effects = MarkerHeatmapDisplay.from_markers(markers, top=1).effects
+    effects = MarkerHeatmapDisplay.from_markers(markers, n_features=1).effects
     first = markers[markers["rank"] == 1].set_index(["view", "feature"])["cluster"]
     for view, rows in effects.groupby("view", sort=False):
         clusters = [first.loc[[(view, feature)]].min() for _, feature in rows.index]
@@ -51,7 +51,7 @@ def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
 
 
 def test_names_of_features_views_and_clusters(markers):
-    display = MarkerHeatmapDisplay.from_markers(markers, top=2)
+    display = MarkerHeatmapDisplay.from_markers(markers, n_features=2)
     assert texts(display.ax_.get_yticklabels()) == list(
         display.effects.index.get_level_values("feature")
     )
@@ -74,7 +74,7 @@ def test_color_scale_is_symmetric_and_not_dominated_by_outliers():
 def test_labels_and_names_that_are_no_formulas(problem):
     labels = np.where(problem[1] == 0, "$a", "b$")
     views = {"$v$": problem[0]["view_0"].rename(columns={"view_0_0": "$x^"})}
-    display = MarkerHeatmapDisplay.from_estimator(labels, views, top=6)
+    display = MarkerHeatmapDisplay.from_estimator(labels, views, n_features=6)
     display.figure_.draw_without_rendering()
     assert texts(display.ax_.get_xticklabels()) == ["$a", "b$"]
     assert "$x^" in texts(display.ax_.get_yticklabels())
@@ -87,8 +87,8 @@ def test_effects_that_are_all_zero_or_missing():
 
 
 def test_wrong_markers_raise(markers):
-    with pytest.raises(ValueError, match="top=0 should be >= 1"):
-        MarkerHeatmapDisplay.from_markers(markers, top=0)
+    with pytest.raises(ValueError, match="n_features=0 should be >= 1"):
+        MarkerHeatmapDisplay.from_markers(markers, n_features=0)
     with pytest.raises(ValueError, match="indexed by view and feature"):
         MarkerHeatmapDisplay(pd.DataFrame([[1.0]]))
 

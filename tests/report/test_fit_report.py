@@ -177,7 +177,7 @@ def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
     pd.testing.assert_frame_equal(
         found.clusters[columns], expected[columns], check_index_type=False
     )
-    typical = representatives(model, frames, n=3)
+    typical = representatives(model, frames, n_samples=3)
     assert [f"s{row}" for row in found.representatives["row"]] == typical["sample"].tolist()
     assert found.representatives["cluster"].tolist() == typical["cluster"].tolist()
     if estimator is DALMC:

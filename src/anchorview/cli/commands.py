@@ -302,7 +302,7 @@ def predict(
             if not hasattr(fitted, "predict"):
                 raise ValueError(f"{model} is an ablation, which cannot label new samples.")
             _require_level(fitted, level, model)
-            is_chosen = level in (None, fitted.n_fitted_clusters)
+            is_chosen = level in (None, fitted.n_clusters_fit_)
             with_confidence = hasattr(fitted, "predict_with_confidence") and is_chosen
             layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
             layout["views"] = selection_like_fit(data, fitted)
@@ -433,7 +433,7 @@ def _require_level(fitted: Any, level: int | None, path: Path) -> None:
     """Raise if a saved model has no level with a number of clusters."""
     if level is None:
         return
-    numbers = {fitted.n_fitted_clusters}
+    numbers = {fitted.n_clusters_fit_}
     if getattr(fitted, "levels_", None) is not None:
         numbers.update(fitted.levels_.index.tolist())
     if level not in numbers:

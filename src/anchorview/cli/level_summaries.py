@@ -20,11 +20,8 @@ def choice_line(model: Any) -> str:
     """Describe the chosen number of clusters, and those that were tried."""
     from anchorview.estimators.auto.levels import TRIVIAL_NUMBER, structure_beyond
 
-    curve, chosen = model.curve_, model.n_fitted_clusters
+    curve, chosen = model.curve_, model.n_clusters_fit_
     line = f"chose {chosen} clusters among {_tried(curve.index.tolist())}: "
-    if model.levels_ is None:
-        # From a file of an older version.
-        return f"{line}agreement {curve[chosen]:.2f}"
     level = model.levels_.loc[chosen]
     line += _evidence(level)
     if chosen > TRIVIAL_NUMBER and TRIVIAL_NUMBER in curve.index:
@@ -41,7 +38,7 @@ def level_lines(model: Any) -> Iterator[str]:
         return
     from anchorview.inspection.cluster_splits import level_steps
 
-    chosen = model.n_fitted_clusters
+    chosen = model.n_clusters_fit_
     for number, level in model.levels_.drop(chosen).iterrows():
         yield f"another level: {number} clusters, {_evidence(level)}"
     lines = [

@@ -56,6 +56,8 @@ def data_lines(data: "MultiViewData", target: "Target") -> Iterator[str]:
 
 def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> Iterator[str]:
     """Yield the lines on a fit; the confidence is None if it is on workers, or there is none."""
+    from anchorview.estimators.representation import batch_sentences
+
     found = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
     if hasattr(model, "candidates_"):
         yield f"{found}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
@@ -63,7 +65,7 @@ def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> 
     else:
         most = f" of at most {model.max_iter}" if hasattr(model, "max_iter") else ""
         yield f"{found}{type(model).__name__}, {model.n_iter_}{most} iterations, {seconds:.2f} s"
-    yield from getattr(model, "batch_sentences", ())
+    yield from batch_sentences(model)
 
 
 def model_lines(model: Any) -> Iterator[str]:
@@ -238,6 +240,7 @@ def data_record(
 
 def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
     from anchorview.estimators.auto.structure import structure_sentence
+    from anchorview.estimators.representation import view_sentences
 
     if model.curve_ is not None:
         yield choice_line(model)
@@ -248,7 +251,7 @@ def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
         yield _doubtful(model, confidence)
     if model.structure_ is not None:
         yield structure_sentence(model.structure_)
-    yield from map(printable, model.view_sentences)
+    yield from map(printable, view_sentences(model))
     failed = int((model.candidates_["error"] != "").sum())
     if failed:
         yield f"{failed} of {len(model.candidates_)} candidates could not be fitted"
@@ -285,7 +288,7 @@ def _sizes(model: Any, labels: "NDArray[Any]", level: int | None = None) -> list
 
     # At the chosen level, clusters may have been merged.
     count = level
-    if count is None or count == model.n_fitted_clusters:
+    if count is None or count == model.n_clusters_fit_:
         count = _n_clusters(model)
     sizes: list[int] = np.bincount(labels, minlength=count).tolist()
     return sizes

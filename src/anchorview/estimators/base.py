@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -86,13 +85,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         summary : DataFrame
             Indexed by cluster.
         """
-        # By name, as inspection is above the estimators and imports them: a fitted estimator needs
-        # nothing of it, and this method is only a shorter way to call the function.
-        inspection = import_module("anchorview.inspection")
-        table: pd.DataFrame = inspection.cluster_summary(
-            self, X, n_features=n_features, n_medoids=n_medoids
-        )
-        return table
+        # The only import of a higher layer, which the contract in pyproject.toml names: this method
+        # is a shorter way to call the function.
+        from anchorview.inspection.summary import cluster_summary
+
+        return cluster_summary(self, X, n_features=n_features, n_medoids=n_medoids)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         parameters = super().__repr__(N_CHAR_MAX)
@@ -145,7 +142,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             self._learn_views(data)
         else:
             self._warn_unnamed(data)
-            data = self.preparation(data)
+            data = self._preparation(data)
         if fitting:
             self.sample_ids_ = data.sample_ids
         return data
@@ -175,7 +172,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         return names[0]
 
     @property
-    def fitted_views(self) -> FittedViews:
+    def _fitted_views(self) -> FittedViews:
         """The views that it was fitted on, to which those of new samples are matched."""
         return FittedViews(
             type(self).__name__,
@@ -185,13 +182,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         )
 
     @property
-    def preparation(self) -> Preparation:
+    def _preparation(self) -> Preparation:
         """What is done with new samples before they are scaled."""
-        return Preparation(self.imputation_, self.preprocessing_, self.fitted_views)
+        return Preparation(self.imputation_, self.preprocessing_, self._fitted_views)
 
     def _warn_unnamed(self, schema: ViewsSchema) -> None:
         """Warn, as scikit-learn does, if features with names are matched by position."""
-        unnamed = self.fitted_views.unnamed(schema)
+        unnamed = self._fitted_views.unnamed(schema)
         if unnamed:
             subject = unnamed[0] if self.n_views_in_ > 1 else "X"
             warnings.warn(
@@ -233,10 +230,10 @@ class EmbeddingClusterer(
     impute: Impute
     preprocess: Preprocess
     memory_limit: float | str | None
-    n_samples_fit_: int | None
+    n_samples_fit_: int
     n_clusters_: int
     labels_: Any
-    _spread: ClusterSpread | None
+    _spread: ClusterSpread
     _relabeling: Relabeling | None
 
     def _open(
@@ -300,22 +297,22 @@ class EmbeddingClusterer(
             write_results=out is not None,
             nan_cells=self.imputation_ is not None,
         )
-        fitted = self.fitted_views
+        fitted = self._fitted_views
         source.require_like(fitted)
         self._warn_unnamed(source)
         set_design(source, X, batch, covariates)
         prepares = self.imputation_ is not None or self.preprocessing_ is not None
         if prepares or self._correction is not None:
-            source.prepare_parts(self.preparation)
+            source.prepare_parts(self._preparation)
         correction = correction_for(self._correction, source, fitted, unknown_batch)
         if correction is not None:
             source.prepare_parts(correction)
         return source
 
     @property
-    def part_preparation(self) -> PartPreparation:
+    def _part_preparation(self) -> PartPreparation:
         """Function of new samples that prepares them for embedding; can be pickled."""
-        return PartPreparation(self.preparation, self._correction)
+        return PartPreparation(self._preparation, self._correction)
 
     def _require_embeds_new_samples(self) -> None:
         """Raise an AttributeError if only the samples of `fit` can be embedded."""
@@ -404,24 +401,19 @@ class EmbeddingClusterer(
         return None if self._relabeling is None else self._relabeling.names
 
     @property
-    def n_fitted_clusters(self) -> int:
-        """Number of clusters that `fit` found, before `relabel` has merged some."""
+    def n_clusters_fit_(self) -> int:
+        """Number of clusters before `relabel` has merged any."""
         return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)
 
     @property
-    def cluster_spread(self) -> ClusterSpread:
+    def _cluster_spread(self) -> ClusterSpread:
         """How far the samples of `fit` lie from their centers."""
-        if self._spread is None:
-            raise ValueError(
-                "The model file is of an older version, which did not store the distances of "
-                "samples to their centers: fit and save the model again."
-            )
         return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
 
     @property
-    def membership_scale(self) -> float:
+    def _membership_scale(self) -> float:
         """Squared distance at which a membership falls to 1/e; merging clusters keeps it."""
-        return self.cluster_spread.membership_scale(self.n_fitted_clusters)
+        return self._cluster_spread.membership_scale(self.n_clusters_fit_)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
@@ -446,11 +438,6 @@ class EmbeddingClusterer(
     @property
     def _scale_factor(self) -> float:
         """Factor that gives the columns of `embedding_` a mean square of 1."""
-        if self.n_samples_fit_ is None:
-            raise ValueError(
-                "The model file is of an older version, which did not store the number of samples: "
-                "use scale=False, or fit and save the model again."
-            )
         return float(np.sqrt(self.n_samples_fit_))
 
     def _with_ids(self, rows: Any, sample_ids: Any) -> Any:

@@ -218,8 +218,7 @@ class BatchMixin:
         self._correction = found.correction
         return found
 
-    @property
-    def batch_sentences(self) -> list[str]:
+    def _batch_sentences(self) -> list[str]:
         """Sentence on the batches and covariates that are taken out."""
         correction, mixing = self._correction, self._mixing
         if correction is None:

@@ -39,6 +39,7 @@ from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
+from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.row_source import RowSource
@@ -195,6 +196,8 @@ class DALMC(EmbeddingClusterer):
         samples, divided by their share of the samples. 1 is well mixed, 0 separated.
     n_clusters_ : int
         Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
+    n_clusters_fit_ : int
+        Number of clusters before `relabel` has merged any.
     cluster_names_ : tuple of str or None
         Names that `relabel` has given to the clusters.
     n_samples_fit_ : int
@@ -674,7 +677,7 @@ class DALMC(EmbeddingClusterer):
 
         They are in the form of their source or in the file `out`.
         """
-        fitted, path = self.fitted_views, None if out is None else Path(out)
+        fitted, path = self._fitted_views, None if out is None else Path(out)
         if factor is None:
             function = SampleMap(fitted, self._embedder, self._labels_of)
             return source.map_rows(function, None, np.int32, "labeling", path)
@@ -682,6 +685,20 @@ class DALMC(EmbeddingClusterer):
         width = self._embedder.n_anchors
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
         return self._with_ids(rows, source.sample_ids)
+
+    def __anchorview_explain__(self) -> EmbeddingExplanation:
+        check_is_fitted(self, "labels_")
+        squared_norms = np.square(self._assignment.centroids).sum(axis=1)
+        return EmbeddingExplanation(
+            self._part_preparation,
+            self.view_names_in_,
+            self._relabeling,
+            self._embedder,
+            self._assignment,
+            self._cluster_spread,
+            self._membership_scale,
+            ROUNDING * float(squared_norms.mean()),
+        )
 
     @property
     def n_clusters_(self) -> int:  # type: ignore[override]

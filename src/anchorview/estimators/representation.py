@@ -18,15 +18,14 @@ NO_STRUCTURE = "no clear structure"
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
     views = (_view_line(name, row) for name, row in _views(model))
-    return [_clusters_line(model), *views, *_view_sentences(model), *_batch_sentences(model)]
+    return [_clusters_line(model), *views, *_sentences(model)]
 
 
 def result_html(model: Any) -> str:
     """HTML of the same."""
     line = f"<p>{escape(_clusters_line(model))}</p>"
     table = view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
-    sentences = [*_view_sentences(model), *_batch_sentences(model)]
-    return line + table + "".join(f"<p>{escape(text)}</p>" for text in sentences)
+    return line + table + "".join(f"<p>{escape(text)}</p>" for text in _sentences(model))
 
 
 def view_table_html(table: pd.DataFrame) -> str:
@@ -50,12 +49,18 @@ def _clusters_line(model: Any) -> str:
     return "; ".join(parts)
 
 
-def _view_sentences(model: Any) -> list[str]:
-    return [capitalized(sentence) for sentence in getattr(model, "view_sentences", ())]
+def view_sentences(model: Any) -> list[str]:
+    """Sentences on the views that a model has set aside, or would have; often none."""
+    return getattr(model, "_view_sentences", list)()
 
 
-def _batch_sentences(model: Any) -> list[str]:
-    return [capitalized(sentence) for sentence in getattr(model, "batch_sentences", ())]
+def batch_sentences(model: Any) -> list[str]:
+    """Sentence on the batches and covariates that a model takes out, if it does."""
+    return getattr(model, "_batch_sentences", list)()
+
+
+def _sentences(model: Any) -> list[str]:
+    return [capitalized(text) for text in (*view_sentences(model), *batch_sentences(model))]
 
 
 def _views(model: Any) -> list[tuple[str, dict[str, str]]]:

@@ -23,7 +23,7 @@ class _Test(NamedTuple):
 
 
 def associate(
-    labels_or_model: Any,
+    model_or_labels: Any,
     table: pd.DataFrame,
     *,
     time: str | None = None,
@@ -37,7 +37,7 @@ def associate(
 
     Parameters
     ----------
-    labels_or_model : fitted estimator, or array-like (n,) of labels
+    model_or_labels : fitted estimator, or array-like (n,) of labels
         Labels, if they are a Series, and samples of an estimator that has `sample_ids_` are matched
         with the index of the table; all of them must be there. Otherwise rows are matched by
         position, and there must be as many.
@@ -91,7 +91,7 @@ def associate(
             f"The table has the column {table.columns[table.columns.duplicated()][0]!r} more than "
             "once. Rename one."
         )
-    labels, ids = label_values(labels_or_model)
+    labels, ids = label_values(model_or_labels)
     rows = _matched_rows(labels, ids, table)
     codes, clusters = pd.factorize(labels, sort=True)
     if len(clusters) < 2:

@@ -81,6 +81,7 @@ def _step(model: Any, coarse: int, fine: int) -> Step:
 
 def _name(model: Any, level: int, cluster: int) -> str:
     """Number of a cluster or, at the chosen level, its name after `relabel`."""
-    if level != model.n_fitted_clusters or model.cluster_names_ is None:
+    if level != model.n_clusters_fit_ or model.cluster_names_ is None:
         return str(cluster)
-    return str(model.cluster_names_[model._relabeling.clusters[cluster]])
+    relabeling = model.__anchorview_explain__().relabeling
+    return str(relabeling.names[relabeling.clusters[cluster]])

@@ -1,7 +1,6 @@
 """Parts of a source with the clusters of their samples, in memory, on disk and in Dask."""
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -12,26 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.estimators.base import MultiViewClusterer
+from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.sources.open_source import open_source
 from anchorview.sources.row_source import Merge, RowSource, ids_in_memory
 from anchorview.views.alignment import matched_by_id, require_unique_ids
 from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.parts import Result
 from anchorview.views.view_selection import select_like_fit
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
-
-RESULTS_BY_SAMPLE = (
-    "labels_",
-    "embedding_",
-    "confidence_",
-    "second_labels_",
-    "sample_ids_",
-    "_batch_sums",
-)
-"""Attributes of models that `predict` does not need, and that workers do not get."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +36,8 @@ class LabeledSource:
     """Names of the views: those of the samples, else those of the model."""
     feature_names: tuple[FeatureNames | None, ...]
     """Names of the features of each view, likewise."""
+    explanation: Explanation | None = None
+    """What the model says about samples; None for labels, and for models that say nothing."""
 
     def reduce(
         self,
@@ -70,36 +62,45 @@ class LabeledSource:
 def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     """Source of samples with their clusters.
 
-    Models that can predict do so part by part, for any samples. Labels of other models, and those
-    of a vector, are matched by id if both they and the samples have ids, else by position.
+    Models that explain themselves label any samples part by part. Other models that can predict do
+    so at once. Labels of the rest, and those of a vector, are matched by id if both they and the
+    samples have ids, else by position.
     """
-    if predicts(model_or_labels):
-        return _predicted(model_or_labels, X)
-    model = model_or_labels if hasattr(model_or_labels, "fit") else None
+    model = model_or_labels if is_model(model_or_labels) else None
+    explanation = explanation_of_model(model)
+    if explanation is not None:
+        return _explained(model, explanation, X)
     source = open_source(_selected(model, X), nan_cells=True)
-    labels, label_ids = label_values(model_or_labels)
+    if model is not None and hasattr(model, "predict"):
+        labels, label_ids = _named(model, model.predict(plain_views(X))), None
+    else:
+        labels, label_ids = label_values(model_or_labels)
     by_sample = aligned_labels(labels, label_ids, ids_in_memory(source), len(source))
     codes, clusters = pd.factorize(by_sample, sort=True)
-    names, features = _names(source, model)
-    return LabeledSource(
-        source, pd.Index(clusters), StoredLabels(codes.astype(np.int32)), names, features
-    )
+    labels_of = StoredLabels(codes.astype(np.int32))
+    return LabeledSource(source, pd.Index(clusters), labels_of, *_names(source, model))
 
 
-def predicts(model: Any) -> bool:
-    """Whether an object is a model of this package that labels any samples."""
-    return isinstance(model, MultiViewClusterer) and hasattr(model, "predict")
+def is_model(model_or_labels: Any) -> bool:
+    """Whether an object is an estimator, rather than labels."""
+    return hasattr(model_or_labels, "labels_") or hasattr(model_or_labels, "fit")
 
 
-@dataclass(frozen=True, eq=False)
-class PredictedLabels:
-    """Clusters that a model predicts."""
+def plain_views(X: Any) -> Any:
+    """Views for estimators of others, which know no containers: a matrix, or a list or dict."""
+    if not isinstance(X, MultiViewData):
+        return X
+    if X.named:
+        return dict(zip(X.names, X.views, strict=True))
+    return list(X.views) if len(X.views) > 1 else X.views[0]
 
-    model: Any
 
-    def __call__(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        return np.asarray(self.model.predict(part))
+def fitted_views(model: Any) -> FittedViews | None:
+    """The views that a model was fitted on, if it says so."""
+    if not hasattr(model, "feature_names_per_view_"):
+        return None
+    names, widths = model.view_names_in_, model.n_features_per_view_
+    return FittedViews(type(model).__name__, names, widths, model.feature_names_per_view_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +122,17 @@ def _with_labels(
     return function(part, labels_of(part))
 
 
-def _predicted(model: Any, X: Any) -> LabeledSource:
-    check_is_fitted(model)
-    limit = getattr(model, "memory_limit", None)
+def _explained(model: Any, explanation: Explanation, X: Any) -> LabeledSource:
+    imputes = getattr(model, "imputation_", None) is not None
     # Without imputation, a model cannot label samples with single NaN: reading them raises.
-    source = open_source(_selected(model, X), limit, nan_cells=model.imputation_ is not None)
-    source.require_like(model.fitted_views)
+    limit = getattr(model, "memory_limit", None)
+    source = open_source(_selected(model, X), limit, nan_cells=imputes)
+    fitted = fitted_views(model)
+    if fitted is not None:
+        source.require_like(fitted)
     names = getattr(model, "cluster_names_", None)
-    count = getattr(model, "n_clusters_", model.n_clusters)
-    clusters = pd.RangeIndex(count) if names is None else pd.Index(names)
-    predictor = copy(model)
-    for name in RESULTS_BY_SAMPLE:
-        if hasattr(predictor, name):
-            setattr(predictor, name, None)
-    return LabeledSource(source, clusters, PredictedLabels(predictor), *_names(source, model))
+    clusters = pd.RangeIndex(len(explanation.spread.sizes)) if names is None else pd.Index(names)
+    return LabeledSource(source, clusters, explanation.labels, *_names(source, model), explanation)
 
 
 def _selected(model: Any, X: Any) -> Any:
@@ -147,29 +145,27 @@ def _names(
 ) -> tuple[tuple[str, ...], tuple[FeatureNames | None, ...]]:
     """Names of the views and features of a source; what has no name there has that of a model."""
     names, features = source.names, source.feature_names
-    if not isinstance(model, MultiViewClusterer):
+    fitted = fitted_views(model)
+    if fitted is None:
         return names, features
-    fitted = model.fitted_views
     if not source.named and len(names) == len(fitted.names):
         names = fitted.names
-    found = list(features)
+    completed = list(features)
     for p, (name, width) in enumerate(zip(names, source.n_features_per_view, strict=True)):
-        if found[p] is None and name in fitted.names:
-            own = fitted.names.index(name)
-            found[p] = fitted.feature_names[own] if width == fitted.widths[own] else None
-    return names, tuple(found)
+        if completed[p] is None and name in fitted.names:
+            q = fitted.names.index(name)
+            completed[p] = fitted.feature_names[q] if width == fitted.widths[q] else None
+    return names, tuple(completed)
 
 
 def label_values(model_or_labels: Any) -> "tuple[Array, pd.Index[Any] | None]":
     """Labels of a fitted model or of a vector, and the ids of their samples, if they have any."""
     ids = None
-    if hasattr(model_or_labels, "fit"):
-        check_is_fitted(model_or_labels, "labels_")
+    if is_model(model_or_labels):
+        require_labels(model_or_labels)
         ids = getattr(model_or_labels, "sample_ids_", None)
         ids = ids if ids is None else pd.Index(np.asarray(ids))
-        labels = np.asarray(model_or_labels.labels_)
-        names = getattr(model_or_labels, "cluster_names_", None)
-        labels = labels if names is None else np.array(names, dtype=object)[labels]
+        labels = _named(model_or_labels, model_or_labels.labels_)
     elif isinstance(model_or_labels, pd.Series):
         labels, ids = model_or_labels.to_numpy(), model_or_labels.index
     else:
@@ -187,6 +183,22 @@ def label_values(model_or_labels: Any) -> "tuple[Array, pd.Index[Any] | None]":
             f"{first if ids is None else quoted(ids[first])}. Leave these samples out."
         )
     return labels, ids
+
+
+def require_labels(model: Any) -> None:
+    """Raise if a model is not fitted, or is fitted without labels."""
+    if not hasattr(model, "labels_"):
+        check_is_fitted(model)
+        raise TypeError(
+            f"{type(model).__name__} has no labels_. Give the labels of its samples instead."
+        )
+
+
+def _named(model: Any, labels: Any) -> Array:
+    """Names of clusters, if the model has any, else the labels."""
+    names = getattr(model, "cluster_names_", None)
+    labels = np.asarray(labels)
+    return labels if names is None else np.array(names, dtype=object)[labels]
 
 
 def aligned_labels(

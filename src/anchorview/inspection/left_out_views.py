@@ -7,15 +7,18 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.auto_dalmc import AutoDALMC
-from anchorview.estimators.auto.candidates import CandidatePool
-from anchorview.estimators.base import MultiViewClusterer
 from anchorview.estimators.dalmc import DALMC
-from anchorview.inspection.labeled_parts import labeled_source
+from anchorview.estimators.explanation import explanation_of_model
+from anchorview.inspection.labeled_parts import (
+    LabeledSource,
+    fitted_views,
+    labeled_source,
+    plain_views,
+    require_labels,
+)
 from anchorview.views.container import (
     MultiViewData,
     ViewsLike,
@@ -86,14 +89,15 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
     n_views = len(data.names)
     if n_views < 2:
         raise ValueError("There is only one view, so none can be left out.")
-    n_clusters = int(getattr(model, "n_clusters_", None) or model.n_clusters)
+    n_clusters = int(getattr(model, "n_clusters_", None) or len(np.unique(labels)))
+    params = model.get_params()
+    shared = {"scaling", "unit_norm"}
+    same = {name: params[name] for name in shared} if params.keys() >= shared else {}
     alone = []
     for p in range(n_views):
         report_progress("leaving out views", p, 2 * n_views)
         rows = _rows_with(data, [p])
-        only = DALMC(n_clusters, random_state=0)
-        if isinstance(model, DALMC):
-            only.set_params(scaling=model.scaling, unit_norm=model.unit_norm)
+        only = DALMC(n_clusters, random_state=0, **same)
         alone.append((rows, only.fit(_selected(data, [p], rows)).labels_))
 
     table = []
@@ -101,13 +105,15 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         report_progress("leaving out views", n_views + p, 2 * n_views)
         others = [q for q in range(n_views) if q != p]
         rows = _rows_with(data, others)
-        refit = _refitted(model, others, n_clusters).fit(_selected(data, others, rows))
+        refit = _refitted(model, others, n_clusters)
+        selected = _selected(data, others, rows)
+        refit.fit(selected if fitted_views(model) is not None else plain_views(selected))
         without = np.full(len(data), -1)
         without[rows] = refit.labels_
 
-        def mean_agreement(found: Array, others: list[int] = others) -> float:
+        def mean_agreement(clusters: Array, others: list[int] = others) -> float:
             pairs = (alone[q] for q in others)
-            return float(np.mean([adjusted_rand_score(found[own], other) for own, other in pairs]))
+            return float(np.mean([adjusted_rand_score(clusters[rows], one) for rows, one in pairs]))
 
         table.append(
             {
@@ -118,37 +124,41 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
             }
         )
     report_progress("leaving out views", 2 * n_views, 2 * n_views)
-    found = pd.DataFrame(table, index=pd.Index(data.names, name="view"))
-    own = found["own_agreement"]
-    typical = np.array([own.drop(name).median() for name in found.index])
-    gain = found["others_without"] - found["others_with"]
-    found["disagrees"] = ((own < DISAGREEING_SHARE * typical) | (gain > GAIN)) & (n_views > 2)
-    return found
+    results = pd.DataFrame(table, index=pd.Index(data.names, name="view"))
+    agreement = results["own_agreement"]
+    typical = np.array([agreement.drop(name).median() for name in results.index])
+    gain = results["others_without"] - results["others_with"]
+    differs = (agreement < DISAGREEING_SHARE * typical) | (gain > GAIN)
+    results["disagrees"] = differs & (n_views > 2)
+    return results
 
 
 def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     """Samples in memory with all views of a model, and their clusters."""
-    if not isinstance(model, MultiViewClusterer):
+    if not hasattr(model, "get_params"):
         raise TypeError(
             f"Give a fitted estimator that can be refitted, not {type(model).__name__}."
         )
-    check_is_fitted(model, "labels_")
+    require_labels(model)
     labeled = labeled_source(model, X)
-    fitted = model.fitted_views
-    missing = [
-        name
-        for name, own in zip(fitted.names, fitted.positions_in(labeled.source), strict=True)
-        if own is None
-    ]
+    step = -(-len(labeled.source) // MAX_SAMPLES)
+    data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
+    data = _prepared(model, labeled, data)
+    # Labels need no finite values, but refits do.
+    return container_with_views(data, data.views), labels
+
+
+def _prepared(model: Any, labeled: LabeledSource, data: MultiViewData) -> MultiViewData:
+    """All views of a model, as it prepares them."""
+    fitted = fitted_views(model)
+    if fitted is None:
+        return data
+    positions = zip(fitted.names, fitted.positions_in(labeled.source), strict=True)
+    missing = [name for name, position in positions if position is None]
     if missing:
         raise ValueError(f"X lacks the view {missing[0]!r}. Give all views of the fit.")
-    step = -(-len(labeled.source) // MAX_SAMPLES)
-    parts = labeled.reduce(partial(_part_samples, step), _merge, "reading")
-    data = model.preparation(parts[0])
-    # Labels need no finite values, but refits do.
-    data = container_with_views(data, data.views)
-    correction = getattr(model, "_correction", None)
-    return data if correction is None else correction(data), parts[1]
+    explanation = labeled.explanation
+    return data.matched_to(fitted) if explanation is None else explanation.prepare(data)
 
 
 def _part_samples(step: int, part: MultiViewData, labels: Array) -> tuple[MultiViewData, Array]:
@@ -177,25 +187,20 @@ def _selected(data: MultiViewData, positions: list[int], rows: Array) -> MultiVi
 
 def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> float:
     """Adjusted Rand index of two clusterings on the samples that have both; 0 without any."""
-    _, own, other = np.intersect1d(rows, other_rows, assume_unique=True, return_indices=True)
-    return adjusted_rand_score(labels[own], others[other]) if len(own) else 0.0
+    _, a, b = np.intersect1d(rows, other_rows, assume_unique=True, return_indices=True)
+    return adjusted_rand_score(labels[a], others[b]) if len(a) else 0.0
 
 
 def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     """Return an unfitted copy of a model for some of its views."""
+    explanation = explanation_of_model(model)
+    refit = clone(model) if explanation is None else explanation.refit(model)
+    known = refit.get_params()
     params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0}
-    if model.random_state is None:
+    params |= {"impute": None, "preprocess": None}
+    if known.get("random_state") is None:
         params["random_state"] = 0
-    params |= {name: None for name in ("impute", "preprocess") if hasattr(model, name)}
-    components: Any = getattr(model, "n_components", None)
+    components: Any = known.get("n_components")
     if np.ndim(components):
         params["n_components"] = [components[p] for p in positions]
-    refit = clone(model).set_params(**params)
-    return _Refit(**refit.get_params()) if isinstance(refit, AutoDALMC) else refit
-
-
-class _Refit(AutoDALMC):
-    """AutoDALMC of which only the labels are used, so its structure needs no fits of its own."""
-
-    def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
-        self.structure_ = self.chance_agreement_ = None
+    return refit.set_params(**{name: params[name] for name in params.keys() & known.keys()})

@@ -18,7 +18,9 @@ MAX_EFFECT = 1e6
 """Effect of a feature that is constant inside and outside, with different values."""
 
 
-def cluster_markers(model_or_labels: Any, X: ViewsLike, *, top: int | None = None) -> pd.DataFrame:
+def cluster_markers(
+    model_or_labels: Any, X: ViewsLike, *, n_features: int | None = None
+) -> pd.DataFrame:
     r"""Compare every feature in each cluster with the samples outside of the cluster.
 
     One pass over the rows, in memory, from files or in Dask. Missing views and single missing
@@ -32,14 +34,14 @@ def cluster_markers(model_or_labels: Any, X: ViewsLike, *, top: int | None = Non
     ----------
     model_or_labels : fitted estimator, or array-like (n,) of labels
         A fitted :class:`~anchorview.DALMC` or :class:`~anchorview.AutoDALMC` predicts the clusters
-        of the samples, which may be new. Labels, and those of other estimators, belong to the
-        samples of `X`: they are matched by sample id if they (as a Series, or `sample_ids_`) and
-        `X` have ids, else by position. With labels, `X` may have views that the clustering has not
-        used.
+        of the samples, which may be new; so does any other estimator that has `predict`, which is
+        called with `X`. Labels, and `labels_` of all other estimators, belong to the samples of
+        `X`: they are matched by sample id if they (as a Series, or `sample_ids_`) and `X` have ids,
+        else by position. With labels, `X` may have views that the clustering has not used.
     X : views, in any form that estimators take
         Their values are compared as they are; nothing is scaled or imputed. Single NaN are ignored
         with labels, and with models that impute them for their prediction.
-    top : int, default=None
+    n_features : int, default=None
         Number of features per cluster to return; if None, all.
 
     Returns
@@ -69,7 +71,7 @@ def cluster_markers(model_or_labels: Any, X: ViewsLike, *, top: int | None = Non
     >>> from anchorview.inspection import cluster_markers
     >>> views, _ = load_digits(return_X_y=True)
     >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
-    >>> markers = cluster_markers(model, views, top=3)
+    >>> markers = cluster_markers(model, views, n_features=3)
     >>> markers.shape
     (30, 14)
     >>> list(markers.columns[:5])
@@ -77,15 +79,15 @@ def cluster_markers(model_or_labels: Any, X: ViewsLike, *, top: int | None = Non
     >>> bool(markers["effect"].abs().min() > 1)
     True
     """
-    if top is not None and top < 1:
-        raise ValueError(f"top={top} should be >= 1, or None for all features.")
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features={n_features} should be >= 1, or None for all.")
     labeled = labeled_source(model_or_labels, X)
     moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
-    return marker_table(labeled, moments, top)
+    return marker_table(labeled, moments, n_features)
 
 
 def marker_table(
-    labeled: LabeledSource, moments: Sequence[Moments], top: int | None = None
+    labeled: LabeledSource, moments: Sequence[Moments], n_features: int | None = None
 ) -> pd.DataFrame:
     """Table of :func:`cluster_markers`, from the moments of each view."""
     has_samples = np.any([own.counts.any(axis=1) for own in moments], axis=0)
@@ -113,7 +115,7 @@ def marker_table(
     table["q_value"] = _adjusted(table["p_value"])
 
     # NaN, of features that cannot be compared, come last.
-    order = np.argsort(-np.abs(table["effect"]), axis=1, kind="stable")[:, :top]
+    order = np.argsort(-np.abs(table["effect"]), axis=1, kind="stable")[:, :n_features]
     n_clusters, n_rows = order.shape
     head = {
         "cluster": np.repeat(clusters, n_rows),

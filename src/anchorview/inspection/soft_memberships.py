@@ -5,43 +5,39 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
-from anchorview.inspection.cluster_geometry import (
-    ConsensusGeometry,
-    EmbeddingGeometry,
-    Geometry,
-    geometry_of,
-    row_blocks,
-    soft_memberships,
-)
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source, predicts
+from anchorview.estimators.explanation import Explanation
+from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
+from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
-def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
+def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
     r"""Soft memberships of samples in the clusters.
 
     A membership is proportional to :math:`k^{-d^2 / W}`, where :math:`k` is the number of clusters,
     :math:`d` the distance of the sample to the center of the cluster, and :math:`W` the mean of
-    :math:`d^2` over the samples of `fit` and their own clusters. For :class:`~anchorview.DALMC`
+    :math:`d^2` over the samples of `fit` and their clusters. For :class:`~anchorview.DALMC`
     these are distances of rows of the embedding to the centroids of K-means; for
     :class:`~anchorview.AutoDALMC`, of the sample's labels in all partitions to the frequencies of
     these labels in the cluster. A cluster that `relabel` has merged has the distance of the nearest
-    cluster in it.
+    cluster in it. For labels and other estimators, distances are those in the views
+    (:func:`representatives`).
 
     Parameters
     ----------
-    model : fitted DALMC or AutoDALMC
+    model_or_labels : fitted estimator, or array-like (n,) of labels
+        As for :func:`cluster_markers`.
     X : views of samples, in any form that `predict` takes
         They are processed part by part; the result is in memory.
 
     Returns
     -------
     memberships : DataFrame (n, n_clusters)
-        Rows sum to 1, and the largest is that of the cluster that `predict` returns. Indexed by
+        Rows sum to 1, and the largest is that of the cluster that `predict` returns; labels and
+        other estimators may have placed a sample in a cluster that is not the nearest. Indexed by
         sample id, or position if there are none; columns are the clusters.
 
     See Also
@@ -61,26 +57,25 @@ def memberships(model: Any, X: ViewsLike) -> pd.DataFrame:
     >>> bool((soft.to_numpy().argmax(axis=1) == model.labels_).all())
     True
     """
-    labeled, geometry = _located(model, X, "memberships")
-    # That of AutoDALMC has distances in the embedding; memberships are those of the consensus.
-    scale = max(model.membership_scale, geometry.floor)
-    function = partial(_part_memberships, geometry, scale)
-    count = len(labeled.clusters)
-    members = part_rows(labeled, function, count, "memberships")
+    labeled = labeled_source(model_or_labels, X)
+    function = explanation_of(labeled).memberships
+    members = part_rows(labeled, function, len(labeled.clusters), "memberships")
     return pd.DataFrame(members, index=sample_index(labeled), columns=labeled.clusters)
 
 
-def outlier_scores(model: Any, X: ViewsLike) -> "pd.Series[float]":
+def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
     """How far samples are from the center of their cluster, relative to its other samples.
 
     The score is the distance to the center divided by the root mean square distance of the samples
     of `fit` that are in the cluster: about 1 is typical, and a sample with 3 is three times as far.
     Distances are those of rows of the embedding; for :class:`~anchorview.AutoDALMC`, of the
-    embedding of its best candidate to the mean of the cluster.
+    embedding of its best candidate to the mean of the cluster; for labels and other estimators, as
+    for :func:`representatives`, and relative to the samples of `X`.
 
     Parameters
     ----------
-    model : fitted DALMC or AutoDALMC
+    model_or_labels : fitted estimator, or array-like (n,) of labels
+        As for :func:`cluster_markers`.
     X : views of samples, in any form that `predict` takes
 
     Returns
@@ -102,26 +97,10 @@ def outlier_scores(model: Any, X: ViewsLike) -> "pd.Series[float]":
     >>> bool(abs((scores**2).mean() - 1) < 1e-6)
     True
     """
-    labeled, geometry = _located(model, X, "outlier scores")
-    scores = part_rows(labeled, partial(_part_scores, geometry), None, "outlier scores")
+    labeled = labeled_source(model_or_labels, X)
+    function = partial(_part_scores, explanation_of(labeled))
+    scores = part_rows(labeled, function, None, "outlier scores")
     return pd.Series(scores, index=sample_index(labeled), name="outlier_score")
-
-
-def _located(model: Any, X: ViewsLike, what: str) -> tuple[LabeledSource, Geometry]:
-    """Samples and the centers of the clusters, of a model that can predict."""
-    require_prediction(model, what)
-    labeled = labeled_source(model, X)
-    return labeled, geometry_of(model, labeled)
-
-
-def require_prediction(model: Any, what: str) -> None:
-    """Raise if a model does not place new samples among its clusters."""
-    if not predicts(model):
-        raise TypeError(
-            f"{type(model).__name__} cannot place samples among its clusters, so it has no "
-            f"{what}. Use DALMC or AutoDALMC; an ablation of DALMC cannot either."
-        )
-    check_is_fitted(model, "labels_")
 
 
 def sample_index(labeled: LabeledSource) -> "pd.Index[Any]":
@@ -139,41 +118,8 @@ def part_rows(labeled: LabeledSource, function: Any, width: int | None, stage: s
     return np.asarray(source.map_rows(function, width, np.float64, stage, None))
 
 
-def _part_memberships(geometry: Geometry, scale: float, part: MultiViewData) -> Array:
-    if isinstance(geometry, ConsensusGeometry):
-        return _consensus_memberships(geometry, scale, part)
-    return np.vstack(
-        [
-            with_largest_at(soft_memberships(block.squares, scale), block.labels)
-            for block in geometry.located(part)
-        ]
-    )
-
-
-def _consensus_memberships(geometry: ConsensusGeometry, scale: float, part: MultiViewData) -> Array:
-    partitions = geometry.partitions(geometry.prepare(part))
-    found = []
-    for rows in row_blocks(len(part), len(geometry.consensus.offsets)):
-        own = partitions[:, rows]
-        members = soft_memberships(geometry.pattern_squares(own), scale)
-        found.append(with_largest_at(members, geometry.labels(own)))
-    return np.vstack(found)
-
-
-def with_largest_at(members: Array, labels: Array) -> Array:
-    """Memberships of which the largest is that of the label.
-
-    Two of them that are equal up to rounding may be in another order than the distances by which
-    `predict` decided, which are computed in the precision of the data.
-    """
-    wrong = np.flatnonzero(members.argmax(axis=1) != labels)
-    members[wrong, labels[wrong]] = np.nextafter(members[wrong].max(axis=1), 2)
-    return members
-
-
-def _part_scores(geometry: Geometry, part: MultiViewData) -> Array:
-    assert isinstance(geometry, ConsensusGeometry | EmbeddingGeometry)
-    typical = geometry.mean_square_per_cluster
-    return np.concatenate(
-        [np.sqrt(block.own_squares / typical[block.labels]) for block in geometry.located(part)]
-    )
+def _part_scores(explanation: Explanation, part: MultiViewData) -> Array:
+    typical = explanation.mean_square_per_cluster
+    blocks = explanation.located(part)
+    scores = [np.sqrt(block.squares_to_cluster / typical[block.labels]) for block in blocks]
+    return np.concatenate(scores)

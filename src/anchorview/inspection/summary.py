@@ -1,6 +1,6 @@
 """A table with one row per cluster, computed in one pass over the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -9,39 +9,28 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
-from anchorview.inspection.cluster_geometry import (
-    ConsensusGeometry,
-    EmbeddingGeometry,
-    Geometry,
-    geometry_of,
-)
+from anchorview.estimators.explanation import Explanation, Located
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
-from anchorview.inspection.distance_sums import DistanceSums
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.markers import marker_table
 from anchorview.inspection.typical_samples import Samples, require_positive
-from anchorview.inspection.view_contributions import (
-    Contributions,
-    ContributionSums,
-    contributions_of,
-)
-from anchorview.inspection.view_means import view_means
+from anchorview.inspection.view_contributions import ContributionSums, PartContributions
+from anchorview.inspection.view_means import MeansExplanation, explanation_of, view_means
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
 def cluster_summary(
-    model: Any, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3
+    model_or_labels: Any, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3
 ) -> pd.DataFrame:
     """Describe each cluster by one row: size, confidence, neighbor, typical samples, features.
 
-    One pass over the rows, in memory, from files or in Dask; two for estimators that cannot
-    predict. Every estimator has it as the method ``summary`` as well.
+    One pass over the rows, in memory, from files or in Dask; two for labels and estimators that
+    only have labels. Every estimator has it as the method ``summary`` as well.
 
     Parameters
     ----------
-    model : fitted estimator
-        :class:`~anchorview.DALMC` and :class:`~anchorview.AutoDALMC` predict the clusters of the
-        samples, which may be new. The labels of other estimators belong to the samples of `X`.
+    model_or_labels : fitted estimator, or array-like (n,) of labels
+        As for :func:`cluster_markers`.
     X : views of samples, in any form that estimators take
     n_features : int, default=3
         Number of leading features per cluster.
@@ -58,14 +47,14 @@ def cluster_summary(
         - `nearest_cluster`: the cluster whose center has the smallest mean squared distance to the
           samples of this one; distances are those of :func:`representatives`.
         - `separation`: how separate the two are: mean of ``(b - a) / max(a, b)`` over the samples,
-          with the distances a to the own center and b to that of the nearest cluster. At most 1;
+          with the distances a to its center and b to that of the nearest cluster. At most 1;
           near 0 if the two are nearly one.
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
           ``"view: feature"``.
         - ``view:<name>`` for each view: its share of the evidence for the cluster, which is its
           contribution (:func:`view_contributions`), if positive, divided by the sum of the positive
-          ones; for estimators that cannot predict, its share of the squared distances between the
+          ones; for labels and other estimators, its share of the squared distances between the
           center of this cluster and those of the others.
 
         A cluster without samples has the size 0 and nothing else.
@@ -87,23 +76,89 @@ def cluster_summary(
     >>> int(summary["size"].sum())
     2000
     """
-    require_positive(n_features, "n_features")
-    require_positive(n_medoids, "n_medoids")
-    return summary_of(model, labeled_source(model, X), n_features, n_medoids)
+    require_positive("n_features", n_features)
+    require_positive("n_medoids", n_medoids)
+    return summary_of(labeled_source(model_or_labels, X), n_features, n_medoids)
 
 
-def summary_of(model: Any, labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:
+def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:
     """Table of :func:`cluster_summary`."""
-    geometry = geometry_of(model, labeled)
-    contributions = None
-    if isinstance(geometry, EmbeddingGeometry | ConsensusGeometry):
-        contributions = contributions_of(model, labeled)
-    work = _PartSummary(geometry, contributions, len(labeled.clusters), n_medoids)
-    found = labeled.source.reduce_as_is(work, partial(_merged, n_medoids), "summarizing")
-    return _table(labeled, found, _view_shares(model, labeled, found), n_features)
+    explanation = explanation_of(labeled)
+    # The moments, which are needed anyway, give the shares of views of labels without a model.
+    by_means = isinstance(explanation, MeansExplanation)
+    contributions = None if by_means else explanation.contributions()
+    work = _PartSummary(explanation, contributions, len(labeled.clusters), n_medoids)
+    sums = labeled.source.reduce_as_is(work, partial(_merged, n_medoids), "summarizing")
+    return _table(labeled, sums, _view_shares(explanation.view_names, sums), n_features)
 
 
-class _Found(NamedTuple):
+class DistanceSums(NamedTuple):
+    """Sums over the samples of each cluster, whose distances to all centers are known."""
+
+    sizes: Array
+    confidence: Array
+    squares: Array
+    """Of squared distances to each center."""
+    separation: Array
+    """Of (b - a) / max(a, b) with the distances a to the center of the cluster and b to each."""
+
+    @classmethod
+    def of(cls, block: Located) -> "DistanceSums":
+        """Sums over the samples of a block."""
+        k = block.squares.shape[1]
+        members = np.equal.outer(np.arange(k), block.labels).astype(np.float64)
+        distances = np.sqrt(block.squares)
+        to_cluster = np.sqrt(block.squares_to_cluster)[:, None]
+        larger = np.maximum(distances, to_cluster)
+        # Empty clusters are infinitely far: nothing is to be learned about them.
+        known = np.isfinite(distances) & (larger > 0)
+        apart = distances - to_cluster
+        separation = np.divide(apart, larger, out=np.zeros_like(distances), where=known)
+        finite = np.isfinite(block.squares)
+        squares = members @ np.where(finite, block.squares, 0.0)
+        squares[:, ~finite.all(axis=0)] = np.inf
+        return cls(
+            np.bincount(block.labels, minlength=k),
+            np.bincount(block.labels, block.confidence, k),
+            squares,
+            members @ separation,
+        )
+
+    @classmethod
+    def of_all(cls, blocks: Iterable[Located]) -> "DistanceSums":
+        """Sums over the samples of all blocks."""
+        return reduce(cls.merged, map(cls.of, blocks))
+
+    def merged(self, other: "DistanceSums") -> "DistanceSums":
+        """Sums over the samples of both."""
+        return DistanceSums(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def table(self, clusters: "pd.Index[Any]") -> pd.DataFrame:
+        """The first columns of :func:`~anchorview.inspection.cluster_summary`."""
+        sizes = self.sizes
+        k, filled = len(clusters), sizes > 0
+        others = self.squares.copy()
+        np.fill_diagonal(others, np.inf)
+        others[:, ~filled] = np.inf
+        nearest = others.argmin(axis=1)
+        pairs = filled & (filled.sum() > 1)
+        nothing = np.full(k, np.nan)
+        separation = self.separation[np.arange(k), nearest]
+        nearest_clusters: Any = clusters[nearest]
+        if not pairs.all():
+            nearest_clusters = nearest_clusters.to_numpy(dtype=object, copy=True)
+            nearest_clusters[~pairs] = None
+        columns = {
+            "size": sizes,
+            "share": sizes / sizes.sum(),
+            "confidence": np.divide(self.confidence, sizes, out=nothing.copy(), where=filled),
+            "nearest_cluster": nearest_clusters,
+            "separation": np.divide(separation, sizes, out=nothing, where=pairs),
+        }
+        return pd.DataFrame(columns).set_index(clusters.rename("cluster"))
+
+
+class _Sums(NamedTuple):
     """What a summary needs to know about some samples."""
 
     distances: DistanceSums
@@ -116,23 +171,23 @@ class _Found(NamedTuple):
 class _PartSummary:
     """Summary of a part; can be pickled."""
 
-    geometry: Geometry
-    contributions: Contributions | None
+    explanation: Explanation
+    contributions: PartContributions | None
     n_clusters: int
     n_medoids: int
 
-    def __call__(self, part: MultiViewData) -> _Found:
+    def __call__(self, part: MultiViewData) -> _Sums:
         k = self.n_clusters
         labels = np.empty(len(part), dtype=np.int32)
         distances, medoids = [], []
-        for block in self.geometry.located(part):
+        for block in self.explanation.located(part):
             labels[block.rows] = block.labels
             distances.append(DistanceSums.of(block))
             medoids.append(Samples.of(block, part.first_row).nearest(self.n_medoids))
         contributions = None
         if self.contributions is not None:
             contributions = ContributionSums.of(*self.contributions(part), k)
-        return _Found(
+        return _Sums(
             reduce(DistanceSums.merged, distances),
             part_moments(k, part, labels),
             reduce(Samples.merged, medoids).nearest(self.n_medoids),
@@ -140,11 +195,11 @@ class _PartSummary:
         )
 
 
-def _merged(n_medoids: int, a: _Found, b: _Found) -> _Found:
+def _merged(n_medoids: int, a: _Sums, b: _Sums) -> _Sums:
     contributions = None
     if a.contributions is not None and b.contributions is not None:
         contributions = a.contributions.merged(b.contributions)
-    return _Found(
+    return _Sums(
         a.distances.merged(b.distances),
         merge_views(a.moments, b.moments),
         a.medoids.merged(b.medoids).nearest(n_medoids),
@@ -152,15 +207,13 @@ def _merged(n_medoids: int, a: _Found, b: _Found) -> _Found:
     )
 
 
-def _view_shares(model: Any, labeled: LabeledSource, found: _Found) -> pd.DataFrame:
+def _view_shares(names: tuple[str, ...], sums: _Sums) -> pd.DataFrame:
     """Share of each view of the evidence for each cluster, (n_clusters, n_views)."""
-    if found.contributions is not None:
-        names: Sequence[str] = model.view_names_in_
-        values = np.nan_to_num(found.contributions.means)
+    if sums.contributions is not None:
+        values = np.nan_to_num(sums.contributions.means)
     else:
-        names = labeled.view_names
-        means, _ = view_means(found.moments)
-        columns = [_mean_squares_between(own, ~means.empty) for own in means.means]
+        means, _ = view_means(sums.moments)
+        columns = [_mean_squares_between(view, ~means.empty) for view in means.means]
         values = np.column_stack(columns)
     values = np.maximum(values, 0)
     total = values.sum(axis=1, keepdims=True)
@@ -176,16 +229,16 @@ def _mean_squares_between(means: Array, used: Array) -> Array:
 
 
 def _table(
-    labeled: LabeledSource, found: _Found, shares: pd.DataFrame, n_features: int
+    labeled: LabeledSource, sums: _Sums, shares: pd.DataFrame, n_features: int
 ) -> pd.DataFrame:
-    clusters, medoids, ids = labeled.clusters, found.medoids, labeled.sample_ids
+    clusters, medoids, ids = labeled.clusters, sums.medoids, labeled.sample_ids
     samples = medoids.positions if ids is None else ids[medoids.positions]
     markers: dict[Any, list[str]] = {}
-    if np.count_nonzero(found.distances.sizes) > 1:
-        table = marker_table(labeled, found.moments, n_features)
+    if np.count_nonzero(sums.distances.sizes) > 1:
+        table = marker_table(labeled, sums.moments, n_features)
         for cluster, view, feature in table[["cluster", "view", "feature"]].to_numpy():
             markers.setdefault(cluster, []).append(f"{view}: {feature}")
-    summary = found.distances.table(clusters)
+    summary = sums.distances.table(clusters)
     summary["medoids"] = [
         tuple(samples[medoids.labels == c].tolist()) for c in range(len(clusters))
     ]

@@ -6,19 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.auto_dalmc import AutoDALMC
-from anchorview.estimators.dalmc import DALMC
-from anchorview.inspection.cluster_geometry import (
-    Geometry,
-    Located,
-    embedding_geometry,
-    geometry_of,
-)
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
+from anchorview.estimators.explanation import Explanation, Located
+from anchorview.inspection.labeled_parts import LabeledSource, labeled_source, require_labels
+from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
@@ -43,7 +36,7 @@ class Samples(NamedTuple):
             block.second,
             block.confidence,
             block.second_confidence,
-            np.sqrt(block.own_squares),
+            np.sqrt(block.squares_to_cluster),
         )
 
     def at(self, rows: Array) -> "Samples":
@@ -73,12 +66,10 @@ Keep = Callable[[Samples], Samples]
 """Selects and orders samples; can be pickled."""
 
 
-def kept_samples(model: Any, labeled: LabeledSource, keep: Keep, stage: str) -> Samples:
+def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> Samples:
     """Samples of a source that are kept, in one pass over its parts."""
-    geometry = geometry_of(model, labeled)
-    return labeled.source.reduce_as_is(
-        partial(_part_samples, geometry, keep), partial(_merged, keep), stage
-    )
+    function = partial(_part_samples, explanation_of(labeled), keep)
+    return labeled.source.reduce_as_is(function, partial(_merged, keep), stage)
 
 
 def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> Samples:
@@ -87,36 +78,36 @@ def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> 
     return reduce(partial(_merged, keep), parts)
 
 
-def _part_samples(geometry: Geometry, keep: Keep, part: MultiViewData) -> Samples:
-    return samples_of_blocks(geometry.located(part), part.first_row, keep)
+def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> Samples:
+    return samples_of_blocks(explanation.located(part), part.first_row, keep)
 
 
 def _merged(keep: Keep, a: Samples, b: Samples) -> Samples:
     return keep(a.merged(b))
 
 
-def representatives(model: Any, X: ViewsLike, n: int = 5) -> pd.DataFrame:
+def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> pd.DataFrame:
     """Return the samples of each cluster that are nearest to its center.
 
     For :class:`~anchorview.DALMC`, the distance is that of rows of the embedding to the centroid;
     for :class:`~anchorview.AutoDALMC`, in the embedding of its best candidate to the mean of the
-    cluster. For other estimators, whose labels belong to the samples of `X`, it is the distance to
-    the mean of the cluster: the root of the mean, over views, of the mean squared difference of
-    standardized features.
+    cluster. For labels and other estimators it is the distance to the mean of the cluster: the root
+    of the mean, over views, of the mean squared difference of standardized features.
 
     Parameters
     ----------
-    model : fitted estimator
+    model_or_labels : fitted estimator, or array-like (n,) of labels
+        As for :func:`cluster_markers`.
     X : views of samples, in any form that estimators take
-        Read once, part by part; twice for estimators that cannot predict.
-    n : int, default=5
+        Read once, part by part; twice for labels and other estimators.
+    n_samples : int, default=5
         Number of samples per cluster.
 
     Returns
     -------
     samples : DataFrame
-        At most `n` rows per cluster, with the columns `cluster`; `rank`, from 1; `sample`, its id
-        or position; `distance`; `confidence`, as for :func:`doubtful`; `second_cluster`.
+        At most `n_samples` rows per cluster, with the columns `cluster`; `rank`, from 1; `sample`,
+        its id or position; `distance`; `confidence`, as for :func:`doubtful`; `second_cluster`.
 
     See Also
     --------
@@ -128,50 +119,46 @@ def representatives(model: Any, X: ViewsLike, n: int = 5) -> pd.DataFrame:
     >>> from anchorview.inspection import representatives
     >>> views, y = load_digits(return_X_y=True)
     >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
-    >>> typical = representatives(model, views, n=3)
+    >>> typical = representatives(model, views, n_samples=3)
     >>> len(typical)
     30
     >>> classes = y[typical["sample"]].reshape(10, 3)
     >>> bool((classes == classes[:, :1]).all())
     True
     """
-    require_positive(n)
-    labeled = labeled_source(model, X)
-    found = kept_samples(model, labeled, partial(Samples.nearest, n=n), "representatives")
-    return representative_table(found, labeled.clusters, labeled.sample_ids)
-
-
-def representative_table(
-    found: Samples, clusters: "pd.Index[Any]", ids: "pd.Index[Any] | None"
-) -> pd.DataFrame:
-    """Table of :func:`representatives`, from samples in order."""
-    starts = np.searchsorted(found.labels, found.labels)
+    require_positive("n_samples", n_samples)
+    labeled = labeled_source(model_or_labels, X)
+    samples = kept_samples(labeled, partial(Samples.nearest, n=n_samples), "representatives")
+    clusters, ids = labeled.clusters, labeled.sample_ids
+    starts = np.searchsorted(samples.labels, samples.labels)
     return pd.DataFrame(
         {
-            "cluster": clusters[found.labels],
+            "cluster": clusters[samples.labels],
             "rank": np.arange(len(starts)) - starts + 1,
-            "sample": found.positions if ids is None else ids[found.positions],
-            "distance": found.distances,
-            "confidence": found.confidence,
-            "second_cluster": clusters[found.second],
+            "sample": samples.positions if ids is None else ids[samples.positions],
+            "distance": samples.distances,
+            "confidence": samples.confidence,
+            "second_cluster": clusters[samples.second],
         }
     )
 
 
-def doubtful(model: Any, X: "ViewsLike | None" = None, n: int = 20) -> pd.DataFrame:
+def doubtful(
+    model_or_labels: Any, X: "ViewsLike | None" = None, n_samples: int = 20
+) -> pd.DataFrame:
     """Return the samples whose cluster is least certain.
 
-    For :class:`~anchorview.AutoDALMC`, the confidence is `confidence_`; for other estimators it is
-    the membership in the own cluster (:func:`memberships`), which for those that cannot predict is
-    computed from the distances to the means of the clusters (:func:`representatives`).
+    For :class:`~anchorview.AutoDALMC`, the confidence is `confidence_`; else it is the membership
+    in the cluster (:func:`memberships`).
 
     Parameters
     ----------
-    model : fitted estimator
+    model_or_labels : fitted estimator, or array-like (n,) of labels
+        As for :func:`cluster_markers`.
     X : views of samples, in any form that estimators take, default=None
-        If None, the samples of `fit`, from what the model has stored. Estimators that cannot
-        predict need it.
-    n : int, default=20
+        If None, the samples of `fit`, from what :class:`~anchorview.DALMC` and
+        :class:`~anchorview.AutoDALMC` have stored.
+    n_samples : int, default=20
         Number of samples.
 
     Returns
@@ -191,71 +178,63 @@ def doubtful(model: Any, X: "ViewsLike | None" = None, n: int = 20) -> pd.DataFr
     >>> from anchorview.inspection import doubtful
     >>> views, _ = make_multiview(200, n_clusters=4, random_state=0)
     >>> model = AutoDALMC(n_clusters=4, budget="fast", random_state=0).fit(views)
-    >>> found = doubtful(model, n=3)
-    >>> list(found.columns)
+    >>> uncertain = doubtful(model, n_samples=3)
+    >>> list(uncertain.columns)
     ['sample', 'cluster', 'confidence', 'second_cluster']
-    >>> bool(found["confidence"].iloc[0] == model.confidence_.min())
+    >>> bool(uncertain["confidence"].iloc[0] == model.confidence_.min())
     True
     """
-    require_positive(n)
+    require_positive("n_samples", n_samples)
+    keep = partial(Samples.doubtful, n=n_samples)
     if X is None:
-        return _doubtful_of_fit(model, n)
-    labeled = labeled_source(model, X)
-    found = kept_samples(model, labeled, partial(Samples.doubtful, n=n), "doubtful samples")
-    return doubtful_table(found, labeled.clusters, labeled.sample_ids)
-
-
-def doubtful_table(
-    found: Samples, clusters: "pd.Index[Any]", ids: "pd.Index[Any] | None"
-) -> pd.DataFrame:
-    """Table of :func:`doubtful`, from samples in order."""
-    second = clusters[found.second]
-    if (found.second < 0).any():
-        second = second.astype(object).where(found.second >= 0, None)
+        samples, clusters, ids = _doubtful_of_fit(model_or_labels, keep)
+    else:
+        labeled = labeled_source(model_or_labels, X)
+        samples = kept_samples(labeled, keep, "doubtful samples")
+        clusters, ids = labeled.clusters, labeled.sample_ids
+    second = clusters[samples.second]
+    if (samples.second < 0).any():
+        second = second.astype(object).where(samples.second >= 0, None)
     return pd.DataFrame(
         {
-            "sample": found.positions if ids is None else ids[found.positions],
-            "cluster": clusters[found.labels],
-            "confidence": found.confidence,
+            "sample": samples.positions if ids is None else ids[samples.positions],
+            "cluster": clusters[samples.labels],
+            "confidence": samples.confidence,
             "second_cluster": second,
         }
     )
 
 
-def _doubtful_of_fit(model: Any, n: int) -> pd.DataFrame:
-    check_is_fitted(model, "labels_")
-    if not isinstance(model, DALMC | AutoDALMC):
+def _doubtful_of_fit(
+    model: Any, keep: Keep
+) -> "tuple[Samples, pd.Index[Any], pd.Index[Any] | None]":
+    """Samples of `fit` that are kept, from what a model has stored; its clusters, and their ids."""
+    if not hasattr(model, "__anchorview_explain__"):
         raise ValueError(
             f"{type(model).__name__} does not store how certain the samples are: give X, the views "
             "that it was fitted on."
         )
+    require_labels(model)
     if not len(model.labels_):
         raise ValueError("The model was saved without the results of its samples: give X.")
-    names = model.cluster_names_
-    clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
-    if isinstance(model, AutoDALMC):
-        if model.second_labels_ is None:
-            raise ValueError(
-                "The model file is of an older version, which did not store the second cluster of "
-                "each sample: give X, or fit and save the model again."
-            )
+    if hasattr(model, "second_labels_"):
         positions = np.arange(len(model.labels_))
         nothing = np.empty(len(positions))
-        found = (model.labels_, model.second_labels_, model.confidence_)
-        labels, second, confidence = map(np.asarray, found)
-        everything = Samples(positions, labels, second, confidence, nothing, nothing)
+        stored = (model.labels_, model.second_labels_, model.confidence_)
+        labels, second, confidence = map(np.asarray, stored)
+        samples = keep(Samples(positions, labels, second, confidence, nothing, nothing))
     else:
         require_memory(
             float(model.embedding_.nbytes), "Reading embedding_", "Give X, which is read in parts."
         )
-        rows = embedding_geometry(model).located_rows(np.asarray(model.embedding_))
-        everything = samples_of_blocks(rows, 0, partial(Samples.doubtful, n=n))
-    ids = model.sample_ids_
-    ids = None if ids is None else pd.Index(np.asarray(ids))
-    return doubtful_table(everything.doubtful(n), clusters, ids)
+        rows = model.__anchorview_explain__().located_rows(np.asarray(model.embedding_))
+        samples = samples_of_blocks(rows, 0, keep)
+    names, ids = model.cluster_names_, model.sample_ids_
+    clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
+    return samples, clusters, None if ids is None else pd.Index(np.asarray(ids))
 
 
-def require_positive(n: int, name: str = "n") -> None:
+def require_positive(name: str, value: int) -> None:
     """Raise if a number of samples or features is not positive."""
-    if n < 1:
-        raise ValueError(f"{name}={n} should be >= 1.")
+    if value < 1:
+        raise ValueError(f"{name}={value} should be >= 1.")

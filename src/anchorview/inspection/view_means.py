@@ -1,15 +1,23 @@
-"""Cluster means in the views themselves, for labels without a model that embeds samples."""
+"""Cluster means in the views themselves, which explain labels without a model of this package."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread
+from anchorview.estimators.explanation import (
+    ROUNDING,
+    Explanation,
+    Located,
+    located_by_distance,
+    row_blocks,
+)
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
-from anchorview.inspection.labeled_parts import LabeledSource
+from anchorview.inspection.labeled_parts import LabeledSource, PartLabels
 from anchorview.views.container import MultiViewData, dense_rows
 
 
@@ -31,7 +39,29 @@ class ViewMeans:
     def squared_distances(self, data: MultiViewData) -> Array:
         """Squared distances of samples to all clusters; infinite for empty ones."""
         total = np.zeros((len(data), len(self.empty)))
-        counts = np.zeros(len(data))
+        for rows, squares in self._by_view(data):
+            total[rows] += squares
+        total /= _n_views(data)[:, None]
+        total[:, self.empty] = np.inf
+        return total
+
+    def contributions(self, data: MultiViewData, labels: Array) -> Array:
+        """How much nearer samples are, in each view, to their cluster than to others.
+
+        It is the mean squared distance to the other clusters minus that to the cluster, divided by
+        the number of views of the sample; NaN where it lacks the view.
+        """
+        contributions = np.full((len(data), len(self.means)), np.nan)
+        clusters, n_views = np.flatnonzero(~self.empty), _n_views(data)
+        n_others = max(1, len(clusters) - 1)
+        for p, (rows, squares) in enumerate(self._by_view(data)):
+            to_cluster = np.take_along_axis(squares, labels[rows, None], axis=1)[:, 0]
+            to_others = (squares[:, clusters].sum(axis=1) - to_cluster) / n_others
+            contributions[rows, p] = (to_others - to_cluster) / n_views[rows]
+        return contributions
+
+    def _by_view(self, data: MultiViewData) -> Iterator[tuple[Any, Array]]:
+        """Yield, for each view, the rows that have it, and their squared distances in it."""
         for p, (means, factors) in enumerate(zip(self.means, self.factors, strict=True)):
             has = slice(None) if data.available is None else np.flatnonzero(data.available[:, p])
             rows = dense_rows(data.views[p], has).astype(np.float64)
@@ -41,31 +71,84 @@ class ViewMeans:
             # Squared differences over the known values: |x|^2 - 2 x'm + |m|^2.
             squares = known.astype(np.float64) @ np.square(means).T - 2 * rows @ means.T
             squares += np.einsum("ij,ij->i", rows, rows)[:, None]
-            total[has] += np.maximum(squares, 0) / known.sum(axis=1)[:, None]
-            counts[has] += 1
-        total /= counts[:, None]
-        total[:, self.empty] = np.inf
-        return total
+            yield has, np.maximum(squares, 0) / known.sum(axis=1)[:, None]
 
 
-def fit_view_means(labeled: LabeledSource) -> tuple[ViewMeans, ClusterSpread]:
-    """Means of the clusters, and the distances of the samples to them, in one pass."""
-    moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "means")
-    return view_means(moments)
+def _n_views(data: MultiViewData) -> Array:
+    """Number of views of each sample."""
+    if data.available is None:
+        return np.full(len(data), len(data.views))
+    return data.available.sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class MeansExplanation(Explanation):
+    """Known labels, and the means of the clusters in every view."""
+
+    view_names: tuple[str, ...]
+    labels_of: PartLabels
+    means: ViewMeans
+    spread: ClusterSpread
+    scale: float
+    relabeling: None = None
+    floor: float = ROUNDING
+
+    def prepare(self, part: MultiViewData) -> MultiViewData:
+        """Views as they are."""
+        return part
+
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return self.labels_of(part)
+
+    def located(self, part: MultiViewData) -> Iterator[Located]:
+        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
+        labels = self.labels_of(part)
+        for rows in self._blocks(part):
+            squares = self.means.squared_distances(part[rows])
+            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+
+    def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
+        """Function of a part: clusters of its samples, and contributions of their views."""
+        return self._contributions
+
+    def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
+        labels = self.labels_of(part)
+        blocks = self._blocks(part)
+        return labels, np.vstack(
+            [self.means.contributions(part[own], labels[own]) for own in blocks]
+        )
+
+    def _blocks(self, part: MultiViewData) -> Iterator[slice]:
+        return row_blocks(len(part), max(len(self.spread.sizes), *part.n_features_per_view))
+
+
+def explanation_of(labeled: LabeledSource) -> Explanation:
+    """Explanation of the clusters by their model; else by the means of the clusters in the views.
+
+    The means take one pass over the samples.
+    """
+    if labeled.explanation is not None:
+        return labeled.explanation
+    n_clusters = len(labeled.clusters)
+    moments = labeled.reduce(partial(part_moments, n_clusters), merge_views, "means")
+    means, spread = view_means(moments)
+    # All samples of a single cluster belong to it, whatever the scale.
+    scale = spread.membership_scale(max(2, n_clusters))
+    return MeansExplanation(labeled.view_names, labeled.labels_of, means, spread, scale)
 
 
 def view_means(moments: Sequence[Moments]) -> tuple[ViewMeans, ClusterSpread]:
-    """The same from the moments of the clusters in each view."""
+    """Means of the clusters and distances to them, from the moments of each view."""
     means, factors, squares = [], [], []
-    sizes = np.max([own.counts.max(axis=1) for own in moments], axis=0)
-    for own in moments:
-        clusters = range(len(own.counts))
-        everything = reduce(Moments.merged, (own.of_cluster(c) for c in clusters))
+    sizes = np.max([view.counts.max(axis=1) for view in moments], axis=0)
+    for view in moments:
+        everything = reduce(Moments.merged, map(view.of_cluster, range(len(view.counts))))
         variance = everything.squares / np.maximum(everything.counts, 1)
         factor = np.divide(1, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
-        means.append(own.means * factor)
+        means.append(view.means * factor)
         factors.append(factor)
-        within = own.squares * factor**2 / np.maximum(own.counts, 1)
+        within = view.squares * factor**2 / np.maximum(view.counts, 1)
         squares.append(within.mean(axis=1))
     spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
     return ViewMeans(tuple(means), tuple(factors), sizes == 0), spread

@@ -203,12 +203,11 @@ class ClusterNumberDisplay:
                 f"This {type(model).__name__} was fitted with a single number of clusters. Fit "
                 "AutoDALMC with several, for example n_clusters=range(2, 21)."
             )
-        # Models from files of older versions have no levels.
         display = cls(
             curve,
-            n_clusters=model.n_fitted_clusters,
+            n_clusters=model.n_clusters_fit_,
             chance=model.chance_curve_,
-            levels=() if model.levels_ is None else model.levels_.index.tolist(),
+            levels=model.levels_.index.tolist(),
         )
         return display.plot(ax, **line_kw)
 

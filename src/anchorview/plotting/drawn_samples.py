@@ -101,7 +101,7 @@ class DrawnSamples:
         """Confidence in the cluster of each sample."""
         if self.stores_confidence and self._are_fitted:
             return np.asarray(self.model.confidence_)
-        samples = doubtful(self.model, self.X, n=len(self.labels)).set_index("sample")
+        samples = doubtful(self.model, self.X, n_samples=len(self.labels)).set_index("sample")
         order = range(len(self.labels)) if self.sample_ids is None else self.sample_ids
         return samples["confidence"].reindex(pd.Index(np.asarray(order))).to_numpy()
 

@@ -61,7 +61,7 @@ class MarkerHeatmapDisplay:
     >>> from anchorview.plotting import MarkerHeatmapDisplay
     >>> views, _ = load_digits(return_X_y=True)
     >>> model = DALMC(n_clusters=10, random_state=0).fit(views)
-    >>> display = MarkerHeatmapDisplay.from_estimator(model, views, top=2)
+    >>> display = MarkerHeatmapDisplay.from_estimator(model, views, n_features=2)
     >>> display.effects.shape[1]
     10
     """
@@ -73,7 +73,7 @@ class MarkerHeatmapDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model_or_labels: Any, X: Any, *, top: int = 3, ax: Any = None, **plot_kw: Any
+        cls, model_or_labels: Any, X: Any, *, n_features: int = 3, ax: Any = None, **plot_kw: Any
     ) -> Self:
         """Find and draw the markers of a fitted model, or of labels.
 
@@ -83,7 +83,7 @@ class MarkerHeatmapDisplay:
             As for :func:`~anchorview.inspection.cluster_markers`.
         X : views, in any form that estimators take
             As for :func:`~anchorview.inspection.cluster_markers`.
-        top : int, default=3
+        n_features : int, default=3
             Number of markers per cluster. A feature that is a marker of several clusters has one
             row.
         ax : matplotlib Axes, default=None
@@ -96,11 +96,11 @@ class MarkerHeatmapDisplay:
         display : MarkerHeatmapDisplay
         """
         markers = cluster_markers(model_or_labels, X)
-        return cls.from_markers(markers, top=top, ax=ax, **plot_kw)
+        return cls.from_markers(markers, n_features=n_features, ax=ax, **plot_kw)
 
     @classmethod
     def from_markers(
-        cls, markers: pd.DataFrame, *, top: int = 3, ax: Any = None, **plot_kw: Any
+        cls, markers: pd.DataFrame, *, n_features: int = 3, ax: Any = None, **plot_kw: Any
     ) -> Self:
         """Draw the leading rows of a table of markers.
 
@@ -109,7 +109,7 @@ class MarkerHeatmapDisplay:
         markers : DataFrame
             As :func:`~anchorview.inspection.cluster_markers` returns it for all features; cells of
             features that are left out for some of the clusters stay empty.
-        top : int, default=3
+        n_features : int, default=3
             Number of markers per cluster.
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
@@ -120,9 +120,9 @@ class MarkerHeatmapDisplay:
         -------
         display : MarkerHeatmapDisplay
         """
-        if top < 1:
-            raise ValueError(f"top={top} should be >= 1.")
-        return cls(_leading_effects(markers, top)).plot(ax, **plot_kw)
+        if n_features < 1:
+            raise ValueError(f"n_features={n_features} should be >= 1.")
+        return cls(_leading_effects(markers, n_features)).plot(ax, **plot_kw)
 
     def plot(
         self, ax: Any = None, *, cmap: Any = "RdBu_r", im_kw: dict[str, Any] | None = None
@@ -163,10 +163,10 @@ class MarkerHeatmapDisplay:
         return self
 
 
-def _leading_effects(markers: pd.DataFrame, top: int) -> pd.DataFrame:
+def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
     """Effects of the features that lead in some cluster, in the order of rows and columns."""
     clusters = pd.unique(markers["cluster"])
-    leading = markers[markers["rank"] <= top].copy()
+    leading = markers[markers["rank"] <= n_features].copy()
     leading["position"] = pd.Index(clusters).get_indexer(pd.Index(leading["cluster"]))
     # A row is at the first cluster of those in which the feature ranks highest.
     leading = leading.sort_values(["rank", "position"], kind="stable")

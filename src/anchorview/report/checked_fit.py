@@ -77,7 +77,7 @@ class CheckedFit:
     @property
     def n_fitted_clusters(self) -> int:
         """Number of clusters that the fit found, before some were merged."""
-        return int(getattr(self.model, "n_fitted_clusters", self.n_clusters))
+        return int(getattr(self.model, "n_clusters_fit_", self.n_clusters))
 
     @property
     def normalizes_embedding(self) -> bool:

@@ -13,11 +13,9 @@ from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.settings import candidate_settings
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection import cluster_markers, leave_one_view_out
-from anchorview.inspection.cluster_geometry import embedding_geometry
-from anchorview.inspection.distance_sums import DistanceSums
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.left_out_views import MAX_SAMPLES
-from anchorview.inspection.summary import summary_of
+from anchorview.inspection.summary import DistanceSums, summary_of
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.views.container import MultiViewData
@@ -105,8 +103,8 @@ def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
     if fit.data is None or np.count_nonzero(fit.sizes) < 2:
         return None
     n_rows = fit.n_clusters * fit.data.shape[1]
-    top = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
-    markers = cluster_markers(fit.labels, fit.data, top=top)
+    n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
+    markers = cluster_markers(fit.labels, fit.data, n_features=n_features)
     return markers.groupby(["cluster", "view"], sort=False).head(N_MARKERS)
 
 
@@ -147,12 +145,12 @@ def overview(fit: CheckedFit) -> Overview:
         return _of_views(fit, fit.data)
     model = fit.model
     if isinstance(model, DALMC) and fit.embedding is not None:
-        geometry, rows = embedding_geometry(model), np.asarray(fit.embedding)
-        sums = DistanceSums.of_all(geometry.located_rows(rows))
-        samples = samples_of_blocks(geometry.located_rows(rows), 0, Samples.in_order)
+        explanation, rows = model.__anchorview_explain__(), np.asarray(fit.embedding)
+        sums = DistanceSums.of_all(explanation.located_rows(rows))
+        samples = samples_of_blocks(explanation.located_rows(rows), 0, Samples.in_order)
         return Overview(sums.table(pd.RangeIndex(fit.n_clusters)), _certainty(fit, samples))
     clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
-    if fit.is_auto and model.second_labels_ is not None:
+    if fit.is_auto:
         return Overview(clusters, _consensus(model, model.confidence_, model.second_labels_))
     return Overview(clusters)
 
@@ -164,9 +162,9 @@ def _of_views(fit: CheckedFit, data: MultiViewData) -> Overview:
         numbers = pd.Index(fit.cluster_names).get_indexer(labeled.clusters)
         labeled = replace(labeled, clusters=pd.Index(numbers))
     # Estimators that cannot predict do not know of clusters without samples.
-    clusters = summary_of(model, labeled, 1, 1).reindex(range(fit.n_clusters))
+    clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
     clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
-    samples = kept_samples(model, labeled, Samples.in_order, "confidence")
+    samples = kept_samples(labeled, Samples.in_order, "confidence")
     samples = samples._replace(second=labeled.clusters[samples.second].to_numpy())
     typical = samples.nearest(N_REPRESENTATIVES)
     rows = {"cluster": labeled.clusters[typical.labels], "row": typical.positions}

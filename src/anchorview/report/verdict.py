@@ -7,6 +7,7 @@ import numpy as np
 from anchorview._utils.text import capitalized
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.structure import structure_sentence
+from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings, doubtful_by_cluster
 
@@ -31,16 +32,14 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
     structure = getattr(fit.model, "structure_", None)
     if structure is not None:
         sentences.append(f"{capitalized(structure_sentence(structure))}.")
-    sentences += view_sentences(fit)
-    taken_out: list[str] = getattr(fit.model, "batch_sentences", [])
-    sentences += [f"{capitalized(sentence)}." for sentence in taken_out]
+    sentences += set_aside_sentences(fit)
+    sentences += [f"{capitalized(sentence)}." for sentence in batch_sentences(fit.model)]
     return " ".join(sentences)
 
 
-def view_sentences(fit: CheckedFit) -> list[str]:
+def set_aside_sentences(fit: CheckedFit) -> list[str]:
     """Sentences on views that AutoDALMC has set aside, or would have."""
-    found: list[str] = getattr(fit.model, "view_sentences", [])
-    return [f"{capitalized(sentence)}." for sentence in found]
+    return [f"{capitalized(sentence)}." for sentence in view_sentences(fit.model)]
 
 
 def _clusters(fit: CheckedFit, findings: Findings) -> str:

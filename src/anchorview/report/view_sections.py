@@ -11,7 +11,7 @@ from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings
 from anchorview.report.page import Chart, Part, Section, Table, Text
-from anchorview.report.verdict import listed, view_sentences
+from anchorview.report.verdict import listed, set_aside_sentences
 from anchorview.views.container import MultiViewData, container_of_checked_rows
 
 AGREEMENT_SAMPLES = 5_000
@@ -67,7 +67,7 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         columns |= _without_view_columns(findings.without_view.loc[names])
         explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
         text = _disagreement(findings.without_view)
-    text = " ".join(filter(None, [*view_sentences(fit), text]))
+    text = " ".join(filter(None, [*set_aside_sentences(fit), text]))
     explanations += findings.left_out
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
     parts += charts

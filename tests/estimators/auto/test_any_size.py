@@ -207,7 +207,7 @@ def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
         pd.testing.assert_frame_equal(
             cluster_summary(own, views), cluster_summary(reference, views), rtol=1e-6, atol=1e-9
         )
-    pd.testing.assert_frame_equal(doubtful(model, n=5), doubtful(reference, n=5))
+    pd.testing.assert_frame_equal(doubtful(model, n_samples=5), doubtful(reference, n_samples=5))
 
 
 @pytest.mark.usefixtures("unjudged")

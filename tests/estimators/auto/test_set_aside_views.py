@@ -14,6 +14,7 @@ from anchorview.estimators.auto.view_consistency import (
     consistency_table,
     most_inconsistent,
 )
+from anchorview.estimators.representation import view_sentences
 from anchorview.inspection import cluster_summary, memberships, view_contributions
 from anchorview.metrics import clustering_accuracy
 from anchorview.sources import disk_source
@@ -94,7 +95,7 @@ def test_a_view_is_used_if_families_agree_less_without_it(with_extra, set_consta
     set_constants(view_consistency, TOLERANCE=-1.0)
     model = fit(with_extra[0])
     assert model.views_used_ == model.view_names_in_
-    assert model.view_sentences == []
+    assert view_sentences(model) == []
 
 
 @pytest.mark.parametrize("separation", [1.2, 3, 8])
@@ -167,7 +168,7 @@ def test_a_view_is_used_if_a_sample_has_no_other(with_extra):
         views["view_0"][row] = views["view_1"][row] = np.nan
     model = fit(views)
     assert model.views_used_ == tuple(views)
-    (sentence,) = model.view_sentences
+    (sentence,) = view_sentences(model)
     assert "'extra' disagrees, but is used because 2 samples have no other: alone it" in sentence
     assert sentence[1:] in repr(model)
 
@@ -229,7 +230,7 @@ def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_consta
         model = AutoDALMC(K, budget="fast", random_state=0)
         model.fit(stored(tmp_path, views), out=tmp_path / "results")
     assert model.views_used_ == tuple(views)
-    assert "because 1 sample has no other" in model.view_sentences[0]
+    assert "because 1 sample has no other" in view_sentences(model)[0]
 
 
 def test_single_and_double_precision(with_extra):
@@ -247,7 +248,7 @@ def test_saved_models(with_extra, fitted, tmp_path):
     loaded = round_trip(fitted, tmp_path)
     assert loaded.views_used_ == fitted.views_used_
     pd.testing.assert_frame_equal(loaded.view_consistency_, fitted.view_consistency_)
-    assert loaded.view_sentences == fitted.view_sentences
+    assert view_sentences(loaded) == view_sentences(fitted)
     np.testing.assert_array_equal(loaded.predict(with_extra[0]), fitted.labels_)
 
 

@@ -24,7 +24,7 @@ from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import ClusterSpread
+from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.candidates import (
     LABEL_DTYPE,
@@ -39,6 +39,7 @@ from anchorview.estimators.auto.consensus import (
     find_consensus,
     mean_agreement,
 )
+from anchorview.estimators.auto.consensus_explanation import ConsensusExplanation
 from anchorview.estimators.auto.fitted_candidates import (
     NO_CANDIDATE,
     FittedCandidates,
@@ -50,8 +51,10 @@ from anchorview.estimators.auto.labeling import (
     RESULTS,
     LevelLabeler,
     PartLabeler,
-    SpreadOfRecords,
+    RowSums,
+    SumsOfRecords,
     UsedViews,
+    merged_sums,
     partitions_of,
 )
 from anchorview.estimators.auto.level_fits import fit_levels, partitions_of_families
@@ -170,8 +173,7 @@ class AutoDALMC(EmbeddingClusterer):
         How much better the families agree than on data without clusters (see Notes), as a share of
         the largest possible difference, from 0 to 1. It is 0 if the agreement cannot be told from
         that on data without clusters: then there is no clear structure, and the labels mean little.
-        None if fewer than two families were fitted, or the model is from a file of an older
-        version.
+        None if fewer than two families were fitted.
     chance_agreement_ : float or None
         Mean agreement between families on data without clusters.
     second_labels_ : array (n,) of int32
@@ -179,6 +181,8 @@ class AutoDALMC(EmbeddingClusterer):
         if `relabel` has merged it with the cluster of the sample.
     n_clusters_ : int
         Number of clusters; a warning is given if some of them are empty.
+    n_clusters_fit_ : int
+        Number of clusters before `relabel` has merged any.
     cluster_names_ : tuple of str or None
         Names that `relabel` has given to the clusters.
     curve_ : pandas.Series or None
@@ -315,6 +319,7 @@ class AutoDALMC(EmbeddingClusterer):
     """
 
     _state_class = AutoDALMCState
+    _judges_structure = True
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
@@ -614,7 +619,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._prepare(pool)
         views = choose_views(source, sample, pool, self.n_clusters_)
         self._consistency = views.consistency
-        for sentence in self.view_sentences:
+        for sentence in self._view_sentences():
             self._say(sentence)
         if curve is not None and len(views.used) < len(sample.views):
             # The numbers were compared by views that are not used.
@@ -655,8 +660,7 @@ class AutoDALMC(EmbeddingClusterer):
         """How well each view, clustered alone, agrees with the other views that are used."""
         return consistency_table(self.view_names_in_, self._consistency)
 
-    @property
-    def view_sentences(self) -> list[str]:
+    def _view_sentences(self) -> list[str]:
         """Sentences on the views that were set aside, or would have been."""
         return consistency_sentences(self.view_names_in_, self._consistency)
 
@@ -695,10 +699,10 @@ class AutoDALMC(EmbeddingClusterer):
             "stability": self.agreement_.diagonal(),
         }
         self.candidates_ = candidate_table(
-            self._candidates, self._failed, self.n_fitted_clusters, results
+            self._candidates, self._failed, self.n_clusters_fit_, results
         )
         levels = [fitted.level for fitted in self._levels]
-        self.levels_ = level_table(levels, self.n_fitted_clusters) if levels else None
+        self.levels_ = level_table(levels, self.n_clusters_fit_) if levels else None
         self.tree_ = branch_table(self._branches) if levels else None
 
     @property
@@ -708,12 +712,12 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _level(self, n_clusters: int | None) -> FittedLevel | None:
         """Fitted level with a number of clusters; None if it is the chosen one."""
-        if n_clusters is None or n_clusters == self.n_fitted_clusters:
+        if n_clusters is None or n_clusters == self.n_clusters_fit_:
             return None
         for fitted in self._others:
             if fitted.level.n_clusters == n_clusters:
                 return fitted
-        known = sorted({*(f.level.n_clusters for f in self._levels), self.n_fitted_clusters})
+        known = sorted({*(f.level.n_clusters for f in self._levels), self.n_clusters_fit_})
         raise ValueError(
             f"There is no level with {n_clusters!r} clusters, only with "
             f"{', '.join(map(str, known))}. Fit a model with n_clusters={n_clusters!r}."
@@ -761,6 +765,9 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
         """Compare the agreement between families with that on data without clusters."""
+        self.structure_ = self.chance_agreement_ = None
+        if not self._judges_structure:
+            return
         # Not representative rows, which always have the outliers: these decide on covariances.
         sample = pool.data[compared_rows(pool.data, self.n_clusters_)]
         settings = representative_settings(self.n_clusters_, len(sample), ROWS_PER_LANDMARK)
@@ -773,7 +780,20 @@ class AutoDALMC(EmbeddingClusterer):
 
     @property
     def _used_views(self) -> UsedViews:
-        return UsedViews(self.fitted_views, self._used)
+        return UsedViews(self._fitted_views, self._used)
+
+    def __anchorview_explain__(self) -> ConsensusExplanation:
+        check_is_fitted(self, "labels_")
+        sums = self._row_sums.relabeled(self._relabeling)
+        return ConsensusExplanation(
+            self._part_preparation,
+            self.view_names_in_,
+            self._relabeling,
+            self._labeler,
+            Assignment(sums.means, normalize=True),
+            sums.spread,
+            self._membership_scale,
+        )
 
     @property
     def _labeler(self) -> PartLabeler:
@@ -792,15 +812,15 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _labeled(
         self, source: RowSource, fields: Sequence[str], out: PathLike | None
-    ) -> tuple[dict[str, Any], ClusterSpread]:
-        """Results of all samples of a source, and the spread of the clusters, in one pass."""
+    ) -> tuple[dict[str, Any], tuple[ClusterSpread, RowSums]]:
+        """Results of all samples of a source, and sums over each cluster, in one pass."""
         labeler = self._labeler_with(self._others if "level_labels" in fields else ())
         return source.map_fields(
             labeler,
             labeler.record_type(source.dtype),
             fields,
-            SpreadOfRecords(self.n_clusters_),
-            ClusterSpread.merged,
+            SumsOfRecords(self.n_clusters_),
+            merged_sums,
             "labeling",
             None if out is None else Path(out),
         )
@@ -808,7 +828,7 @@ class AutoDALMC(EmbeddingClusterer):
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""
         fields = (*RESULTS, "level_labels") if self._others else RESULTS
-        found, self._spread = self._labeled(source, fields, out)
+        found, (self._spread, self._row_sums) = self._labeled(source, fields, out)
         self.level_labels_ = found.get("level_labels")
         self.labels_, self.confidence_ = found["labels"], found["confidence"]
         self.second_labels_, self.embedding_ = found["second_labels"], found["embedding"]

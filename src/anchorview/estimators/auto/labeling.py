@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread, labels_of_runs
@@ -14,6 +17,8 @@ from anchorview.estimators.auto.candidates import LABEL_DTYPE, Candidate
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.levels import FittedLevel
+from anchorview.estimators.explanation import row_blocks
+from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 
@@ -192,11 +197,75 @@ def _level_labels(level: FittedLevel, embeddings: Sequence[Array]) -> Array:
 
 
 @dataclass(frozen=True)
-class SpreadOfRecords:
-    """How far samples lie from the patterns of their clusters."""
+class RowSums:
+    """Sums over the normalized rows of an embedding, by cluster."""
+
+    sizes: Array
+    sums: Array
+    squares: Array
+    """Sums of squared norms: a row may be zero."""
+
+    @classmethod
+    def of(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
+        """Sums over rows with these labels."""
+        width = embedding.shape[1]
+        nothing = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
+        blocks = row_blocks(len(labels), max(width, n_clusters))
+        parts = (cls._of_block(embedding[rows], labels[rows], n_clusters) for rows in blocks)
+        return reduce(cls.merged, parts, nothing)
+
+    @classmethod
+    def _of_block(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
+        n = len(labels)
+        shape = (n, n_clusters)
+        members = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape).T
+        rows = unit_rows(embedding).astype(np.float64)
+        squares = members @ np.einsum("ij,ij->i", rows, rows)
+        return cls(np.bincount(labels, minlength=n_clusters) * 1.0, members @ rows, squares)
+
+    def merged(self, other: "RowSums") -> "RowSums":
+        """Sums over the rows of both."""
+        return RowSums(
+            self.sizes + other.sizes, self.sums + other.sums, self.squares + other.squares
+        )
+
+    def relabeled(self, relabeling: Relabeling | None) -> "RowSums":
+        """Sums by the clusters after relabeling."""
+        if relabeling is None:
+            return self
+        members = np.equal.outer(np.arange(len(relabeling.names)), relabeling.clusters) * 1.0
+        return RowSums(members @ self.sizes, members @ self.sums, members @ self.squares)
+
+    @property
+    def means(self) -> Array:
+        """Means by cluster."""
+        return self.sums / np.maximum(self.sizes, 1)[:, None]
+
+    @property
+    def spread(self) -> ClusterSpread:
+        """Distances of the rows to the mean of their cluster."""
+        # Rows have length 1, so that the difference loses no more than rounding.
+        around = self.squares - self.sizes * np.einsum("ij,ij->i", self.means, self.means)
+        return ClusterSpread(self.sizes, np.maximum(around, 0))
+
+
+@dataclass(frozen=True)
+class SumsOfRecords:
+    """Sums over records by cluster: distances to the patterns, and rows of the embedding."""
 
     n_clusters: int
 
-    def __call__(self, records: Array) -> ClusterSpread:
-        """Spread of the samples with these records."""
-        return ClusterSpread.of(records["labels"], records["squares"], self.n_clusters)
+    def __call__(self, records: Array) -> tuple[ClusterSpread, RowSums]:
+        """Sums over the samples with these records."""
+        labels = records["labels"]
+        return (
+            ClusterSpread.of(labels, records["squares"], self.n_clusters),
+            RowSums.of(records["embedding"], labels, self.n_clusters),
+        )
+
+
+def merged_sums(
+    a: tuple[ClusterSpread, RowSums], b: tuple[ClusterSpread, RowSums]
+) -> tuple[ClusterSpread, RowSums]:
+    """Sums over the samples of both."""
+    return a[0].merged(b[0]), a[1].merged(b[1])

@@ -59,7 +59,7 @@ class ViewLift:
     """Leading directions of the scaled view (columns), onto which rows are projected first; None
     if the view is used as it is."""
     landmarks: npt.NDArray[np.floating[Any]]
-    """Rows of shape (m, d), in the (projected) scaled view; float64 in files of older versions."""
+    """Rows of shape (m, d), in the (projected) scaled view."""
     column_factors: Array
     """Inverse square root of the total weight of each landmark; 0 if it has none."""
 

@@ -10,6 +10,7 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.auto.candidates import Candidate, FittedFamily
 from anchorview.estimators.auto.consensus import Consensus
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
+from anchorview.estimators.auto.labeling import RowSums
 from anchorview.estimators.auto.landmarks import ViewLift
 from anchorview.estimators.auto.levels import Branch, FittedLevel, Level
 from anchorview.estimators.auto.number_curve import largest_number, numbers_to_try
@@ -35,26 +36,24 @@ class AutoDALMCState(FittedState):
     n_clusters_: int
     curve_: FloatSeries | None
     chance_curve_: FloatSeries | None
-    """None also in files of older versions."""
     best_candidate_: int
     confidence_: Array
     confidence_threshold_: float
     structure_: float | None
-    """None in files of older versions, as the next."""
     chance_agreement_: float | None
-    second_labels_: npt.NDArray[np.int32] | None
-    """None in files of older versions."""
+    second_labels_: npt.NDArray[np.int32]
     agreement_: Array
     view_agreement_: Array
     _consistency: list[ViewConsistency]
     _scores: Array
     _with_result: Array
     _consensus: Consensus
+    _row_sums: RowSums
     _families: dict[Family, FittedFamily]
     _candidates: list[Candidate]
     _failed: list[tuple[Setting, str]]
     _levels: list[FittedLevel]
-    """Empty if the number of clusters was given, and in files of older versions."""
+    """Empty if the number of clusters was given."""
     _branches: list[Branch]
     level_labels_: npt.NDArray[np.int32] | None
 
@@ -73,7 +72,7 @@ class AutoDALMCState(FittedState):
     def restore(self, model: Any) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
-        numbers = numbers_to_try(model.n_clusters, self.n_samples_fit_ or len(self.labels_))
+        numbers = numbers_to_try(model.n_clusters, self.n_samples_fit_)
         found = len(self._consensus.offsets)
         largest = largest_number(len(self.labels_)) if model.n_clusters is None else 0
         possible = found in numbers or 2 <= found <= largest
@@ -106,13 +105,10 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require_range("confidence_threshold_", state.confidence_threshold_, 0, 1)
     for name in ("structure_", "chance_agreement_"):
         require_range(name, getattr(state, name) or 0.0, -1, 1 + TOLERANCE)
-    # Files of older versions have neither.
-    missing = state.second_labels_ is None and state._spread is not None
-    require(not missing, "'second_labels_' is missing")
-    if state.second_labels_ is not None:
-        require_range("second_labels_", np.append(state.second_labels_, 0), -1, n_labels - 1)
+    require_range("second_labels_", np.append(state.second_labels_, 0), -1, n_labels - 1)
     lengths.require(state._consensus, patterns="k r k", offsets="k", votes="r k", weights="r")
     require_spread(state, lengths)
+    lengths.require(state._row_sums, sizes="k", sums="k l", squares="k")
     if state.curve_ is not None:
         numbers = state.curve_.index.tolist()
         require(numbers == sorted(set(numbers)) and k in numbers, "'curve_' has another index")

@@ -84,9 +84,8 @@ def require_scalings(scalings: Sequence[ViewScaling], lengths: AxisLengths) -> N
 
 
 def require_spread(state: "FittedState", lengths: AxisLengths) -> None:
-    """Check that the spread, if it is known, is that of the clusters."""
-    if state._spread is not None:
-        lengths.require(state._spread, sizes="k", squares="k")
+    """Check that the spread is that of the clusters."""
+    lengths.require(state._spread, sizes="k", squares="k")
 
 
 def require_trace(trace: Trace, lengths: AxisLengths) -> None:
@@ -231,14 +230,12 @@ class FittedState:
     imputation_: tuple[Array | None, ...] | None
     preprocessing_: tuple[FittedStep | None, ...] | None
     view_selection_: dict[str, str] | None
-    n_samples_fit_: int | None
-    """None in files of older versions that do not say it."""
+    n_samples_fit_: int
     sample_ids_: AnyIndex | None
     labels_: npt.NDArray[np.int32]
     embedding_: npt.NDArray[np.floating[Any]]
     view_weights_: Array
-    _spread: ClusterSpread | None
-    """None in files of older versions."""
+    _spread: ClusterSpread
     _relabeling: Relabeling | None
     _correction: BatchCorrection | None
     """None without batches and covariates, as the next without batches."""
@@ -298,7 +295,7 @@ class FittedState:
         if self.sample_ids_ is not None:
             lengths.require_length("sample_ids_", "n", len(self.sample_ids_))
         require_weights("view_weights_", self.view_weights_)
-        require_range("n_samples_fit_", self.n_samples_fit_ or len(self.labels_), len(self.labels_))
+        require_range("n_samples_fit_", self.n_samples_fit_, len(self.labels_))
         require_range("labels_", np.append(self.labels_, 0), 0, self.n_labels(n_clusters) - 1)
         return lengths
 

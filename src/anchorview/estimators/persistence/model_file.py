@@ -23,8 +23,8 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.typing import Array
 
 FORMAT = "anchorview-model"
-FORMAT_VERSION = 7
-"""Raise it with every change of the layout, and translate the previous one in `older_formats`."""
+FORMAT_VERSION = 1
+"""Raise it with every change of the layout."""
 
 DOCUMENT = "anchorview.json"
 DIGEST_SIZE = 64
@@ -71,10 +71,10 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
         stream.write(digest)
 
 
-def read_model_file(path: Path) -> tuple[int, dict[str, Any], dict[str, Array]]:
-    """Format version of a model file, its document without what identifies the format, its arrays.
+def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Document of a model file, without what identifies the format, and its arrays.
 
-    Raises ModelFileError unless it is an intact file of this format, in a known version.
+    Raises ModelFileError unless it is an intact file of this format and version.
     """
     try:
         # Opening a pipe would wait for someone to write to it.
@@ -122,14 +122,14 @@ def _checked_size(path: Path, stream: BinaryIO) -> int:
     return stream.tell()
 
 
-def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[int, dict[str, Any], dict[str, Array]]:
+def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
     with ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if DOCUMENT not in members:
             raise _foreign(path)
         _require_stored([members[DOCUMENT]], size)
         document = json.loads(archive.read(members.pop(DOCUMENT)))
-        version = _take_version(path, document)
+        _require_version(path, document)
         if len(members) + 1 != len(archive.infolist()):
             raise ValueError("a member occurs twice")
         if not all(name.endswith(".npy") for name in members):
@@ -140,15 +140,15 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[int, dict[str, Any]
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", SyntaxWarning)
             arrays = _read_arrays(archive, members)
-    return version, document, arrays
+    return document, arrays
 
 
 def _read_arrays(archive: ZipFile, members: Mapping[str, ZipInfo]) -> dict[str, Array]:
     return {name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()}
 
 
-def _take_version(path: Path, document: Any) -> int:
-    """Remove what identifies the format from the document; returns the version."""
+def _require_version(path: Path, document: Any) -> None:
+    """Remove what identifies the format from the document; raises if it is another format."""
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise _foreign(path)
     version = document.pop("format_version", None)
@@ -161,7 +161,6 @@ def _take_version(path: Path, document: Any) -> int:
             f"({str(version)[:20]}; this is anchorview {__version__}, which reads up to "
             f"{FORMAT_VERSION}). Upgrade anchorview: pip install --upgrade anchorview."
         )
-    return version
 
 
 def _require_stored(members: Iterable[ZipInfo], size: int) -> None:

@@ -21,12 +21,10 @@ from anchorview.estimators.persistence.codec import (
     split_arrays,
 )
 from anchorview.estimators.persistence.model_file import (
-    FORMAT_VERSION,
     invalid,
     read_model_file,
     write_model_file,
 )
-from anchorview.estimators.persistence.older_formats import translated
 
 if TYPE_CHECKING:
     from anchorview.estimators.auto.auto_dalmc import AutoDALMC
@@ -96,12 +94,9 @@ def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
     True
     """
     path = Path(path)
-    version, document, arrays = read_model_file(path)
+    document, arrays = read_model_file(path)
     try:
-        if version < FORMAT_VERSION:
-            document = translated(version, document, arrays)
-        else:
-            insert_arrays(document, arrays)
+        insert_arrays(document, arrays)
         return _restored(document)
     except (ValueError, TypeError, OverflowError) as error:
         raise invalid(path, error) from error

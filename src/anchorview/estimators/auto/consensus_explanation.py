@@ -1,0 +1,122 @@
+"""Explanation of AutoDALMC: confidence by its partitions, distances in one embedding."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from anchorview._utils.typing import Array
+from anchorview.core.assign import Assignment, ClusterSpread
+from anchorview.core.batch_correction import PartPreparation
+from anchorview.estimators.auto.consensus import Consensus
+from anchorview.estimators.auto.labeling import PartLabeler
+from anchorview.estimators.explanation import (
+    ROUNDING,
+    Contributions,
+    Explanation,
+    Located,
+    Readout,
+    cluster_directions,
+    relabeled,
+    row_blocks,
+    second_best,
+    soft_memberships,
+    with_largest_at,
+)
+from anchorview.estimators.relabeling import Relabeling
+from anchorview.views.container import MultiViewData
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusExplanation(Explanation):
+    """The consensus of AutoDALMC.
+
+    Confidence, memberships and second-best cluster come from the partitions. Samples on which all
+    partitions agree have no distance there, so distances are those in the embedding of the best
+    candidate, to the mean of the cluster.
+    """
+
+    prepare: PartPreparation
+    view_names: tuple[str, ...]
+    relabeling: Relabeling | None
+    labeler: PartLabeler
+    assignment: Assignment
+    spread: ClusterSpread
+    scale: float
+    """Of distances to the patterns."""
+    floor: float = ROUNDING
+
+    @property
+    def consensus(self) -> Consensus:
+        """Patterns of the clusters that were fitted."""
+        return self.labeler.consensus
+
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
+
+    def fitted_labels(self, data: MultiViewData) -> Array:
+        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        return self.consensus.labels(self.labeler.partitions(data))
+
+    def _pattern_squares(self, partitions: Array) -> Array:
+        """Squared distances to the patterns of the clusters."""
+        squares = self.consensus.squared_distances(partitions)
+        return squares if self.relabeling is None else self.relabeling.nearest(squares)
+
+    def located(self, part: MultiViewData) -> Iterator[Located]:
+        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
+        data = self.prepare(part)
+        partitions, embedding = self.labeler.partitions(data), self.labeler.embedding(data)
+        consensus = self.consensus
+        if self.relabeling is not None:
+            consensus = consensus.with_votes_for(self.relabeling.clusters)
+        for rows in row_blocks(len(data), len(consensus.offsets)):
+            block = partitions[:, rows]
+            labels = relabeled(self.relabeling, consensus.labels(block))
+            squares = self.assignment.squared_distances(embedding[rows])
+            squares[:, self.spread.sizes == 0] = np.inf
+            second = second_best(self._pattern_squares(block), labels)
+            confidence, second_confidence = (
+                consensus.confidence(block, clusters) for clusters in (labels, second)
+            )
+            yield Located(rows, labels, second, confidence, second_confidence, squares)
+
+    def memberships(self, part: MultiViewData) -> Array:
+        """Memberships of samples in all clusters, by distances to the patterns."""
+        partitions, scale = self.labeler.partitions(self.prepare(part)), max(self.scale, self.floor)
+        blocks = []
+        for rows in row_blocks(len(part), len(self.consensus.offsets)):
+            block = partitions[:, rows]
+            members = soft_memberships(self._pattern_squares(block), scale)
+            labels = relabeled(self.relabeling, self.consensus.labels(block))
+            blocks.append(with_largest_at(members, labels))
+        return np.vstack(blocks)
+
+    def contributions(self) -> Contributions:
+        """Mean over all partitions, weighted as in the consensus.
+
+        The center of a cluster in a partition is the mean of its centroids, weighted by the
+        frequency of their labels in the cluster.
+        """
+        candidates, families = self.labeler.candidates, self.labeler.families
+        occupied = np.isfinite(self.consensus.offsets)
+        runs = np.split(self.consensus.patterns, len(candidates), axis=1)
+        readouts = []
+        for candidate, patterns in zip(candidates, runs, strict=True):
+            # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
+            centroids = np.stack([run.centroids for run in candidate.runs])
+            centers = np.einsum("cra,ral->cl", patterns, centroids)
+            directions = cluster_directions(centers, self.relabeling, occupied)
+            transform = families[candidate.setting.family].transform
+            readouts.append(Readout(transform, candidate.embedder, directions, normalize=True))
+        used = self.labeler.views.positions
+        return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
+
+    def refit(self, model: Any) -> Any:
+        """Unfitted copy of a model whose structure is not judged, as this needs many fits."""
+        copy = clone(model)
+        copy._judges_structure = False
+        return copy

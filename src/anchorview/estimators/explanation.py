@@ -1,0 +1,311 @@
+"""What a fitted model says about samples, on which inspection, plots and reports build.
+
+A model offers it as the method ``__anchorview_explain__``, which returns an `Explanation`. Models
+without it are explained by their labels and by distances in the views
+(``anchorview.inspection.view_means``).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from anchorview._utils.threads import for_blocks
+from anchorview._utils.typing import Array
+from anchorview.core.assign import Assignment, ClusterSpread
+from anchorview.core.batch_correction import PartPreparation
+from anchorview.core.embed import Embedder
+from anchorview.core.scaled_view import projected_rows
+from anchorview.estimators.relabeling import Relabeling
+from anchorview.views.container import MultiViewData, RowBlock
+
+LARGEST_BLOCK = 2**21
+"""Maximum number of distances between samples and clusters that are held at a time."""
+
+ROUNDING = 1e-12
+"""Share of the squared norm of a center up to which a mean squared distance may be rounding."""
+
+PartFunction = Callable[[MultiViewData], MultiViewData]
+
+
+class Located(NamedTuple):
+    """Some samples of a part among the clusters."""
+
+    rows: slice
+    """Their rows in the part."""
+    labels: Array
+    """Clusters, from 0."""
+    second: Array
+    """The second-best clusters."""
+    confidence: Array
+    second_confidence: Array
+    """Confidence if the second-best clusters were theirs."""
+    squares: Array
+    """Squared distances to the centers of all clusters; infinite for empty ones."""
+
+    @property
+    def squares_to_cluster(self) -> Array:
+        """Squared distances to the centers of their clusters."""
+        return np.take_along_axis(self.squares, self.labels[:, None], axis=1)[:, 0]
+
+
+class Explanation(ABC):
+    """How a model labels samples, and how certain it is; can be pickled, so workers apply it.
+
+    All functions take a part of a source: samples with views as they were given. Clusters are
+    numbered from 0, as in `labels_` and after `relabel`.
+    """
+
+    prepare: PartFunction
+    """Matches views to those of the fit, and does with them what the model does first."""
+    view_names: tuple[str, ...]
+    """Names of the views, in the order of contributions."""
+    relabeling: Relabeling | None
+    """Clusters that `relabel` has merged or named."""
+    spread: ClusterSpread
+    """Distances of the samples of `fit` to the centers of their clusters."""
+    scale: float
+    """Squared distance at which a membership falls to 1/e."""
+    floor: float
+    """Mean squared distances up to which samples coincide with their centers."""
+
+    @property
+    def labels_new_samples(self) -> bool:
+        """Whether it can be applied to samples at all; an ablation has only `located_rows`."""
+        return True
+
+    @abstractmethod
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+
+    @abstractmethod
+    def located(self, part: MultiViewData) -> Iterator[Located]:
+        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
+
+    def located_rows(self, embedding: Array) -> Iterator[Located] | None:
+        """The same from rows of the model's `embedding_`; None if these do not determine it."""
+        return None
+
+    def memberships(self, part: MultiViewData) -> Array:
+        """Memberships of samples in all clusters; rows sum to 1."""
+        scale = max(self.scale, self.floor)
+        return np.vstack([soft_memberships(block.squares, scale) for block in self.located(part)])
+
+    @abstractmethod
+    def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
+        """Function of a part: clusters of its samples, and contributions of their views.
+
+        The contributions, (n, n_views), sum to the margin by which a sample belongs to its cluster;
+        NaN where it lacks the view. The function can be pickled.
+        """
+
+    def refit(self, model: Any) -> Any:
+        """Unfitted copy of a model, of which only the labels will be used."""
+        return clone(model)
+
+    @property
+    def mean_square_per_cluster(self) -> Array:
+        """Mean squared distance to the center, by cluster."""
+        return np.maximum(self.spread.mean_square_per_cluster, self.floor)
+
+
+def explanation_of_model(model: Any) -> Explanation | None:
+    """Explanation that a model offers; None if it offers none, or only for its own samples."""
+    explain = getattr(model, "__anchorview_explain__", None)
+    explanation: Explanation | None = None if explain is None else explain()
+    return explanation if explanation is not None and explanation.labels_new_samples else None
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingExplanation(Explanation):
+    """Rows of the embedding of DALMC and the centroids of K-means."""
+
+    prepare: PartPreparation
+    view_names: tuple[str, ...]
+    relabeling: Relabeling | None
+    embedder: Embedder | None
+    assignment: Assignment
+    spread: ClusterSpread
+    scale: float
+    floor: float
+
+    @property
+    def labels_new_samples(self) -> bool:
+        """Whether samples other than those of `fit` can be embedded."""
+        return self.embedder is not None
+
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return relabeled(self.relabeling, self.fitted_labels(self.prepare(part)))
+
+    def fitted_labels(self, data: MultiViewData) -> Array:
+        """Clusters of samples, whose views are prepared, before clusters were merged."""
+        assert self.embedder is not None
+        return self.assignment(self.embedder(data))
+
+    def located(self, part: MultiViewData) -> Iterator[Located]:
+        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
+        assert self.embedder is not None
+        return self.located_rows(self.embedder(self.prepare(part)))
+
+    def located_rows(self, embedding: Array) -> Iterator[Located]:
+        """The same from rows of the embedding."""
+        # All at once, as `predict` does: rounding may decide between equally near centroids.
+        labels = relabeled(self.relabeling, self.assignment(embedding))
+        for rows in row_blocks(len(labels), len(self.assignment.centroids)):
+            squares = self.assignment.squared_distances(embedding[rows])
+            if self.relabeling is not None:
+                squares = self.relabeling.nearest(squares)
+            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+
+    def memberships(self, part: MultiViewData) -> Array:
+        """Memberships of samples in all clusters; the largest is that of the label."""
+        blocks, scale = self.located(part), max(self.scale, self.floor)
+        members = ((soft_memberships(block.squares, scale), block.labels) for block in blocks)
+        return np.vstack([with_largest_at(*block) for block in members])
+
+    def contributions(self) -> "Contributions":
+        """Function of a part: clusters of its samples, and contributions of their views."""
+        assert self.embedder is not None
+        directions = cluster_directions(self.assignment.centroids, self.relabeling)
+        readout = Readout(None, self.embedder, directions, self.assignment.normalize)
+        used = tuple(range(len(self.view_names)))
+        return Contributions(self.prepare, self.fitted_labels, self.relabeling, (readout,), used)
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """An embedding, and the direction in it that supports each cluster."""
+
+    transform: PartFunction | None
+    """What is done with the views first; None for nothing."""
+    embedder: Embedder
+    directions: Array
+    """Rows of clusters as they were fitted."""
+    normalize: bool
+    """Whether embeddings are divided by their norms."""
+
+    def add_to(self, contributions: Array, data: MultiViewData, labels: Array) -> None:
+        """Add the contributions of the views of all samples; `labels` as they were fitted."""
+        data = data if self.transform is None else self.transform(data)
+        maps = {}
+        for g, group in enumerate(data.groups):
+            widths = [self.embedder.widths[p] for p in group.views]
+            W = self.embedder.map_from(group.views).astype(data.dtype)
+            maps[g] = np.split(W, np.cumsum(widths)[:-1])
+
+        def work(block: RowBlock) -> None:
+            terms = [
+                projected_rows(data.views[p], block.rows, self.embedder.scalings[p], W).astype(
+                    np.float64
+                )
+                for p, W in zip(block.views, maps[block.group], strict=True)
+            ]
+            factor = self._factor(sum(terms[1:], terms[0]))
+            directions = self.directions[labels[block.rows]]
+            for p, term in zip(block.views, terms, strict=True):
+                products = np.einsum("ij,ij->i", term, directions)
+                contributions[block.rows, p] += products * factor
+
+        for_blocks(work, data.blocks(), "contributions")
+
+    def _factor(self, embedding: Array) -> Array:
+        """Reciprocal norms, as `unit_rows` divides by them."""
+        lengths = np.linalg.norm(embedding, axis=1)
+        if not self.normalize or embedding.shape[1] == 1:
+            return np.ones_like(lengths)
+        return np.divide(1, lengths, out=np.ones_like(lengths), where=lengths > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Contributions of views to the margins of samples, by one or several embeddings.
+
+    An embedding is a sum over views of linear maps, ``s = sum_p x_p W_p``, so what decides between
+    clusters is a sum over views as well.
+    """
+
+    prepare: PartFunction
+    fitted_labels: Callable[[MultiViewData], Array]
+    relabeling: Relabeling | None
+    readouts: Sequence[Readout]
+    used: tuple[int, ...]
+    """Positions of the views that are embedded."""
+
+    def __call__(self, part: MultiViewData) -> tuple[Array, Array]:
+        """Clusters of the samples of a part, and the contributions of their views."""
+        data = self.prepare(part)
+        fitted = self.fitted_labels(data)
+        embedded = data.with_views(self.used)
+        sums = np.zeros((len(data), len(self.used)))
+        for readout in self.readouts:
+            readout.add_to(sums, embedded, fitted)
+        contributions = np.zeros((len(data), len(data.views)))
+        contributions[:, self.used] = sums
+        if data.available is not None:
+            contributions[~data.available] = np.nan
+        return relabeled(self.relabeling, fitted), contributions
+
+
+def cluster_directions(
+    centers: Array, relabeling: Relabeling | None, occupied: Array | None = None
+) -> Array:
+    """Centers minus the mean of the centers of other clusters; clusters may have been merged."""
+    clusters = np.arange(len(centers)) if relabeling is None else relabeling.clusters
+    others = (clusters[:, None] != clusters).astype(np.float64)
+    if occupied is not None:
+        others[:, ~occupied] = 0
+    others /= np.maximum(others.sum(axis=1, keepdims=True), 1)
+    return np.asarray(centers - others @ centers)
+
+
+def relabeled(relabeling: Relabeling | None, labels: Array) -> Array:
+    """Clusters after relabeling, by those that were fitted."""
+    return labels if relabeling is None else relabeling.clusters[labels]
+
+
+def located_by_distance(rows: slice, labels: Array, squares: Array, scale: float) -> Located:
+    """Samples whose confidence is the membership in their cluster."""
+    members = soft_memberships(squares, scale)
+    second = second_best(squares, labels)
+    confidence, second_confidence = np.take_along_axis(
+        members, np.column_stack([labels, second]), axis=1
+    ).T
+    return Located(rows, labels, second, confidence, second_confidence, squares)
+
+
+def soft_memberships(squares: Array, scale: float) -> Array:
+    """Memberships, proportional to ``exp(-square / scale)``; they sum to 1."""
+    away = squares - squares.min(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        members = np.exp(-away / scale)
+    members /= members.sum(axis=1, keepdims=True)
+    return members
+
+
+def with_largest_at(members: Array, labels: Array) -> Array:
+    """Memberships of which the largest is that of the label.
+
+    Two of them that are equal up to rounding may be in another order than the distances by which
+    `predict` decided, which are computed in the precision of the data.
+    """
+    wrong = np.flatnonzero(members.argmax(axis=1) != labels)
+    members[wrong, labels[wrong]] = np.nextafter(members[wrong].max(axis=1), 2)
+    return members
+
+
+def second_best(squares: Array, labels: Array) -> Array:
+    """The nearest of the other clusters."""
+    others = squares.copy()
+    np.put_along_axis(others, labels[:, None], np.inf, axis=1)
+    return others.argmin(axis=1).astype(np.int32)
+
+
+def row_blocks(n: int, width: int) -> Iterator[slice]:
+    """Slices of rows whose distances to as many centers are held at a time."""
+    step = max(1, LARGEST_BLOCK // width)
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
