@@ -13,8 +13,8 @@ from anchorview.compared._anchor_graph import (
     gcca_embedding,
     kmeans_indicator,
     left_singular_vectors,
-    project_rows_to_simplex,
 )
+from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from helpers.data import clustered_views
 

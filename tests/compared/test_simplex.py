@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from anchorview.compared._anchor_graph import project_rows_to_simplex
-from anchorview.compared._simplex import minimize_on_simplex, project_groups_to_simplex
+from anchorview.compared._simplex import (
+    minimize_on_simplex,
+    project_groups_to_simplex,
+    project_rows_to_simplex,
+)
 
 
 def best_by_enumeration(Q, c):

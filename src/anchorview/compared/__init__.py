@@ -10,8 +10,7 @@ underscore hold what several methods share. The package may import `estimators.b
 from anchorview.compared.amgl import AMGL
 from anchorview.compared.awmvc import AWMVC
 from anchorview.compared.bmvc import BMVC
-from anchorview.compared.concatkmeans import ConcatKMeans
-from anchorview.compared.concatspectral import ConcatSpectral
+from anchorview.compared.concatenation import ConcatKMeans, ConcatSpectral
 from anchorview.compared.eomscca import EOMSCCA
 from anchorview.compared.fpmvscag import FPMVSCAG
 from anchorview.compared.lmvsc import LMVSC

@@ -11,13 +11,11 @@ Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import (
     DENSE_PART,
     DENSE_SPECTRUM,
@@ -27,9 +25,9 @@ from anchorview._utils.linalg import (
     times,
 )
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.core.assign import assigned
 from anchorview.core.cost_model import block_memory
@@ -51,24 +49,6 @@ INIT_KMEANS_RUNS = 10
 
 MIN_ITERATIONS = 10
 """Iterations before the change of the objective is checked."""
-
-
-def project_rows_to_simplex(Q: Array) -> Array:
-    """Nearest point of ``{z >= 0, sum z = 1}`` to each row of `Q`.
-
-    With the values ``u`` of a row in descending order and ``c_j = u_1 + ... + u_j - 1``, the point
-    is ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``.
-    """
-    n, m = Q.shape
-    # A shift does not change the projection; beside large values, the 1 would lose its digits.
-    points = Q - Q.max(axis=1, keepdims=True)
-    values = np.sort(points, axis=1)[:, ::-1]
-    excess = np.cumsum(values, axis=1)
-    excess -= 1
-    excess /= np.arange(1, m + 1, dtype=Q.dtype)
-    last = np.count_nonzero(values > excess, axis=1) - 1
-    points -= excess[np.arange(n), last][:, None]
-    return np.maximum(points, 0, out=points)
 
 
 class AnchorGraphModel:
@@ -176,7 +156,7 @@ class AnchorGraphModel:
         self.weights = 1 / R / (1 / R).sum()
         return float(self.weights**2 @ R)
 
-    def alternate(self, ridge: float, max_iter: int, tol: float) -> Array:
+    def alternate(self, ridge: float, max_iter: int, tol: float) -> list[float]:
         """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration."""
         objective: list[float] = []
         for done in range(1, max_iter + 1):
@@ -187,7 +167,7 @@ class AnchorGraphModel:
             report_progress("iterating", done, max_iter)
             if done >= MIN_ITERATIONS and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
                 break
-        return np.array(objective)
+        return objective
 
 
 def _largest_eigenvalue(S: Array) -> float:
@@ -232,12 +212,6 @@ def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
 class AnchorGraphBaseline(Baseline):
     """Base class of SMVSC, FPMVS-CAG and OMSC."""
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "init": [StrOptions({"gcca", "identity"})],
-        "weighted_z": ["boolean"],
-    }
-
     n_anchors: int | None = None
 
     @property
@@ -273,8 +247,8 @@ class AnchorGraphBaseline(Baseline):
         self._store(model)
         self.graph_ = model.graph
         embedding = left_singular_vectors(model.graph)
-        labels = self._kmeans_labels(embedding, normalize=bool(self.normalize_embedding))
-        return BaselineResult(labels, model.weights, objective, embedding)
+        labels = self._kmeans_labels(embedding)
+        return BaselineResult(labels, objective, model.weights, embedding)
 
     def _store(self, model: AnchorGraphModel) -> None:
         self.anchors_ = model.anchors

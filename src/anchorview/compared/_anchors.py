@@ -1,11 +1,9 @@
 """Anchors that are samples or K-means centers of samples: how many, and the nearest ones."""
 
 from abc import abstractmethod
-from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.typing import Array
 from anchorview.compared._base import Baseline
 from anchorview.core.assign import fit_assignment
@@ -17,11 +15,6 @@ class SampledAnchorsBaseline(Baseline):
     """Base class of LMVSC, MVSC and SFMC."""
 
     n_anchors: int | None
-
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
-    }
 
     @property
     @abstractmethod

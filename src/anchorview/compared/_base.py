@@ -1,7 +1,9 @@
 """Base class of the baselines."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.memory import require_memory
 from anchorview._utils.restored import restored_on_error
-from anchorview._utils.sklearn_compat import fit_context
+from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.core.assign import assigned
@@ -22,10 +24,10 @@ class BaselineResult:
     """Result of a baseline."""
 
     labels: Array
-    view_weights: Array
-    """Weight of each view; the weights sum to 1."""
-    objective: Array
+    objective: Sequence[float]
     """Objective after each iteration."""
+    view_weights: Array | None = None
+    """Weight of each view; the weights sum to 1. None if the method does not weight views."""
     embedding: Array | None = None
     """One row per sample, if the method computes an embedding."""
 
@@ -37,9 +39,19 @@ class Baseline(MultiViewClusterer):
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
     None if the labels do not come from K-means on `embedding_`."""
 
+    # Of all parameters that several baselines have; others are added by the baseline.
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,
+        "n_anchors": [constraints.POSITIVE_INT, None],
+        "n_neighbors": [constraints.POSITIVE_INT],
+        "lambda_": [constraints.NON_NEGATIVE],
+        "r": [Interval(Real, 1, None, closed="neither")],
+        "scaling": [StrOptions({"features", "none"})],
+        "init": [StrOptions({"gcca", "identity"})],
+        "weighted_z": ["boolean"],
         "max_iter": constraints.MAX_ITER,
+        "tol": constraints.TOL,
+        "n_init": constraints.N_INIT,
         "random_state": constraints.RANDOM_STATE,
         "verbose": constraints.VERBOSE,
     }
@@ -84,8 +96,10 @@ class Baseline(MultiViewClusterer):
         start = self._say(f"clustering {data!r}")
         result = self._cluster(data)
         self.labels_ = result.labels.astype(np.int32)
-        self.view_weights_ = self._by_view(result.view_weights, "weight")
-        self.objective_ = result.objective
+        n_views, weights = len(data.views), result.view_weights
+        equal = np.full(n_views, 1 / n_views)
+        self.view_weights_ = self._by_view(equal if weights is None else weights, "weight")
+        self.objective_ = np.array(result.objective)
         self.n_iter_ = len(result.objective)
         if result.embedding is not None:
             self.embedding_ = result.embedding
@@ -104,13 +118,16 @@ class Baseline(MultiViewClusterer):
     def _memory_needed(self, data: MultiViewData) -> float:
         """Upper bound of the bytes that `fit` allocates beyond the data."""
 
-    def _kmeans_labels(self, embedding: Array, *, normalize: bool) -> Array:
-        """Labels from the K-means run with the lowest inertia out of `n_init`."""
+    def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
+        """Labels from the K-means run with the lowest inertia out of `n_init`.
+
+        Rows are normalized as the class says, unless `normalize` is given.
+        """
         _, labels = assigned(
             embedding,
             self.n_clusters,
             method="kmeans",
-            normalize=normalize,
+            normalize=bool(self.normalize_embedding if normalize is None else normalize),
             n_init=self.n_init,
             seed=self._seeds()[1],
         )

@@ -7,10 +7,27 @@ from sklearn.exceptions import ConvergenceWarning
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.compared._anchor_graph import project_rows_to_simplex
 
 STEPS_PER_CHECK = 25
 """Number of steps after which rows that are done are left out."""
+
+
+def project_rows_to_simplex(Q: Array) -> Array:
+    """Nearest point of ``{z >= 0, sum z = 1}`` to each row of `Q`.
+
+    With the values ``u`` of a row in descending order and ``c_j = u_1 + ... + u_j - 1``, the point
+    is ``max(q - c_r / r, 0)`` for the last ``r`` with ``u_r > c_r / r``.
+    """
+    n, m = Q.shape
+    # A shift does not change the projection; beside large values, the 1 would lose its digits.
+    points = Q - Q.max(axis=1, keepdims=True)
+    values = np.sort(points, axis=1)[:, ::-1]
+    excess = np.cumsum(values, axis=1)
+    excess -= 1
+    excess /= np.arange(1, m + 1, dtype=Q.dtype)
+    last = np.count_nonzero(values > excess, axis=1) - 1
+    points -= excess[np.arange(n), last][:, None]
+    return np.maximum(points, 0, out=points)
 
 
 def project_groups_to_simplex(values: Array, groups: Array, n_groups: int) -> Array:

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import Baseline, BaselineResult
@@ -121,13 +120,6 @@ class AMGL(Baseline):
 
     normalize_embedding: ClassVar[bool] = False
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "n_neighbors": [constraints.POSITIVE_INT],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
-    }
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -154,8 +146,8 @@ class AMGL(Baseline):
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
         )
-        labels = self._kmeans_labels(F, normalize=self.normalize_embedding)
-        return BaselineResult(labels, alpha / alpha.sum(), np.array(objective), F)
+        labels = self._kmeans_labels(F)
+        return BaselineResult(labels, objective, alpha / alpha.sum(), F)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, n_views = len(data), len(data.views)

@@ -36,7 +36,7 @@ def align_latent_spaces(
     exact_weights: bool,
     max_iter: int,
     tol: float,
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, list[float]]:
     """Alternate from the orthonormal `spaces`, an initial ``Z_i'`` (n x l_i) per latent dimension.
 
     `X` holds the concatenated views: the views have equal weights, so the sums over views in the
@@ -77,7 +77,7 @@ def align_latent_spaces(
         report_progress("iterating", t + 1, max_iter)
         if t >= 2 and abs(objective[-1] - objective[-2]) < tol * abs(objective[-1]):
             break
-    return S, alpha, c, np.array(objective)
+    return S, alpha, c, objective
 
 
 def _rows_of_samples(
@@ -180,8 +180,6 @@ class AWMVC(Baseline):
         "n_dimensions": [constraints.POSITIVE_INT],
         "init": [StrOptions({"svd", "identity"})],
         "exact_weights": ["boolean"],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -234,9 +232,8 @@ class AWMVC(Baseline):
             tol=self.tol,
         )
         embedding = _rows_of_samples(data, scalings, np.hstack(problem.views), S)
-        labels = self._kmeans_labels(embedding, normalize=self.normalize_embedding)
-        weights = np.full(n_views, 1 / n_views)
-        return BaselineResult(labels, weights, objective, embedding)
+        labels = self._kmeans_labels(embedding)
+        return BaselineResult(labels, objective, embedding=embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

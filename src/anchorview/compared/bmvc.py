@@ -348,13 +348,9 @@ class BMVC(Baseline):
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
         "code_length": [constraints.POSITIVE_INT],
-        "n_anchors": [constraints.POSITIVE_INT, None],
-        "r": [Interval(Real, 1, None, closed="neither")],
         "beta": [constraints.POSITIVE],
         "gamma": [Interval(Real, 0, 1, closed="left")],
-        "lambda_": [constraints.NON_NEGATIVE],
         "reference_view": [Interval(Integral, 0, None, closed="left"), str, None],
-        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -407,7 +403,7 @@ class BMVC(Baseline):
         self.codes_ = B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)
         objective[-1] -= self.lambda_ * (found.loss - clusters.loss)
-        return BaselineResult(clusters.labels, weights, np.array(objective))
+        return BaselineResult(clusters.labels, objective, weights)
 
     def _anchor_count(self, data: MultiViewData) -> int:
         n = len(data)

@@ -6,10 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import svd
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import times
 from anchorview._utils.progress import report_progress
-from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import (
     SINGULAR_VALUE_TOLERANCE,
     AnchorGraphBaseline,
@@ -48,7 +46,7 @@ def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
 
 def alternate_with_components(
     model: AnchorGraphModel, n_clusters: int, max_iter: int, tol: float
-) -> tuple[StructuredGraph, Array]:
+) -> tuple[StructuredGraph, list[float]]:
     """Iterate with a graph of `n_clusters` components, updating `model` in place.
 
     Returns the graph and the objective after each iteration.
@@ -66,7 +64,7 @@ def alternate_with_components(
         report_progress("iterating", done, max_iter)
         if done > 1 and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
             break
-    return found, np.array(objective)
+    return found, objective
 
 
 @fill_docstring
@@ -140,12 +138,6 @@ class EOMSCCA(AnchorGraphBaseline):
     %(example)s
     """
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **AnchorGraphBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
-        "tol": constraints.TOL,
-    }
-
     weighted_z: ClassVar[bool] = False
 
     def __init__(
@@ -173,7 +165,7 @@ class EOMSCCA(AnchorGraphBaseline):
         self.graph_ = found.graph
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(found, model.views, self.n_clusters, seed)
-        return BaselineResult(labels, model.weights, objective, found.embedding)
+        return BaselineResult(labels, objective, model.weights, found.embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         # The inner solver holds about twenty numbers per entry of the graph.

@@ -6,14 +6,12 @@ import numpy as np
 
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import StrOptions
 from anchorview.compared._anchor_graph import left_singular_vectors
 from anchorview.compared._anchors import SampledAnchorsBaseline, kmeans_centers
 from anchorview.compared._base import BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_memory, dense_views
-from anchorview.compared._view_weights import equal_weights
 from anchorview.views.container import MultiViewData
 
 ANCHOR_RUNS = 10
@@ -88,9 +86,6 @@ class LMVSC(SampledAnchorsBaseline):
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
         "alpha": [constraints.POSITIVE],
-        "scaling": [StrOptions({"features", "none"})],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -126,8 +121,8 @@ class LMVSC(SampledAnchorsBaseline):
             report_progress("building graphs", p + 1, len(views))
         stacked = np.hstack(self.graphs_) / np.sqrt(len(views))
         U = left_singular_vectors(stacked)[:, : self.n_clusters]
-        labels = self._kmeans_labels(U, normalize=self.normalize_embedding)
-        return BaselineResult(labels, equal_weights(data), np.array([objective]), U)
+        labels = self._kmeans_labels(U)
+        return BaselineResult(labels, [objective], embedding=U)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

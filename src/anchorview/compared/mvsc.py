@@ -1,7 +1,6 @@
 """MVSC: spectral clustering of weighted bipartite graphs of samples and anchors."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy.linalg import eigh
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import SINGULAR_VALUE_TOLERANCE
 from anchorview.compared._anchors import (
@@ -167,12 +166,7 @@ class MVSC(SampledAnchorsBaseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
-        "n_neighbors": [constraints.POSITIVE_INT],
-        "r": [Interval(Real, 1, None, closed="neither")],
         "weighting": [StrOptions({"similarity", "laplacian"})],
-        "scaling": [StrOptions({"features", "none"})],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -212,7 +206,7 @@ class MVSC(SampledAnchorsBaseline):
         )
         points = unit_rows(np.vstack([U, V]))
         labels = self._kmeans_labels(points, normalize=False)[: len(data)]
-        return BaselineResult(labels, alpha, np.array(objective), points[: len(data)])
+        return BaselineResult(labels, objective, alpha, points[: len(data)])
 
     @property
     def _min_anchors(self) -> int:

@@ -1,10 +1,7 @@
 """OMSC: the anchor graph and the clusters learned together."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import polar_factor
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
@@ -25,14 +22,14 @@ def nearest_codes(graph: Array, codes: Array) -> Array:
 
 def alternate_with_clusters(
     model: AnchorGraphModel, indicator: Array, codes: Array, lambda_: float, max_iter: int
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, list[float]]:
     """Iterate with the term ``lambda ||Z - F G'||^2``, updating `model` in place.
 
     `indicator` is the initial ``F`` (n, k), with zero rows for samples without a cluster, and
     `codes` the initial ``G`` (m, k). Returns labels, codes and the objective after each iteration.
     """
     k = codes.shape[1]
-    objective = []
+    objective: list[float] = []
     for done in range(1, max_iter + 1):
         model.update_projections()
         model.update_anchors()
@@ -43,7 +40,7 @@ def alternate_with_clusters(
         distance = float(np.sum((model.graph - indicator @ codes.T) ** 2))
         objective.append(model.update_weights() + lambda_ * distance)
         report_progress("iterating", done, max_iter)
-    return labels, codes, np.array(objective)
+    return labels, codes, objective
 
 
 @fill_docstring
@@ -121,12 +118,6 @@ class OMSC(AnchorGraphBaseline):
     15
     """
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **AnchorGraphBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
-        "lambda_": [constraints.NON_NEGATIVE],
-    }
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -155,4 +146,4 @@ class OMSC(AnchorGraphBaseline):
             model, indicator, codes, self.lambda_, self.max_iter
         )
         self._store(model)
-        return BaselineResult(labels, model.weights, objective, model.graph)
+        return BaselineResult(labels, objective, model.weights, model.graph)

@@ -309,8 +309,6 @@ class OPMC(Baseline):
         **Baseline._parameter_constraints,
         "n_components": [constraints.POSITIVE_INT, None],
         "scaling": [StrOptions({"rows", "features", "none"})],
-        "n_init": constraints.N_INIT,
-        "tol": constraints.TOL,
     }
 
     def __init__(
@@ -335,8 +333,7 @@ class OPMC(Baseline):
         views = centered_views(data, self.scaling)
         best = self._best_run(views, np.random.RandomState(self._seeds()[0]))
         self.cluster_centers_ = best.centroids
-        weights = np.full(len(views), 1 / len(views))
-        return BaselineResult(best.labels, weights, np.array(best.objective))
+        return BaselineResult(best.labels, best.objective)
 
     def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> OnePassRun:
         n = len(views[0].squares)

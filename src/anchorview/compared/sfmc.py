@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchors import SampledAnchorsBaseline, nearest_anchors
@@ -149,11 +148,6 @@ class SFMC(SampledAnchorsBaseline):
     %(example)s
     """
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **SampledAnchorsBaseline._parameter_constraints,
-        "n_neighbors": [constraints.POSITIVE_INT],
-    }
-
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.
     _default_anchors: ClassVar[int] = 256
 
@@ -180,7 +174,7 @@ class SFMC(SampledAnchorsBaseline):
         self.graph_ = found.graph
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(found, views, self.n_clusters, seed)
-        return BaselineResult(labels, alpha, np.array(objective), found.embedding)
+        return BaselineResult(labels, objective, alpha, found.embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

@@ -4,7 +4,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult
 from anchorview.compared._docstrings import fill_docstring
@@ -83,14 +82,6 @@ class SMVSC(AnchorGraphBaseline):
     """
 
     normalize_embedding: ClassVar[bool] = True
-
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **AnchorGraphBaseline._parameter_constraints,
-        "n_anchors": [constraints.POSITIVE_INT, None],
-        "lambda_": [constraints.NON_NEGATIVE],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
-    }
 
     def __init__(
         self,

@@ -168,9 +168,6 @@ class UOMVSC(Baseline):
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
         "lambda_": [Interval(Real, 0, 1, closed="both")],
-        "n_neighbors": [constraints.POSITIVE_INT],
-        "tol": constraints.TOL,
-        "n_init": constraints.N_INIT,
     }
 
     def __init__(
@@ -202,7 +199,7 @@ class UOMVSC(Baseline):
         )
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
-        return BaselineResult(labels, weights / weights.sum(), np.array(objective), H)
+        return BaselineResult(labels, objective, weights / weights.sum(), H)
 
     def _affinities(self, data: MultiViewData) -> tuple[list[Matrix], list[Matrix]]:
         """A and B of each view, and finally of the concatenated views."""

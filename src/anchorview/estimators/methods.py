@@ -106,16 +106,10 @@ REGISTRY = (
         deterministic_inits=("identity",),
     ),
     Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
-    Method(
-        "concat-kmeans",
-        "compared.concatkmeans.ConcatKMeans",
-        "K-means",
-        "#777777",
-        {},
-    ),
+    Method("concat-kmeans", "compared.concatenation.ConcatKMeans", "K-means", "#777777", {}),
     Method(
         "concat-spectral",
-        "compared.concatspectral.ConcatSpectral",
+        "compared.concatenation.ConcatSpectral",
         "Spectral",
         "#B08D57",
         {"n_neighbors": (5, 10, 15)},

@@ -1,10 +1,9 @@
-"""ConcatSpectral: spectral clustering of a neighbor graph of all features side by side."""
+"""Single-view methods on all features side by side: K-means and spectral clustering."""
 
 from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
 from anchorview.compared._base import Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
@@ -15,9 +14,78 @@ from anchorview.compared._neighbor_graphs import (
     neighbor_graph,
     normalized_affinity,
 )
-from anchorview.compared._view_scaling import min_max_scaled_views
-from anchorview.compared._view_weights import equal_weights
+from anchorview.compared._partition import sum_by_cluster
+from anchorview.compared._view_scaling import dense_memory, dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
+
+
+@fill_docstring
+class ConcatKMeans(Baseline):
+    r"""K-means on the concatenated features.
+
+    With :math:`x_i` the standardized features of sample i in all views, and centers
+    :math:`c_1, \dots, c_k`:
+
+    .. math::
+
+        \min \sum_i \min_j \|x_i - c_j\|^2.
+
+    Parameters
+    ----------
+    %(n_clusters)s
+    %(n_init)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(labels_)s
+    embedding_ : ndarray of shape (n_samples, n_features)
+        The standardized features of all views.
+    %(equal_view_weights_)s
+    %(single_objective_)s
+    %(n_iter_and_input)s
+
+    Notes
+    -----
+    A view counts by the number of its features. An iteration of K-means takes O(n k D) time for D
+    features in total; memory holds a dense copy of the data.
+
+    References
+    ----------
+    S. Lloyd, "Least Squares Quantization in PCM", IEEE Transactions on Information Theory, 1982.
+
+    Examples
+    --------
+    %(example)s
+    """
+
+    normalize_embedding: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        points = np.hstack(dense_views(data, "features"))
+        labels = self._kmeans_labels(points)
+        sums = sum_by_cluster(labels, self.n_clusters, points)
+        means = sums / np.maximum(np.bincount(labels, minlength=self.n_clusters), 1)[:, None]
+        inertia = float(np.sum((points - means[labels]) ** 2))
+        return BaselineResult(labels, [inertia], embedding=points)
+
+    def _memory_needed(self, data: MultiViewData) -> float:
+        n, D = data.shape
+        return 5 * dense_memory(data) + 8.0 * (n + D) * (4 * self.n_clusters + 20)
 
 
 @fill_docstring
@@ -68,12 +136,6 @@ class ConcatSpectral(Baseline):
 
     normalize_embedding: ClassVar[bool] = True
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "n_neighbors": [constraints.POSITIVE_INT],
-        "n_init": constraints.N_INIT,
-    }
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -94,9 +156,9 @@ class ConcatSpectral(Baseline):
         report_progress("clustering", 1, 2)
         F = leading_eigenvectors(affinity, self.n_clusters)
         objective = self.n_clusters - float(np.sum(F * (affinity @ F)))
-        labels = self._kmeans_labels(F, normalize=self.normalize_embedding)
+        labels = self._kmeans_labels(F)
         report_progress("clustering", 2, 2)
-        return BaselineResult(labels, equal_weights(data), np.array([objective]), F)
+        return BaselineResult(labels, [objective], embedding=F)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape
