@@ -30,7 +30,7 @@ def test_results_are_summarized_by_mean_and_deviation():
     assert row["NMI"] == pytest.approx(0.61)
     assert row["NMI_deviation"] == pytest.approx(0.1)  # Divisor n.
     assert row["NMI_runs"] == (0.51, 0.71)
-    assert row["NMI_own"] == 0.9
+    assert row["NMI_returned"] == 0.9
     assert (row["fit_seconds"], row["peak_bytes"], row["n_iter"]) == (2.5, 10**8, 2)
     assert row["objective"] == (3.0, 2.0)
     assert np.isnan(row["point"])

@@ -55,7 +55,7 @@ def test_runs_are_single_kmeans_on_the_embedding_of_one_fit(method, settings, no
     # The graphs of the other two are so close to indicator matrices that all runs agree.
     if method not in ("fpmvs-cag", "smvsc"):
         assert len(set(result.scores["ACC"])) > 1
-    assert result.own == clustering_scores(CLASSES, model.labels_)
+    assert result.returned == clustering_scores(CLASSES, model.labels_)
 
 
 @pytest.mark.parametrize("method", NORMALIZED)
@@ -86,7 +86,7 @@ def test_other_methods_are_fitted_from_one_start_per_run(method, settings, singl
     result = run(method, settings, runs=runs, seed=1)
     fits = (fit(method, seed, **settings, **single_start) for seed in (1, 2, 3))
     assert result.scores == scores_of(model.labels_ for model in fits)
-    assert result.own == clustering_scores(CLASSES, fit(method, 1, **settings).labels_)
+    assert result.returned == clustering_scores(CLASSES, fit(method, 1, **settings).labels_)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_the_order_of_rows_does_not_change_the_scores_of_dalmc():
     # K-means would start from other rows.
     settings = {"assignment": "cluster_qr"}
     by_class, random = (run(settings=settings, runs=1, order=o) for o in ("sorted", "shuffled"))
-    assert by_class.own == pytest.approx(random.own, abs=1e-12)
+    assert by_class.returned == pytest.approx(random.returned, abs=1e-12)
 
 
 def test_jobs_are_reproducible():
     first, second = (run(missing=0.3, runs=4) for _ in range(2))
     assert first.status == "done"
-    assert (first.scores, first.own) == (second.scores, second.own)
+    assert (first.scores, first.returned) == (second.scores, second.returned)
 
 
 def test_results_have_attributes_of_the_fit():

@@ -15,7 +15,7 @@ def test_key_is_independent_of_the_order_of_settings():
 
 
 def test_key_does_not_change_between_processes_and_versions():
-    # Stores of earlier versions must resume.
+    # Results of an interrupted run are found again.
     key = Job.of("digits", "dalmc", {"n_components": [4, 5], "beta": 0.1}).key("abc")
     assert key == "a1c78830d3ab3db140dc4fa5ab4be38e09b71e529c1b1c465251ec59485911e1"
 
@@ -45,7 +45,7 @@ def test_jobs_and_results_round_trip_through_json():
     result = Result(
         "done",
         scores=dict.fromkeys(METRICS, (0.5, 0.25)),
-        own={"ACC": 0.5},
+        returned={"ACC": 0.5},
         fit_seconds=1.5,
         seconds=2.5,
         peak_bytes=100,
@@ -61,25 +61,3 @@ def test_jobs_and_results_round_trip_through_json():
 
 def test_metrics_are_those_of_clustering_scores():
     assert tuple(clustering_scores([0, 1], [0, 1])) == METRICS
-
-
-@pytest.mark.parametrize(
-    ("attributes", "message"),
-    [
-        ({"method": "magic"}, "Unknown method 'magic'"),
-        ({"missing": 1.0}, "missing must be a fraction"),
-        ({"order": "random"}, "order must be one of file, sorted, shuffled"),
-        ({"runs": 0}, "runs must be an integer >= 1"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-        ({"settings": {"n_clusters": 3}}, "n_clusters cannot be a setting"),
-        ({"settings": {"beta": object()}}, "Setting beta="),
-    ],
-)
-def test_invalid_jobs_raise(attributes, message):
-    with pytest.raises(ValueError, match=message):
-        Job.of(**{"data": "digits", "method": "dalmc"} | attributes)
-
-
-def test_unsorted_settings_raise():
-    with pytest.raises(ValueError, match="sorted"):
-        Job("digits", "dalmc", (("tol", 1), ("beta", 1)))

@@ -5,7 +5,7 @@ import pytest
 from anchorview.datasets import PAPER_SETS
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.jobs import METRICS, Result
-from anchorview.experiments.published_numbers import published_score, published_seconds
+from anchorview.experiments.published_tables import published_score, published_seconds
 from anchorview.experiments.tables import tables
 from helpers.handmade import Book, around, done
 

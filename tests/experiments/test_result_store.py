@@ -7,12 +7,11 @@ from contextlib import closing
 import pytest
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.environment import environment
 from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.result_store import Store
+from anchorview.experiments.result_store import Store, environment
 
 JOB = Job("digits", "dalmc")
-RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, own={"ACC": 0.5}, objective=(2.0, 1.0))
+RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, returned={"ACC": 0.5}, objective=(2.0, 1.0))
 
 ENDLESS = """
 import sys

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from anchorview.experiments.escaping import markdown_escaped
 from anchorview.experiments.output_folder import write_outputs
-from anchorview.experiments.protocol_text import protocol
+from anchorview.experiments.suite_report import protocol
+from anchorview.experiments.table_formats import markdown_escaped
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage
 

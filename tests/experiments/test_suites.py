@@ -8,7 +8,6 @@ import pytest
 from anchorview.datasets import make_multiview
 from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.grids import canonical_settings, oracle_grid
 from anchorview.experiments.jobs import Job
 from anchorview.experiments.plan import (
     LABEL_MODES,
@@ -16,7 +15,7 @@ from anchorview.experiments.plan import (
     SUITES,
     ExperimentPlan,
 )
-from anchorview.experiments.suites import entries
+from anchorview.experiments.suites import canonical_settings, entries, oracle_grid
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)
@@ -224,11 +223,6 @@ def test_attributes_of_a_plan_determine_the_jobs():
     assert [entry.point for entry in of["incomplete"]] == [0.5, 0.5]
     assert columns(of["runtime"]) == ["DALMC", "OPMC"]
     assert {(entry.job.runs, entry.job.seed) for entry in found} == {(1, 3), (2, 3)}
-
-
-def test_there_is_no_grid_for_a_method_that_selects_its_settings():
-    with pytest.raises(ValueError, match="'auto' selects its settings itself"):
-        oracle_grid("auto", 5, 300)
 
 
 @pytest.mark.parametrize(

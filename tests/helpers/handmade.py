@@ -13,7 +13,7 @@ ODD = 'a|b & c_d 50% #1 <b>"x" $y$'
 def done(runs, **rest):
     """Result with the same runs of all metrics."""
     scores = {metric: tuple(runs) for metric in METRICS}
-    return Result("done", scores=scores, own=dict.fromkeys(METRICS, max(runs)), **rest)
+    return Result("done", scores=scores, returned=dict.fromkeys(METRICS, max(runs)), **rest)
 
 
 def around(mean, n=20, step=0.001):

@@ -59,9 +59,6 @@ class DataSet:
     >>> digits, synthetic = data_sets(None, None)
     >>> digits.n_samples, digits.n_clusters, digits.n_features_per_view
     (2000, 10, (240, 76, 216, 47, 64, 6))
-    >>> data, classes = digits.load()
-    >>> len(data), classes.shape
-    (2000, (2000,))
     """
 
     name: str
@@ -102,7 +99,7 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
     Raises
     ------
     ValueError
-        If a named data set is missing or unusable, or no data set is found. Unusable files that
+        If a named data set is missing or unusable, or there is no data set. Unusable files that
         are not named are skipped with a single warning.
     """
     paths = {} if folder is None else _paths_by_name(folder)
@@ -114,20 +111,20 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
                 "name. Rename the file to use the built-in data set.",
                 stacklevel=2,
             )
-        # A file may be given twice: by its own name and by that in the paper.
-        return list(dict.fromkeys(_find(name, folder, paths) for name in names))
+        # A file may be given twice: by its name and by that in the paper.
+        return list(dict.fromkeys(_named(name, folder, paths) for name in names))
     if folder is None:
         return [_describe(name, None) for name in BUILT_IN]
-    found = _usable(paths)
-    if not found:
+    usable = _usable(paths)
+    if not usable:
         raise ValueError(
             f"{folder}: no data set with classes found. Put .npz or .mat files with views and "
             "classes there, or leave the folder out to use the built-in data sets."
         )
-    return found
+    return usable
 
 
-def _find(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
+def _named(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
     if name in paths or name in BUILT_IN:
         return _describe(name, paths.get(name))
     try:
@@ -138,10 +135,10 @@ def _find(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
         raise ValueError(
             f"Unknown data set {name!r}; available {where} or built in: {known}."
         ) from None
-    return _find_paper_set(published, folder, paths)
+    return _of_paper(published, folder, paths)
 
 
-def _find_paper_set(published: PaperSet, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
+def _of_paper(published: PaperSet, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
     candidates = _usable({stem: path for stem, path in paths.items() if published.may_be(stem)})
     matching = [data for data in candidates if data.published_as == published.name]
     if len(matching) == 1:
@@ -188,17 +185,16 @@ def _may_be_data(path: Path) -> bool:
 
 def _usable(paths: Mapping[str, Path]) -> list[DataSet]:
     """Describe the usable data sets, and warn of the others."""
-    found: list[DataSet] = []
-    skipped: list[str] = []
+    usable, skipped = [], []
     for name, path in paths.items():
         try:
-            found.append(_describe(name, path))
+            usable.append(_describe(name, path))
         except ValueError as error:
             skipped.append(one_line(error))
     if skipped:
         # A single warning, as the command line shows only one per line of code.
         warnings.warn(f"Skipped: {' '.join(skipped)}", stacklevel=2)
-    return found
+    return usable
 
 
 def _describe(name: str, path: Path | None) -> DataSet:

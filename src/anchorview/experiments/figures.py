@@ -1,6 +1,9 @@
-"""Figures for print with matplotlib: equal results give identical SVG and PNG files."""
+"""Charts of the results of suites, and figures for print that show them for all data sets.
 
-from collections.abc import Callable, Sequence
+Equal results give identical SVG and PNG files.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,9 +13,10 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.optional_imports import optional_import
-from anchorview.experiments import suite_charts
-from anchorview.experiments.suite_results import SuiteResults
-from anchorview.plotting.charts import BarChart, LineChart
+from anchorview.experiments.evaluation import Record, SuiteResults
+from anchorview.experiments.jobs import METRICS
+from anchorview.plotting.charts import BarChart, Line, LineChart, PointChart
+from anchorview.plotting.colors import series_color
 from anchorview.plotting.matplotlib_charts import Panel, draw_panel
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ PANEL_WIDTH = 3.4
 DPI = 150
 """Resolution of PNG files."""
 
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
     "font.size": 8.0,
@@ -46,51 +50,136 @@ _STYLE = {
     "svg.hashsalt": "anchorview",
 }
 
-_FIGURES: tuple[tuple[str, str, str, Callable[[SuiteResults, str], Panel]], ...] = (
+
+def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarChart:
+    """ACC of all columns of a contest, or of all that are done; oracle columns are hatched."""
+    contests = results.contests()
+    columns = contests[contest] if contest else [c for c in results.modes if results.done(data, c)]
+    records = [results.done(data, column) or {} for column in columns]
+    return BarChart(
+        columns,
+        [100 * record.get("ACC", float("nan")) for record in records],
+        "ACC in percent",
+        data,
+        colors=[series_color(column) for column in columns],
+        deviations=[100 * record.get("ACC_deviation", float("nan")) for record in records],
+        hatched=[column in contests["oracle"] for column in columns],
+        settings=[record.get("settings", "") for record in records],
+        x_max=100,
+        number_format="0.00",
+    )
+
+
+def time_chart(results: SuiteResults, data: str) -> PointChart:
+    """ACC of the labels of all columns, in ascending order, against the time of a fit."""
+    done = [record for column in results.modes if (record := results.done(data, column))]
+    timed = [record for record in done if record["fit_seconds"] > 0]
+    timed.sort(key=lambda record: record["ACC_returned"])
+    return PointChart(
+        [record["column"] for record in timed],
+        [record["fit_seconds"] for record in timed],
+        [100 * record["ACC_returned"] for record in timed],
+        [series_color(record["column"]) for record in timed],
+        "seconds of a fit",
+        "ACC in percent",
+        data,
+    )
+
+
+def parameter_chart(results: SuiteResults, data: str) -> LineChart:
+    """All metrics of DALMC against the parameter of the suite beta or anchors."""
+    lines = [
+        _score_line(results.curve(data, column), metric, metric)
+        for column in results.modes
+        for metric in METRICS
+    ]
+    log_x = results.suite == "beta"
+    parameter = "beta" if log_x else "number of anchors"
+    return LineChart(lines, parameter, "percent", data, results.points(data), log_x)
+
+
+def missing_chart(results: SuiteResults, data: str, metric: str) -> LineChart:
+    """A metric of all columns against the percentage of missing entries."""
+    lines = [
+        _score_line(results.curve(data, column), metric, column, x_unit=100)
+        for column in results.modes
+    ]
+    x_ticks = [100 * point for point in results.points(data)]
+    return LineChart(lines, "missing entries in percent", f"{metric} in percent", data, x_ticks)
+
+
+def convergence_chart(results: SuiteResults, data: str) -> LineChart:
+    """Objective per iteration."""
+    done = [record for column in results.modes if (record := results.done(data, column))]
+    lines = [
+        Line(
+            range(1, len(record["objective"]) + 1),
+            record["objective"],
+            color=series_color(record["column"]),
+        )
+        for record in done
+    ]
+    return LineChart(lines, "iteration", "objective", data)
+
+
+def _score_line(curve: Sequence[Record], metric: str, name: str, x_unit: float = 1) -> Line:
+    return Line(
+        [x_unit * record["point"] for record in curve],
+        [100 * record[metric] for record in curve],
+        name,
+        [100 * record[f"{metric}_deviation"] for record in curve],
+        series_color(name),
+    )
+
+
+FIGURES: tuple[tuple[str, str, str, Callable[[SuiteResults, str], Panel]], ...] = (
     (
         "accuracy",
         "compare",
         "ACC of the methods, nothing tuned with labels",
-        partial(suite_charts.accuracy_chart, contest="honest"),
+        partial(accuracy_chart, contest="honest"),
     ),
     (
         "accuracy-oracle",
         "compare",
         "ACC of the methods, oracle: settings chosen with the labels",
-        partial(suite_charts.accuracy_chart, contest="oracle"),
+        partial(accuracy_chart, contest="oracle"),
     ),
     (
         "time-accuracy",
         "runtime",
         "ACC of the labels that a fit returns against its time, default and (auto)",
-        suite_charts.time_chart,
+        time_chart,
     ),
     (
         "beta",
         "beta",
         "Figures 2-3 of the paper: scores of DALMC against beta",
-        suite_charts.beta_chart,
+        parameter_chart,
     ),
     (
         "anchors",
         "anchors",
         "Figures 4-5 of the paper: scores of DALMC against number of anchors",
-        suite_charts.anchor_chart,
+        parameter_chart,
     ),
     (
         "convergence",
         "convergence",
         "Figure 6 of the paper: objective of DALMC per iteration",
-        suite_charts.convergence_chart,
+        convergence_chart,
     ),
-    *(
-        (
-            f"incomplete-{metric.lower()}",
-            "incomplete",
-            f"{metric} against the fraction of missing entries",
-            partial(suite_charts.missing_chart, metric=metric),
-        )
-        for metric in ("ACC", "NMI")
+    (
+        "incomplete-acc",
+        "incomplete",
+        "ACC against the fraction of missing entries",
+        partial(missing_chart, metric="ACC"),
+    ),
+    (
+        "incomplete-nmi",
+        "incomplete",
+        "NMI against the fraction of missing entries",
+        partial(missing_chart, metric="NMI"),
     ),
 )
 """Name, suite, title and chart of each figure."""
@@ -112,45 +201,41 @@ class Figure:
         omitted = {"svg": ("Date", "Creator"), "png": ("Software",)}
         paths = [folder / f"{self.name}.{suffix}" for suffix in omitted]
         style = optional_import("matplotlib.style", "Figures", "report")
-        # Independent of the user's own style.
-        with style.context(["default", _STYLE]), atomic_write_binary(*paths) as streams:
-            drawn = _draw(self)
+        # Independent of the user's style.
+        with style.context(["default", STYLE]), atomic_write_binary(*paths) as streams:
+            drawn = self._draw()
             for stream, (suffix, fields) in zip(streams, omitted.items(), strict=True):
                 drawn.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
 
+    def _draw(self) -> "MatplotlibFigure":
+        """Draw all panels, and a common legend below them."""
+        n_columns = min(len(self.panels), PANELS_PER_ROW)
+        n_rows = -(-len(self.panels) // n_columns)
+        size = (PANEL_WIDTH * n_columns, _panel_height(self.panels[0]) * n_rows)
+        matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
+        canvas: MatplotlibFigure = matplotlib_figure.Figure(size, layout="constrained")
+        all_axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
+        for axes, panel in zip(all_axes, self.panels, strict=False):
+            axes.set_title(panel.title)
+            draw_panel(panel, axes)
+        for axes in all_axes[len(self.panels) :]:
+            axes.set_visible(False)
+        handles, names = all_axes[0].get_legend_handles_labels()
+        if names:
+            n_legend_columns = min(len(names), 2 * n_columns)
+            canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
+        return canvas
 
-def figures(frame: pd.DataFrame) -> list[Figure]:
-    """All figures of evaluated results."""
-    found = []
-    for name, suite, title, make_chart in _FIGURES:
+
+def figures(frame: pd.DataFrame) -> Iterator[Figure]:
+    """Yield all figures of evaluated results."""
+    for name, suite, title, make_chart in FIGURES:
         results = SuiteResults(frame, suite)
-        panels = [make_chart(results, data) for data in results.data]
-        panels = [panel for panel in panels if isinstance(panel, LineChart) or panel.names]
+        charts = [make_chart(results, data) for data in results.data]
+        panels = [chart for chart in charts if isinstance(chart, LineChart) or chart.names]
         if panels:
-            found.append(Figure(name, title, panels))
-    return found
-
-
-def _draw(figure: Figure) -> "MatplotlibFigure":
-    """Draw all panels, and a common legend below them."""
-    n_columns = min(len(figure.panels), PANELS_PER_ROW)
-    n_rows = -(-len(figure.panels) // n_columns)
-    size = (PANEL_WIDTH * n_columns, _panel_height(figure.panels[0]) * n_rows)
-    canvas = optional_import("matplotlib.figure", "Figures", "report").Figure(
-        size, layout="constrained"
-    )
-    all_axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for axes, panel in zip(all_axes, figure.panels, strict=False):
-        axes.set_title(panel.title)
-        draw_panel(panel, axes)
-    for axes in all_axes[len(figure.panels) :]:
-        axes.set_visible(False)
-    handles, names = all_axes[0].get_legend_handles_labels()
-    if names:
-        n_legend_columns = min(len(names), 2 * n_columns)
-        canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
-    return canvas
+            yield Figure(name, title, panels)
 
 
 def _panel_height(panel: Panel) -> float:

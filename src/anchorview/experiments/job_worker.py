@@ -6,7 +6,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
@@ -53,7 +53,7 @@ PROCESS_STATUS = Path("/proc/self/status")
 
 
 def fit_and_score(job: Job, data: DataSet) -> Result:
-    """Fit a method with its defaults for restarts, then score independent runs.
+    """Fit a method with its default number of restarts, then score independent runs.
 
     For methods that apply K-means to an embedding, a run is one K-means from one random start on
     the embedding of a single fit, as in the paper. Other methods are fitted again for each run,
@@ -72,7 +72,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
     return Result(
         "done",
         scores={metric: tuple(run[metric] for run in runs) for metric in METRICS},
-        own=clustering_scores(classes, model.labels_),
+        returned=clustering_scores(classes, model.labels_),
         fit_seconds=fit_seconds,
         n_iter=int(model.n_iter_),
         objective=tuple(float(value) for value in model.objective_),
@@ -109,32 +109,25 @@ def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> float:
 
 def _labels_of_runs(job: Job, model: Any, views: MultiViewData) -> Iterator[Array]:
     method = find_method(job.method)
-    points = _kmeans_input(model)
-    if points is not None:
+    # Set for methods that cluster an embedding by K-means.
+    normalize = getattr(model, "normalize_embedding", None)
+    if normalize is not None and getattr(model, "assignment", "kmeans") == "kmeans":
+        points = unit_rows(model.embedding_) if normalize else model.embedding_
         for run in range(job.runs):
             kmeans = KMeans(model.n_clusters, n_init=1, random_state=job.seed + run)
             # With several threads the sums would depend on their number.
             with threadpool_limits(1):
                 yield kmeans.fit_predict(points)
-        return
-    if getattr(model, "init", None) in method.deterministic_inits:
+    elif getattr(model, "init", None) in method.deterministic_inits:
         yield from [model.labels_] * job.runs
-        return
-    single_start = {"n_init": 1} if "n_init" in model.get_params() else {}
-    for run in range(max(1, job.runs // method.runs_per_fit)):
-        if run == 0 and not single_start:
-            yield model.labels_
-        else:
-            again = clone(model).set_params(random_state=job.seed + run, **single_start)
-            yield again.fit(views).labels_
-
-
-def _kmeans_input(model: Any) -> Array | None:
-    """Points that a fitted model clusters by K-means; None if its labels are not from K-means."""
-    normalize = getattr(model, "normalize_embedding", None)
-    if normalize is None or getattr(model, "assignment", "kmeans") != "kmeans":
-        return None
-    return unit_rows(model.embedding_) if normalize else model.embedding_
+    else:
+        single_start = {"n_init": 1} if "n_init" in model.get_params() else {}
+        for run in range(max(1, job.runs // method.runs_per_fit)):
+            if run == 0 and not single_start:
+                yield model.labels_
+            else:
+                again = clone(model).set_params(random_state=job.seed + run, **single_start)
+                yield again.fit(views).labels_
 
 
 def ordered(data: MultiViewData, classes: Array, job: Job) -> LabeledData:
@@ -183,7 +176,12 @@ def work(
     # The parent process handles Ctrl-C and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    with _thread_limits(job):
+    # A job that runs alone uses all cores, others one.
+    with ExitStack() as limits:
+        if not job.alone:
+            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+            limits.enter_context(threadpool_limits(1))
+            limits.enter_context(without_nested_threads())
         # Makes BLAS allocate its buffers now; under the limit a failure would end the process.
         np.ones((256, 256)) @ np.ones((256, 256))
         _limit_memory(memory_limit)
@@ -202,17 +200,6 @@ def _exit_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-@contextmanager
-def _thread_limits(job: Job) -> Iterator[None]:
-    """Use all cores for a job that runs alone, one core for others."""
-    if job.alone:
-        yield
-        return
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    with threadpool_limits(1), without_nested_threads():
-        yield
 
 
 def _limit_memory(limit: float) -> None:

@@ -13,15 +13,13 @@ import pandas as pd
 from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import MissingPackageError
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.escaping import markdown_escaped
-from anchorview.experiments.evaluation import evaluated
+from anchorview.experiments.evaluation import NOT_RUN, evaluated
 from anchorview.experiments.figures import Figure, figures
 from anchorview.experiments.jobs import Result
 from anchorview.experiments.overview_tables import environment_table
-from anchorview.experiments.protocol_text import protocol
-from anchorview.experiments.suite_report import write_suite_report
+from anchorview.experiments.suite_report import protocol, write_suite_report
 from anchorview.experiments.suites import Entry
-from anchorview.experiments.table_formats import ResultTable
+from anchorview.experiments.table_formats import ResultTable, markdown_escaped
 from anchorview.experiments.tables import tables
 
 MANIFEST = "outputs.json"
@@ -62,33 +60,35 @@ def write_outputs(
     """
     digests = {one.name: one.digest for one in sets}
     frame = evaluated(entries, results, digests)
-    found = tables(frame, sets)
+    all_tables = tables(frame, sets)
     if environments:
-        found.append(environment_table(environments))
+        all_tables.append(environment_table(environments))
     for folder in (out / "tables", out / "figures"):
         folder.mkdir(parents=True, exist_ok=True)
-    paths = [
-        _write(out / "tables" / f"{table.name}.{suffix}", text)
-        for table in found
-        for suffix, text in table.formats().items()
-    ]
-    missing: list[str] = []
-    drawn = figures(frame)
-    try:
-        paths += [path for figure in drawn for path in figure.write(out / "figures")]
-    except MissingPackageError as error:
-        missing.append(str(error))
-        drawn = []
-    lines = _summary(title or "Experiments", command, protocol(frame), drawn, found)
-    paths.append(_write(out / "summary.md", "\n".join(lines)))
+    paths: list[Path] = []
+    for table in all_tables:
+        for suffix, text in (("md", table.markdown()), ("csv", table.csv())):
+            paths.append(_write(out / "tables" / f"{table.name}.{suffix}", text))
     # A job that several entries share counts once.
     keys = {entry.job.key(digests[entry.data]) for entry in entries}
-    counts = Counter(results[key].status if key in results else "absent" for key in keys)
+    counts = Counter[str](results.get(key, NOT_RUN).status for key in keys)
+    drawn: list[Figure] = []
+    missing: list[str] = []
     try:
-        write_suite_report(out / "report.html", frame, found, counts, command, title)
+        for table in all_tables:
+            paths.append(_write(out / "tables" / f"{table.name}.tex", table.latex()))
+        write_suite_report(out / "report.html", frame, all_tables, counts, command, title)
         paths.append(out / "report.html")
     except MissingPackageError as error:
         missing.append(str(error))
+    try:
+        for figure in figures(frame):
+            paths += figure.write(out / "figures")
+            drawn.append(figure)
+    except MissingPackageError as error:
+        missing.append(str(error))
+    lines = _summary(title or "Experiments", command, protocol(frame), drawn, all_tables)
+    paths.append(_write(out / "summary.md", "\n".join(lines)))
     paths.append(_replace_earlier(out, paths))
     if missing:
         warnings.warn(f"Some outputs are omitted. {' '.join(missing)}", stacklevel=2)
@@ -100,7 +100,7 @@ def _summary(
     command: str,
     paragraphs: Sequence[str],
     drawn: Sequence[Figure],
-    found: Sequence[ResultTable],
+    all_tables: Sequence[ResultTable],
 ) -> Iterator[str]:
     """Yield the lines of the summary, as Markdown."""
     yield from (f"# {markdown_escaped(title)}", "")
@@ -115,7 +115,7 @@ def _summary(
         caption = markdown_escaped(figure.title)
         yield from (f"![{caption}](figures/{figure.name}.svg)", "", f"*{caption}*", "")
     yield from ("## Tables", "")
-    yield from (table.markdown() for table in found)
+    yield from (table.markdown() for table in all_tables)
 
 
 def _write(path: Path, text: str) -> Path:
@@ -126,29 +126,19 @@ def _write(path: Path, text: str) -> Path:
 
 def _replace_earlier(out: Path, paths: Sequence[Path]) -> Path:
     """Remove earlier outputs that are not among the paths, and write the new manifest."""
+    manifest, folder = out / MANIFEST, out.resolve()
     written = {path.relative_to(out).as_posix() for path in paths}
-    for name in _listed(out / MANIFEST) - written:
-        # Files with invalid names, or that are gone or in use, are ignored.
-        with suppress(OSError, ValueError):
-            _remove(out, name)
-    return _write(out / MANIFEST, json.dumps(sorted(written), indent=1) + "\n")
-
-
-def _listed(manifest: Path) -> set[str]:
-    """Relative paths in a manifest, in normal form; none if it is not a readable manifest."""
     try:
         names = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return set()
-    names = names if isinstance(names, list) else []
-    paths = [PurePosixPath(name) for name in names if isinstance(name, str)]
-    return {path.as_posix() for path in paths if path.parts and not path.is_absolute()}
-
-
-def _remove(out: Path, name: str) -> None:
-    """Remove an output, unless its name or a link leads out of the folder."""
-    folder = out.resolve()
-    path = folder / name
-    inside = path.is_relative_to(folder) and path.resolve() == path
-    if inside and path.relative_to(folder).parts[0] in OUTPUT_NAMES and path.is_file():
-        path.unlink()
+        names = []
+    for name in names if isinstance(names, list) else ():
+        # Files with invalid names, or that are gone or in use, are ignored.
+        with suppress(OSError, ValueError, TypeError):
+            place = PurePosixPath(name)
+            path = folder / place
+            # Neither the name nor a link may lead out of the folder.
+            is_file = path.is_file() and path.resolve() == path and not place.is_absolute()
+            if is_file and place.parts[0] in OUTPUT_NAMES and place.as_posix() not in written:
+                path.unlink()
+    return _write(manifest, json.dumps(sorted(written), indent=1) + "\n")

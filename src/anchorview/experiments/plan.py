@@ -12,7 +12,6 @@ from anchorview._utils.memory import memory_budget
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
-from anchorview.experiments.jobs import RESERVED_SETTINGS
 
 SUITES = (
     *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),
@@ -46,7 +45,7 @@ class ExperimentPlan:
     suites: tuple[str, ...] = ("compare",)
     """Some of :data:`SUITES`, or ``"all"``."""
     data: tuple[str, ...] | None = None
-    """Names of data sets; None means all that are found."""
+    """Names of data sets; None means all that are available."""
     methods: tuple[str, ...] = TABLE_METHODS
     """Methods of the suites compare, runtime and order. ``"dalmc"`` includes the mode auto."""
     modes: tuple[str, ...] = MODES
@@ -80,35 +79,11 @@ class ExperimentPlan:
 
 
 def read_plan(path: Path) -> ExperimentPlan:
-    r"""Read a plan from a TOML or YAML file.
+    """Read a plan from a TOML or YAML file.
 
     Its keys are attributes of :class:`ExperimentPlan`; the title defaults to the name of the file.
     YAML requires ``pip install "anchorview[yaml]"``.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "mine.toml"
-    ...     _ = path.write_text('suites = ["beta"]\nbetas = [0.01, 0.1, 1.0]\nruns = 5\n')
-    ...     plan = read_plan(path)
-    >>> plan.title, plan.suites, plan.betas, plan.runs
-    ('mine', ('beta',), (0.01, 0.1, 1.0), 5)
     """
-    content = _file_content(path)
-    known = [each.name for each in fields(ExperimentPlan)]
-    for key in content:
-        if key not in known:
-            raise ValueError(f"{path}: unknown key {key!r}; valid keys are {', '.join(known)}.")
-    values: dict[str, Any] = {"title": path.stem}
-    values |= {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
-    try:
-        return ExperimentPlan(**values)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _file_content(path: Path) -> dict[Any, Any]:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".yaml", ".yml"):
         raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
@@ -121,14 +96,22 @@ def _file_content(path: Path) -> dict[Any, Any]:
         # Raised for a missing optional package; also a ValueError, but not about the file.
         raise
     except (ValueError, RecursionError) as error:
-        kind = suffix[1:].upper()
         deep = isinstance(error, RecursionError)
         reason = "values are nested too deeply" if deep else one_line(error)
-        raise ValueError(f"{path}: invalid {kind} ({reason}).") from None
+        raise ValueError(f"{path}: invalid {suffix[1:].upper()} ({reason}).") from None
     if not isinstance(content, dict | None):
         kind = type(content).__name__
         raise ValueError(f"{path}: must be a mapping, such as 'runs: 5'; got {kind}.")
-    return content or {}
+    known = [each.name for each in fields(ExperimentPlan)]
+    values: dict[str, Any] = {"title": path.stem}
+    for key, value in (content or {}).items():
+        if key not in known:
+            raise ValueError(f"{path}: unknown key {key!r}; valid keys are {', '.join(known)}.")
+        values[key] = tuple(value) if isinstance(value, list) else value
+    try:
+        return ExperimentPlan(**values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _parse_yaml(text: str) -> Any:
@@ -145,52 +128,57 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value)
+_Check = Callable[[Any], bool]
 
 
-def _is_integer_from(minimum: int) -> Callable[[Any], bool]:
+def _number(above: float = -float("inf")) -> _Check:
+    return lambda value: type(value) in (int, float) and isfinite(value) and value > above
+
+
+def _integer(minimum: int) -> _Check:
     return lambda value: type(value) is int and value >= minimum
 
 
-def _is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _one_of(*types: type) -> _Check:
+    return lambda value: type(value) in types
+
+
+def _list_of(is_valid: _Check) -> _Check:
     return lambda value: (
         isinstance(value, (list, tuple)) and bool(value) and all(map(is_valid, value))
     )
 
 
-def _names_from(*known: str) -> tuple[Callable[[Any], bool], str]:
-    return _is_list_of(lambda name: name in known), f"a list of names from {', '.join(known)}"
+def _optional(is_valid: _Check) -> _Check:
+    return lambda value: value is None or is_valid(value)
 
 
-_CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "title": (lambda value: isinstance(value, str), "a string"),
+def _names_from(*known: str) -> tuple[_Check, str]:
+    return _list_of(lambda name: name in known), f"a list of names from {', '.join(known)}"
+
+
+_CONSTRAINTS: dict[str, tuple[_Check, str]] = {
+    "title": (_one_of(str), "a string"),
     "suites": _names_from(*SUITES, "all"),
-    "data": (
-        lambda value: value is None or _is_list_of(lambda name: isinstance(name, str))(value),
-        "a list of names of data sets",
-    ),
+    "data": (_optional(_list_of(_one_of(str))), "a list of names of data sets"),
     "methods": _names_from(*TABLE_METHODS),
     "modes": _names_from(*MODES),
-    "runs": (_is_integer_from(1), "an integer >= 1"),
-    "seed": (_is_integer_from(0), "an integer >= 0"),
+    "runs": (_integer(1), "an integer >= 1"),
+    "seed": (_integer(0), "an integer >= 0"),
     # The axis of the figure is logarithmic.
-    "betas": (_is_list_of(lambda beta: _is_number(beta) and beta > 0), "a list of numbers > 0"),
+    "betas": (_list_of(_number(above=0)), "a list of numbers > 0"),
     "anchors": (
-        _is_list_of(_is_integer_from(1)),
+        _list_of(_integer(1)),
         "a list of integers >= 1, multiples of the number of classes",
     ),
     "missing": (
-        _is_list_of(lambda fraction: _is_number(fraction) and 0 <= fraction < 1),
+        _list_of(lambda fraction: _number()(fraction) and 0 <= fraction < 1),
         "a list of fractions in [0, 1)",
     ),
     "grids": (lambda value: isinstance(value, Mapping), "a mapping of methods to grids"),
-    "time_limit": (
-        lambda value: value is None or (_is_number(value) and value > 0),
-        "a number of seconds > 0",
-    ),
+    "time_limit": (_optional(_number(above=0)), "a number of seconds > 0"),
     "memory_limit": (
-        lambda value: value is None or isinstance(value, str) or _is_number(value),
+        _optional(lambda value: isinstance(value, str) or _number()(value)),
         "a number of bytes, or a string such as '4GB'",
     ),
 }
@@ -206,12 +194,13 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
     if not isinstance(grid, Mapping) or not grid:
         raise ValueError(f"{key} must be a mapping of settings to lists of values; got {grid!r}.")
     cls = method_class(method)
-    settings = sorted(set(cls().get_params()) - {*RESERVED_SETTINGS, "verbose"})
+    # The others are set from the data set, the seed and the options.
+    settings = sorted(cls().get_params().keys() - {"n_clusters", "random_state", "verbose"})
     for name, values in grid.items():
         if name not in settings:
             known = ", ".join(settings)
             raise ValueError(f"{key}: unknown setting {name!r}; choose from {known}.")
-        if not _is_list_of(lambda value: type(value) in (bool, int, float, str))(values):
+        if not _list_of(_one_of(bool, int, float, str))(values):
             raise ValueError(
                 f"{key}.{name} must be a list of numbers, strings or Booleans; got {values!r}."
             )

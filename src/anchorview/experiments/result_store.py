@@ -1,18 +1,28 @@
-"""The result store: an SQLite file with one row per finished job.
+"""The result store: an SQLite file with one row per finished job, and its environment.
 
 A row is written completely or not at all, even if the process is killed.
 """
 
 import json
+import platform
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import psutil
+
+# Loads a BLAS library, so that threadpoolctl sees it.
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_info
+
+import anchorview
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
+from anchorview._utils.threads import n_cores
 from anchorview.experiments.jobs import Job, Result, canonical_json
 
 Value = TypeVar("Value")
@@ -51,7 +61,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _sqlite_errors_explained(path):
+        with self._errors_explained():
             # Without implicit transactions of the module sqlite3.
             self._database = sqlite3.connect(path, isolation_level=None)
             try:
@@ -69,104 +79,120 @@ class Store:
     def add(self, key: str, job: Job, result: Result, environment: Mapping[str, Any]) -> None:
         """Add the result of the job with a key, durably; an existing result is kept."""
         row = (key, *map(canonical_json, (job.to_json(), asdict(result), environment)))
-        with _sqlite_errors_explained(self.path):
+        with self._errors_explained():
             self._database.execute("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", row)
 
     def forget_unfinished(self, keys: Iterable[str]) -> None:
-        """Remove the results with these keys whose status is not "done"."""
+        """Remove the results with these keys that are not done."""
         results = self.results()
-        unfinished = [(key,) for key in keys if key in results and results[key].status != "done"]
-        with _sqlite_errors_explained(self.path):
+        unfinished = [(k,) for k in keys if k in results and results[k].status != "done"]
+        with self._errors_explained():
             self._database.executemany("DELETE FROM results WHERE key = ?", unfinished)
 
     def results(self) -> dict[str, Result]:
         """All results by key, in the order in which they were added."""
-        rows = self._rows("SELECT rowid, key, result FROM results ORDER BY rowid")
-        return {key: self._parsed(row, text, Result.from_json) for row, key, text in rows}
+        return self._parsed("result", Result.from_json)
 
     def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """Distinct environments of the results with these keys, in the order of their addition."""
         wanted = set(keys)
-        rows = self._rows("SELECT rowid, key, environment FROM results ORDER BY rowid")
-        distinct: dict[Any, int] = {}
-        for row, key, text in rows:
-            if key in wanted:
-                distinct.setdefault(text, row)
-        return [self._parsed(row, text, _environment) for text, row in distinct.items()]
+        by_key = self._parsed("environment", _checked_environment)
+        distinct = {canonical_json(each): each for key, each in by_key.items() if key in wanted}
+        return list(distinct.values())
 
     def versions(self, keys: Iterable[str]) -> set[str]:
         """Versions of anchorview in :meth:`environments`."""
-        return {e["anchorview"] for e in self.environments(keys) if "anchorview" in e}
+        return {each["anchorview"] for each in self.environments(keys) if "anchorview" in each}
 
-    def _parsed(self, row: int, text: Any, parse: Callable[[Any], Value]) -> Value:
-        """Content of a row; raises a DataFileError that names the row if it is damaged."""
-        try:
-            return parse(json.loads(text))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise DataFileError(
-                f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
-                'Restore the file from a copy, or delete the row with "sqlite3 '
-                f"{self.path.name} 'DELETE FROM results WHERE rowid = {row}'\"; the job is then "
-                "run again."
-            ) from None
-
-    def _rows(self, query: str) -> list[Any]:
-        with _sqlite_errors_explained(self.path):
-            return self._database.execute(query).fetchall()
+    def _parsed(self, column: str, parse: Callable[[Any], Value]) -> dict[str, Value]:
+        """Contents of a column by key; a DataFileError names a row that is damaged."""
+        query = f"SELECT rowid, key, {column} FROM results ORDER BY rowid"
+        with self._errors_explained():
+            rows = self._database.execute(query).fetchall()
+        contents = {}
+        for row, key, text in rows:
+            try:
+                contents[key] = parse(json.loads(text))
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                raise DataFileError(
+                    f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
+                    'Restore the file from a copy, or delete the row with "sqlite3 '
+                    f"{self.path.name} 'DELETE FROM results WHERE rowid = {row}'\"; the job is "
+                    "then run again."
+                ) from None
+        return contents
 
     def _create_or_check(self) -> None:
-        if self._header() == (0, 0) and self._is_empty():
-            self._create()
-        application, version = self._header()
+        execute = self._database.execute
+        # Locks the file, since another process may be creating it at the same time.
+        execute("BEGIN IMMEDIATE")
+        if execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            execute(f"PRAGMA user_version = {VERSION}")
+            execute(SCHEMA)
+        execute("COMMIT")
+        ((application,),) = execute("PRAGMA application_id")
         if application != APPLICATION_ID:
-            raise DataFileError(_not_a_store(self.path, "it is the SQLite file of another program"))
-        if version != VERSION:
+            raise DataFileError(self._not_a_store("it is the SQLite file of another program"))
+        ((schema_version,),) = execute("PRAGMA user_version")
+        if schema_version != VERSION:
             raise DataFileError(
-                f"{self.path}: is a result store of version {version}, but this version of "
+                f"{self.path}: is a result store of version {schema_version}, but this version of "
                 f"anchorview reads version {VERSION}. Use the version that created it, or give "
                 "another path."
             )
-        ((found, *_), *_) = self._database.execute("PRAGMA quick_check").fetchall()
-        if found != "ok":
-            raise DataFileError(_not_a_store(self.path, f"it is damaged: {found}"))
+        ((check, *_), *_) = execute("PRAGMA quick_check").fetchall()
+        if check != "ok":
+            raise DataFileError(self._not_a_store(f"it is damaged: {check}"))
 
-    def _header(self) -> tuple[int, int]:
-        """Application id and version of the file; both are 0 in a new one."""
-        ((application,),) = self._database.execute("PRAGMA application_id")
-        ((version,),) = self._database.execute("PRAGMA user_version")
-        return application, version
+    def _not_a_store(self, reason: str) -> str:
+        return (
+            f"{self.path}: is not a result store ({reason}). Give another path, or move the file "
+            "away."
+        )
 
-    def _is_empty(self) -> bool:
-        return self._database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    @contextmanager
+    def _errors_explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise DataFileError(
+                f"{self.path}: cannot be used as a result store ({error}). Check that its folder "
+                "exists and is writable, and that no other program has locked the file."
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise DataFileError(self._not_a_store(str(error))) from error
 
-    def _create(self) -> None:
-        # Locks the file first, since another process may be creating it at the same time.
-        self._database.execute("BEGIN IMMEDIATE")
-        if self._is_empty():
-            self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            self._database.execute(f"PRAGMA user_version = {VERSION}")
-            self._database.execute(SCHEMA)
-        self._database.execute("COMMIT")
 
-
-def _environment(content: Any) -> dict[str, Any]:
+def _checked_environment(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("anchorview", ""), str):
         raise ValueError("the environment is not a mapping with versions")
     return content
 
 
-def _not_a_store(path: Path, reason: str) -> str:
-    return f"{path}: is not a result store ({reason}). Give another path, or move the file away."
+def environment() -> dict[str, Any]:
+    """Versions, BLAS libraries and machine on which results may depend; memory in bytes."""
+    blas = {
+        " ".join(filter(None, map(info.get, ("internal_api", "version", "architecture"))))
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    }
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
+        "anchorview": anchorview.__version__,
+        "blas": sorted(blas),
+        "cpu": _cpu(),
+        "cores": n_cores(),
+        "memory": psutil.virtual_memory().total,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
-@contextmanager
-def _sqlite_errors_explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise DataFileError(
-            f"{path}: cannot be used as a result store ({error}). Check that its folder exists and "
-            "is writable, and that no other program has locked the file."
-        ) from error
-    except sqlite3.DatabaseError as error:
-        raise DataFileError(_not_a_store(path, str(error))) from error
+def _cpu() -> str:
+    table = Path("/proc/cpuinfo")
+    for line in table.read_text().splitlines() if table.exists() else ():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()

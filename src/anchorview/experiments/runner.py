@@ -6,7 +6,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from multiprocessing.connection import wait
 from statistics import fmean
 from time import perf_counter
@@ -18,10 +17,9 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.environment import environment
 from anchorview.experiments.job_worker import Measure, fit_and_score, unshared_bytes, work
 from anchorview.experiments.jobs import Job, Result, Status
-from anchorview.experiments.result_store import Store
+from anchorview.experiments.result_store import Store, environment
 
 POLL_SECONDS = 0.05
 """Interval between checks of the time and memory of the running jobs."""
@@ -40,7 +38,7 @@ class Progress:
     done: int
     """Number of jobs with a result, including those of earlier runs."""
     total: int
-    running: tuple[tuple[Job, float], ...]
+    running: Sequence[tuple[Job, float]]
     """Running jobs, with their elapsed time in seconds."""
     remaining_seconds: float | None
     """Estimate from the finished jobs of each method; None before the first is finished."""
@@ -78,82 +76,62 @@ def run_jobs(
     measure : callable, optional
         Computes the result of a job; the processes must be able to import it.
     """
-    at_once = n_cores() if at_once is None else at_once
-    limits = {"time_limit": time_limit, "memory_limit": memory_limit, "at_once": at_once}
-    for name, value in limits.items():
-        if value <= 0:
-            raise ValueError(f"{name} must be above 0; got {value!r}.")
-    start = partial(_JobProcess, max_seconds=time_limit, max_bytes=memory_limit, measure=measure)
-    _Run(jobs, store, start, at_once, listen).run()
+    at_once = at_once or n_cores()
+    by_key = {job.key(data.digest): (job, data) for job, data in jobs}
+    stored = store.results()
+    todo = [(key, *pair) for key, pair in by_key.items() if key not in stored]
+    waiting = deque(sorted(todo, key=lambda item: item[1].alone))
+    running: list[_JobProcess] = []
+    times: list[tuple[str, float]] = []
+    reported = 0.0
+
+    def report() -> None:
+        nonlocal reported
+        reported = perf_counter()
+        elapsed = [(process.job, process.seconds) for process in running]
+        left = [*elapsed, *((job, 0.0) for _, job, _ in waiting)]
+        if listen is not None:
+            n_done = len(by_key) - len(left)
+            listen(Progress(n_done, len(by_key), elapsed, _remaining(left, times, at_once)))
+
+    here = environment() if waiting else {}
+    report()
+    try:
+        while waiting or running:
+            while waiting and _may_start(waiting[0][1], running, at_once):
+                process = _JobProcess(*waiting.popleft(), time_limit, memory_limit, measure)
+                running.append(process)
+            wait([process.sentinel for process in running], POLL_SECONDS)
+            for process in list(running):
+                result = process.result()
+                if result is not None:
+                    running.remove(process)
+                    store.add(process.key, process.job, result, here)
+                    times.append((process.job.method, result.seconds))
+                    report()
+            if perf_counter() - reported >= PROGRESS_SECONDS:
+                report()
+    finally:
+        for process in running:
+            process.end()
 
 
-class _Run:
-    """State of :func:`run_jobs`."""
+def _may_start(job: Job, running: Sequence["_JobProcess"], at_once: int) -> bool:
+    return not running or (not job.alone and len(running) < at_once)
 
-    def __init__(
-        self,
-        jobs: Sequence[tuple[Job, DataSet]],
-        store: Store,
-        start: "Callable[[str, Job, DataSet], _JobProcess]",
-        at_once: int,
-        listen: Callable[[Progress], None] | None,
-    ) -> None:
-        self.store, self.start, self.at_once, self.listen = store, start, at_once, listen
-        by_key = {job.key(data.digest): (job, data) for job, data in jobs}
-        known = store.results()
-        todo = [(key, *pair) for key, pair in by_key.items() if key not in known]
-        self.waiting = deque(sorted(todo, key=lambda item: item[1].alone))
-        self.running: list[_JobProcess] = []
-        self.times: list[tuple[Job, float]] = []
-        self.total, self.done = len(by_key), len(by_key) - len(todo)
-        self.last_report = perf_counter()
 
-    def run(self) -> None:
-        here = environment() if self.waiting else {}
-        self.report()
-        try:
-            while self.waiting or self.running:
-                while self.may_start():
-                    self.running.append(self.start(*self.waiting.popleft()))
-                wait([process.sentinel for process in self.running], POLL_SECONDS)
-                for process in list(self.running):
-                    result = process.result()
-                    if result is not None:
-                        self.running.remove(process)
-                        self.store.add(process.key, process.job, result, here)
-                        self.times.append((process.job, result.seconds))
-                        self.done += 1
-                        self.report()
-                if perf_counter() - self.last_report >= PROGRESS_SECONDS:
-                    self.report()
-        finally:
-            for process in self.running:
-                process.end()
-
-    def may_start(self) -> bool:
-        if not self.waiting or not self.running:
-            return bool(self.waiting)
-        _, job, _ = self.waiting[0]
-        return not job.alone and len(self.running) < self.at_once
-
-    def report(self) -> None:
-        self.last_report = perf_counter()
-        if self.listen is not None:
-            running = tuple((process.job, process.seconds) for process in self.running)
-            self.listen(Progress(self.done, self.total, running, self.remaining_seconds(running)))
-
-    def remaining_seconds(self, running: Sequence[tuple[Job, float]]) -> float | None:
-        if not self.times:
-            return None
-        by_method: dict[str, list[float]] = {}
-        for job, seconds in self.times:
-            by_method.setdefault(job.method, []).append(seconds)
-        means = {method: fmean(seconds) for method, seconds in by_method.items()}
-        mean = fmean(seconds for _, seconds in self.times)
-        return sum(
-            max(0.0, means.get(job.method, mean) - seconds) / (1 if job.alone else self.at_once)
-            for job, seconds in [*running, *((job, 0.0) for _, job, _ in self.waiting)]
-        )
+def _remaining(
+    left: Sequence[tuple[Job, float]], times: Sequence[tuple[str, float]], at_once: int
+) -> float | None:
+    """Seconds until the jobs that are left, with their elapsed times, are done."""
+    if not times:
+        return None
+    mean = fmean(seconds for _, seconds in times)
+    means = {name: fmean(s for other, s in times if other == name) for name, _ in times}
+    return sum(
+        max(0.0, means.get(job.method, mean) - seconds) / (1 if job.alone else at_once)
+        for job, seconds in left
+    )
 
 
 class _JobProcess:
@@ -191,10 +169,10 @@ class _JobProcess:
         ended = not self.process.is_alive()
         excess = self.exceeded_limit()
         result = self.receive()
-        if result is None and ended:
-            result = self.unfinished(*_exit_status(self.process.exitcode))
-        elif result is None and excess is not None:
-            result = self.unfinished(*excess)
+        unfinished = _exit_status(self.process.exitcode) if ended else excess
+        if result is None and unfinished is not None:
+            status, reason = unfinished
+            result = Result(status, reason, seconds=self.seconds, peak_bytes=self.peak_bytes)
         if result is not None:
             self.end(wait_seconds=0 if excess else EXIT_SECONDS)
         return result
@@ -225,9 +203,6 @@ class _JobProcess:
         if initial is not None and unshared_bytes(memory) - initial > self.max_bytes:
             return "memory", f"exceeded the memory limit of {format_bytes(self.max_bytes)}"
         return None
-
-    def unfinished(self, status: Status, reason: str) -> Result:
-        return Result(status, reason, seconds=self.seconds, peak_bytes=self.peak_bytes)
 
     def end(self, wait_seconds: float = 0) -> None:
         """Kill the process unless it exits by itself within some seconds."""

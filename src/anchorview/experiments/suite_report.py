@@ -1,4 +1,4 @@
-"""The report page of suites of experiments."""
+"""The report page of suites of experiments, and the text on their protocol."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -8,17 +8,81 @@ from typing import TypeVar
 
 import pandas as pd
 
-from anchorview.experiments import suite_charts
-from anchorview.experiments.protocol_text import protocol
-from anchorview.experiments.suite_results import STATUS_TEXTS, SuiteResults
+from anchorview.experiments.evaluation import STATUS_TEXTS, SuiteResults
+from anchorview.experiments.figures import (
+    accuracy_chart,
+    convergence_chart,
+    missing_chart,
+    parameter_chart,
+    time_chart,
+)
+from anchorview.experiments.plan import LABEL_MODES
 from anchorview.experiments.table_formats import ResultTable
+from anchorview.experiments.tables import RETURNED_TABLE
 from anchorview.plotting.charts import BarChart, LineChart, PointChart
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
 
 AnyChart = TypeVar("AnyChart", BarChart, LineChart, PointChart)
 
-_OWN_SECTIONS = ("data", "environment", "ranks", "published", "convergence")
-"""Prefixes of the names of tables that are not in the section with all other tables."""
+JOBS_TEXT = (
+    "Each data set, method and setting is one job in a separate process, with limits of time and "
+    "memory. A job that exceeds a limit, or fails, is also a result, shown as -."
+)
+RUNS_TEXT = (
+    "Scores are means over runs, with their standard deviation (divisor n, the number of runs). "
+    "A method that ends with K-means on an embedding is fitted once, and a run is one K-means "
+    "with one random initialization. Other random methods are fitted for each run, with one "
+    "initialization. (auto) is fitted once for every four runs, since each fit is a consensus of "
+    "dozens of partitions; in the suite incomplete it is one fit per fraction of missing entries. "
+    "Deterministic methods have the same score in every run."
+)
+SETTINGS_TEXT = (
+    "Default columns use the default settings of each method; auto columns select settings from "
+    "the views alone. A run has a single initialization, except for (auto), while the estimators "
+    "themselves keep the best of several, without labels: scores of what they return are in the "
+    f'table "{RETURNED_TABLE}" of the suite compare.'
+)
+ORACLE_TEXT = (
+    "Oracle columns use the setting with the highest mean ACC against the labels, as is common in "
+    "papers. This is impossible in practice, so they are never compared with other columns."
+)
+METRICS_TEXT = (
+    "ACC: fraction of samples that are correct under the best matching of clusters to classes. "
+    "NMI: normalized mutual information (arithmetic mean). F1: of pairs of samples. Purity: "
+    "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
+)
+
+
+def protocol(frame: pd.DataFrame) -> list[str]:
+    """Return the paragraphs of the protocol of evaluated results."""
+    labels = "Labels are used for scores only."
+    if frame["mode"].isin(LABEL_MODES).any():
+        others = "In all other columns labels are used for scores only."
+        labels = " ".join([ORACLE_TEXT, *_grid_sizes(frame), others])
+    return [JOBS_TEXT, RUNS_TEXT, SETTINGS_TEXT, labels, METRICS_TEXT]
+
+
+def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the numbers of settings of the oracle per suite, the largest first."""
+    chosen = frame[frame["mode"].isin(LABEL_MODES)]
+    for suite in ("compare", "ablation"):
+        rows = chosen[chosen["suite"] == suite]
+        methods = rows["column"].str.removesuffix(" (oracle)")
+        sizes = rows.groupby(methods, sort=False)["tried"].agg(["min", "max"])
+        if sizes.empty:
+            continue
+        by_size = sizes.sort_values("max", ascending=False, kind="stable")
+        shown = [
+            f"{method} {low}" if low == high else f"{method} {low} to {high}"
+            for method, low, high in by_size.itertuples()
+        ]
+        yield f"Numbers of settings in the suite {suite}: {', '.join(shown)}."
+        favored = sizes.index[sizes["max"] == sizes["max"].max()]
+        if len(favored) < len(sizes):
+            yield (
+                "The maximum over more settings is higher by chance alone, which favors "
+                f"{' and '.join(favored)}."
+            )
 
 
 def write_suite_report(
@@ -34,7 +98,7 @@ def write_suite_report(
     `jobs` has the number of jobs by status, "absent" for those that were not run; `command` is the
     shell command that reproduces the results.
     """
-    suites, sets = (", ".join(dict.fromkeys(frame[name])) for name in ("suite", "data"))
+    suites, sets = (", ".join(frame[name].unique()) for name in ("suite", "data"))
     sections = [section for section in _sections(frame, tables, jobs, command) if section.parts]
     write_page(path, title or "Experiments", f"{suites} on {sets}", sections)
 
@@ -42,9 +106,10 @@ def write_suite_report(
 def _sections(
     frame: pd.DataFrame, tables: Sequence[ResultTable], jobs: Mapping[str, int], command: str
 ) -> Iterator[Section]:
+    overview, others = ("data", "environment"), ("ranks", "published", "convergence")
     yield Section(
         "Overview",
-        [_facts(frame, jobs), *_table_parts(tables, "data"), *_table_parts(tables, "environment")],
+        [_facts(frame, jobs), *_table_parts(tables, *overview)],
         "What was run, on which data and machines.",
     )
     yield Section(
@@ -54,35 +119,29 @@ def _sections(
     )
     yield Section(
         "Accuracy",
-        _charts(frame, "compare", suite_charts.accuracy_chart, _describe_accuracy),
+        _charts(frame, "compare", accuracy_chart, _describe_accuracy),
         "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
         "are oracle results: their settings were chosen with the labels.",
     )
     yield Section(
         "Time and accuracy",
-        _charts(frame, "runtime", suite_charts.time_chart, _describe_time),
+        _charts(frame, "runtime", time_chart, _describe_time),
         "Each fit was timed without other jobs at the same time; the accuracy is that of the "
         "labels it returned. Nothing is tuned with labels here.",
     )
     yield Section(
         "Parameters",
         [
-            *_charts(frame, "beta", suite_charts.beta_chart, _describe_parameter),
-            *_charts(frame, "anchors", suite_charts.anchor_chart, _describe_parameter),
+            *_charts(frame, "beta", parameter_chart, _describe_parameter),
+            *_charts(frame, "anchors", parameter_chart, _describe_parameter),
         ],
         "Sensitivity of the scores of DALMC to two parameters. Click on a name to hide its line.",
     )
     yield Section(
         "Missing views",
         [
-            chart
-            for metric in ("ACC", "NMI")
-            for chart in _charts(
-                frame,
-                "incomplete",
-                partial(suite_charts.missing_chart, metric=metric),
-                _describe_missing,
-            )
+            *_charts(frame, "incomplete", partial(missing_chart, metric="ACC"), _describe_missing),
+            *_charts(frame, "incomplete", partial(missing_chart, metric="NMI"), _describe_missing),
         ],
         "Scores after a fraction of the (sample, view) entries was removed at random, once per "
         "fraction; bands are one standard deviation, of K-means alone.",
@@ -91,12 +150,12 @@ def _sections(
         "Convergence",
         [
             *_table_parts(tables, "convergence"),
-            *_charts(frame, "convergence", suite_charts.convergence_chart, _describe_convergence),
+            *_charts(frame, "convergence", convergence_chart, _describe_convergence),
         ],
         "Objective of DALMC after every iteration.",
     )
-    others = [table for table in tables if not table.name.startswith(_OWN_SECTIONS)]
-    yield Section("Tables", _table_parts(others))
+    rest = [table for table in tables if not table.name.startswith((*overview, *others))]
+    yield Section("Tables", _table_parts(rest))
     yield Section("Comparison with the paper", _table_parts(tables, "published"))
     yield Section("Not done", [_not_done(frame)])
     yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
@@ -105,13 +164,16 @@ def _sections(
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
     methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
-    failed = {text: jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
     return Facts(
         {
             "data sets": str(frame["data"].nunique()),
             "methods": str(methods.nunique()),
             "jobs done": f"{jobs.get('done', 0)} of {sum(jobs.values())}",
-            **{f"jobs {words}": str(count) for words, count in failed.items() if count},
+            **{
+                f"jobs {t}": str(jobs[status])
+                for status, t in STATUS_TEXTS.items()
+                if jobs.get(status)
+            },
         }
     )
 
@@ -184,17 +246,16 @@ def _describe_convergence(chart: LineChart) -> tuple[str, pd.DataFrame]:
     return text, pd.DataFrame({"Iteration": line.x, "Objective": line.y})
 
 
-def _table_parts(tables: Sequence[ResultTable], prefix: str = "") -> list[Part]:
-    """Tables whose names have a prefix; consecutive equal captions are shown once."""
-    wanted = [table for table in tables if table.name.startswith(prefix)]
+def _table_parts(tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:
+    """Tables whose names have one of the prefixes; consecutive equal captions are shown once."""
+    wanted = [table for table in tables if table.name.startswith(prefixes or "")]
     parts: list[Part] = []
     for caption, group in groupby(wanted, key=lambda table: table.caption):
         parts.append(Text(caption))
         for table in group:
             names = table.headers()
-            marks = [[cell.mark for cell in row] for row in table.rows]
-            highlight = pd.DataFrame(marks, columns=names)
-            parts.append(Table(pd.DataFrame(table.texts(), columns=names), table.title, highlight))
+            texts, marks = (pd.DataFrame(c, columns=names) for c in (table.texts(), table.marks()))
+            parts.append(Table(texts, table.title, marks))
             if table.name.startswith("ranks"):
                 parts += [Text(note) for note in table.notes]
     return parts
@@ -207,5 +268,5 @@ def _not_done(frame: pd.DataFrame) -> Part:
     if rows.empty:
         return Text("Everything was done.")
     points = rows["point"].map(lambda point: "" if pd.isna(point) else f"{point:g}")
-    status = rows["status"].map(lambda status: STATUS_TEXTS.get(status, status))
+    status = rows["status"].replace(STATUS_TEXTS)
     return Table(rows.assign(point=points, status=status), "What is not done, and why")

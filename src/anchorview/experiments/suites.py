@@ -1,12 +1,18 @@
 """Suites: the jobs that make up the tables and figures."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from anchorview.estimators.methods import PUBLISHED_SETTINGS, SettingValue, find_method
+from anchorview.estimators.methods import (
+    PUBLISHED_SETTINGS,
+    GridValues,
+    SettingValue,
+    find_method,
+    method_class,
+)
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.grids import canonical_settings, oracle_grid
 from anchorview.experiments.jobs import Job, RowOrder
 from anchorview.experiments.plan import SUITES, ExperimentPlan
 
@@ -33,6 +39,8 @@ ROW_ORDERS: tuple[RowOrder, RowOrder] = ("sorted", "shuffled")
 
 MAX_AUTO_RUNS = 4
 """Maximum number of runs of AutoDALMC per fraction of missing entries: those of one fit."""
+
+Settings = Mapping[str, SettingValue]
 
 
 @dataclass(frozen=True)
@@ -66,154 +74,183 @@ def entries(plan: ExperimentPlan, sets: Sequence[DataSet]) -> list[Entry]:
     On a data set with missing views, the suites compare, runtime and order have only the methods
     that accept them, and the suite incomplete has none. The suite incomplete leaves out fractions
     with which a sample could not keep a view.
-
-    Examples
-    --------
-    >>> from anchorview.experiments.data_sets import data_sets
-    >>> plan = ExperimentPlan(suites=("compare",), modes=("default",))
-    >>> for entry in entries(plan, data_sets(None, ["synthetic"]))[-2:]:
-    ...     print(entry.column, entry.job)
-    EOMSC-CA Job(data='synthetic', method='eomsc-ca', settings=(), ...)
-    DALMC Job(data='synthetic', method='dalmc', settings=(), ...)
     """
-    suites = SUITES if "all" in plan.suites else plan.suites
-    found = (
+    planned = (
         Entry(suite, data.name, *row)
-        for suite in suites
+        for suite in (SUITES if "all" in plan.suites else plan.suites)
         for data in sets
-        for row in _ROWS[suite](plan, data)
+        for row in getattr(_Rows(plan, data), suite)()
     )
-    return list(dict.fromkeys(entry for entry in found if entry.mode in plan.modes))
+    return list(dict.fromkeys(entry for entry in planned if entry.mode in plan.modes))
 
 
-def _compare(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    yield from _defaults(plan, data)
-    for method in _methods(plan, data):
-        column = f"{find_method(method).display_name} (oracle)"
-        grid = plan.grids.get(method)
-        for settings in oracle_grid(method, data.n_clusters, data.n_samples, grid):
-            yield column, "oracle", None, _job(plan, data, method, settings)
-    if "dalmc" in plan.methods:
-        for settings in oracle_grid(
-            "dalmc", data.n_clusters, data.n_samples, plan.grids.get("dalmc")
-        ):
-            job = _job(plan, data, "dalmc", {**PUBLISHED_SETTINGS, **settings})
-            yield AS_PUBLISHED, "published", None, job
+class _Rows:
+    """The rows of each suite for one data set; a method per suite."""
 
+    def __init__(self, plan: ExperimentPlan, data: DataSet) -> None:
+        self.plan, self.data = plan, data
+        self.methods = [
+            method
+            for method in plan.methods
+            if data.complete or find_method(method).accepts_missing_views
+        ]
 
-def _ablation(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    for column, variant in ABLATIONS.items():
-        yield column, "default", None, _job(plan, data, "dalmc", {"variant": variant})
-    chosen_by_labels: tuple[tuple[str, str, Mapping[str, SettingValue]], ...] = (
-        ("oracle", "oracle", {}),
-        ("published", "as published, oracle", PUBLISHED_SETTINGS),
-    )
-    for mode, shown, common in chosen_by_labels:
+    def compare(self) -> Iterator[_Row]:
+        yield from self._defaults()
+        for method in self.methods:
+            column = f"{find_method(method).display_name} (oracle)"
+            for settings in self._grid(method):
+                yield column, "oracle", None, self._job(method, settings)
+        if "dalmc" in self.methods:
+            for settings in self._grid("dalmc"):
+                job = self._job("dalmc", {**PUBLISHED_SETTINGS, **settings})
+                yield AS_PUBLISHED, "published", None, job
+
+    def ablation(self) -> Iterator[_Row]:
         for column, variant in ABLATIONS.items():
+            yield column, "default", None, self._job("dalmc", {"variant": variant})
+        chosen_by_labels: tuple[tuple[str, str, Settings], ...] = (
+            ("oracle", "oracle", {}),
+            ("published", "as published, oracle", PUBLISHED_SETTINGS),
+        )
+        for mode, shown, common in chosen_by_labels:
             # The same grid for all three, as a larger one would be an advantage.
-            for beta in plan.betas:
-                job = _job(plan, data, "dalmc", {**common, "variant": variant, "beta": beta})
+            for (column, variant), beta in product(ABLATIONS.items(), self.plan.betas):
+                job = self._job("dalmc", {**common, "variant": variant, "beta": beta})
                 yield f"{column} ({shown})", mode, None, job
 
+    def runtime(self) -> Iterator[_Row]:
+        return self._defaults(runs=1, alone=True)
 
-def _runtime(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    return _defaults(plan, data, runs=1, alone=True)
+    def beta(self) -> Iterator[_Row]:
+        for beta in self.plan.betas:
+            yield "DALMC", "default", float(beta), self._job("dalmc", {"beta": beta})
 
+    def anchors(self) -> Iterator[_Row]:
+        for multiple in self.plan.anchors:
+            n_anchors = multiple * self.data.n_clusters
+            job = self._job("dalmc", {"n_anchors": n_anchors})
+            yield "DALMC", "default", float(n_anchors), job
 
-def _beta(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    for beta in plan.betas:
-        yield "DALMC", "default", float(beta), _job(plan, data, "dalmc", {"beta": beta})
+    def convergence(self) -> Iterator[_Row]:
+        # Many more iterations than by default, to show the objective beyond the default stop.
+        job = self._job("dalmc", {"tol": 1e-8, "max_iter": 100}, runs=1)
+        yield "DALMC", "default", None, job
 
+    def incomplete(self) -> Iterator[_Row]:
+        if not self.data.complete:
+            return
+        n_views = len(self.data.n_features_per_view)
+        # Compared as products, since 1 - 1 / n_views is not exact.
+        fractions = [float(each) for each in self.plan.missing if each * n_views <= n_views - 1]
+        for missing in fractions:
+            yield "DALMC", "default", missing, self._job("dalmc", missing=missing)
+        for missing in fractions:
+            # Without missing entries it is the same job as above.
+            job = self._job("dalmc", missing=missing, impute=missing > 0)
+            yield IMPUTED, "default", missing, job
+        for missing in fractions:
+            runs = min(self.plan.runs, MAX_AUTO_RUNS)
+            yield AUTO, "auto", missing, self._job("auto", missing=missing, runs=runs)
 
-def _anchors(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    for multiple in plan.anchors:
-        n_anchors = multiple * data.n_clusters
-        job = _job(plan, data, "dalmc", {"n_anchors": n_anchors})
-        yield "DALMC", "default", float(n_anchors), job
+    def choices(self) -> Iterator[_Row]:
+        yield "DALMC", "default", None, self._job("dalmc")
+        for name, value in CHOICES:
+            yield f"{name}={value}", "default", None, self._job("dalmc", {name: value})
 
+    def order(self) -> Iterator[_Row]:
+        rows = [self._defaults(order=order) for order in ROW_ORDERS]
+        for pair in zip(*rows, strict=True):
+            for order, (column, mode, point, job) in zip(ROW_ORDERS, pair, strict=True):
+                yield order_column(column, order), mode, point, job
 
-def _convergence(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    # Many more iterations than by default, to show the objective beyond the default stop.
-    job = _job(plan, data, "dalmc", {"tol": 1e-8, "max_iter": 100}, runs=1)
-    yield "DALMC", "default", None, job
+    def _defaults(self, **others: Any) -> Iterator[_Row]:
+        """Rows of the methods with default settings, and of AutoDALMC if DALMC is one of them."""
+        for method in self.methods:
+            yield find_method(method).display_name, "default", None, self._job(method, **others)
+        if "dalmc" in self.methods:
+            yield AUTO, "auto", None, self._job("auto", **others)
 
+    def _grid(self, method: str) -> list[dict[str, SettingValue]]:
+        grid = self.plan.grids.get(method)
+        return oracle_grid(method, self.data.n_clusters, self.data.n_samples, grid)
 
-def _incomplete(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    if not data.complete:
-        return
-    n_views = len(data.n_features_per_view)
-    # Compared as products, since 1 - 1 / n_views is not exact.
-    fractions = [float(each) for each in plan.missing if each * n_views <= n_views - 1]
-    for missing in fractions:
-        yield "DALMC", "default", missing, _job(plan, data, "dalmc", missing=missing)
-    for missing in fractions:
-        # Without missing entries it is the same job as above.
-        job = _job(plan, data, "dalmc", missing=missing, impute=missing > 0)
-        yield IMPUTED, "default", missing, job
-    for missing in fractions:
-        runs = min(plan.runs, MAX_AUTO_RUNS)
-        yield AUTO, "auto", missing, _job(plan, data, "auto", missing=missing, runs=runs)
-
-
-def _choices(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    yield "DALMC", "default", None, _job(plan, data, "dalmc")
-    for name, value in CHOICES:
-        job = _job(plan, data, "dalmc", {name: value})
-        yield f"{name}={value}", "default", None, job
-
-
-def _order(plan: ExperimentPlan, data: DataSet) -> Iterator[_Row]:
-    rows = [_defaults(plan, data, order=order) for order in ROW_ORDERS]
-    for pair in zip(*rows, strict=True):
-        for order, (column, mode, point, job) in zip(ROW_ORDERS, pair, strict=True):
-            yield order_column(column, order), mode, point, job
+    def _job(self, method: str, settings: Settings | None = None, **others: Any) -> Job:
+        settings = canonical_settings(
+            method, self.data.n_clusters, self.data.n_samples, settings or {}
+        )
+        common = {"runs": self.plan.runs, "seed": self.plan.seed}
+        return Job.of(self.data.name, method, settings, **common | others)
 
 
 def order_column(column: str, order: RowOrder) -> str:
-    """Name of a column of the suite order.
-
-    Examples
-    --------
-    >>> order_column("DALMC", "sorted")
-    'DALMC, sorted rows'
-    """
+    """Name of a column of the suite order."""
     return f"{column}, {order} rows"
 
 
-_ROWS: Mapping[str, Callable[[ExperimentPlan, DataSet], Iterator[_Row]]] = {
-    "compare": _compare,
-    "ablation": _ablation,
-    "runtime": _runtime,
-    "beta": _beta,
-    "anchors": _anchors,
-    "convergence": _convergence,
-    "incomplete": _incomplete,
-    "choices": _choices,
-    "order": _order,
-}
-
-
-def _defaults(plan: ExperimentPlan, data: DataSet, **others: Any) -> Iterator[_Row]:
-    """Rows of the methods with default settings, and of AutoDALMC if DALMC is one of them."""
-    methods = _methods(plan, data)
-    for method in methods:
-        column = find_method(method).display_name
-        yield column, "default", None, _job(plan, data, method, **others)
-    if "dalmc" in methods:
-        yield AUTO, "auto", None, _job(plan, data, "auto", **others)
-
-
-def _methods(plan: ExperimentPlan, data: DataSet) -> list[str]:
-    """Methods of the plan that can be fitted to the data set."""
-    return [m for m in plan.methods if data.complete or find_method(m).accepts_missing_views]
-
-
-def _job(
-    plan: ExperimentPlan,
-    data: DataSet,
+def oracle_grid(
     method: str,
-    settings: Mapping[str, SettingValue] | None = None,
-    **others: Any,
-) -> Job:
-    settings = canonical_settings(method, data.n_clusters, data.n_samples, settings or {})
-    return Job.of(data.name, method, settings, **{"runs": plan.runs, "seed": plan.seed, **others})
+    n_clusters: int,
+    n_samples: int,
+    grid: Mapping[str, GridValues | Sequence[SettingValue]] | None = None,
+) -> list[dict[str, SettingValue]]:
+    """Settings from which the oracle selects the best by the true classes.
+
+    These are all combinations of the values in a grid, by default that of the registry
+    :mod:`anchorview.estimators.methods`, in canonical form and without duplicates. The maximum over
+    a larger grid is higher by chance alone: methods with grids of different sizes are not compared
+    on equal terms.
+
+    Examples
+    --------
+    >>> oracle_grid("smvsc", 5, 1000)
+    [{}, {'n_anchors': 10}, {'n_anchors': 15}]
+    """
+    grid = (find_method(method).grid or {}) if grid is None else grid
+    values = [each(n_clusters) if callable(each) else each for each in grid.values()]
+    combinations: list[dict[str, SettingValue]] = []
+    for combination in product(*values):
+        chosen = dict(zip(grid, combination, strict=True))
+        settings = canonical_settings(method, n_clusters, n_samples, chosen)
+        if settings not in combinations:
+            combinations.append(settings)
+    return combinations
+
+
+def canonical_settings(
+    method: str, n_clusters: int, n_samples: int, settings: Settings
+) -> dict[str, SettingValue]:
+    """Settings without those that equal the method's default on the data set.
+
+    Settings with the same effect must be equal, so that their job runs only once.
+
+    Examples
+    --------
+    >>> canonical_settings("dalmc", 5, 1000, {"beta": 0.1, "n_anchors": 5, "tol": 1})
+    {'tol': 1.0}
+    >>> canonical_settings("bmvc", 5, 1500, {"code_length": 256})  # 100 anchors: 100 bits at most.
+    {}
+    """
+    defaults = method_class(method)().get_params()
+    if method == "bmvc" and "code_length" in settings:
+        settings = {**settings, "code_length": _code_length(n_clusters, n_samples, settings)}
+    canonical: dict[str, SettingValue] = {}
+    for name, value in settings.items():
+        default = defaults[name]
+        if name in find_method(method).n_clusters_by_default and value == n_clusters:
+            continue
+        if type(default) is float and type(value) is int:
+            value = float(value)
+        # In Python True == 1, but estimators distinguish them.
+        if value != default or isinstance(value, bool) != isinstance(default, bool):
+            canonical[name] = value
+    return canonical
+
+
+def _code_length(n_clusters: int, n_samples: int, settings: Settings) -> int:
+    """Bits of BMVC's codes, at most one per anchor; the default if that has the same effect."""
+    model = method_class("bmvc")(n_clusters, **settings)
+    n_anchors = model._anchor_count(range(n_samples))  # It uses only the number of samples.
+    default = int(type(model)().code_length)
+    bits = min(model.code_length, n_anchors)
+    return default if bits == min(default, n_anchors) else bits

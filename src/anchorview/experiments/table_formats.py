@@ -1,67 +1,80 @@
 """A table of results and its formats: Markdown, CSV and LaTeX."""
 
-import csv
-import io
+import html
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from anchorview.experiments.escaping import (
-    latex_escaped,
-    markdown_escaped,
-    spreadsheet_escaped,
-)
+import pandas as pd
 
-Kind = Literal["text", "point", "number", "score"]
-Mark = Literal["best", "second", ""]
+from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.text import may_be_formula
 
 MAX_LATEX_COLUMNS = 14
 """Maximum number of columns of a LaTeX table; wider tables are split into panels."""
 
 # GitHub removes <u>.
-_MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", "": "{}"}
-_LATEX_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
+MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", "": "{}"}
+LATEX_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
+
+LATEX_CHARACTERS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"{\char34}",
+    # At the start of a row they would be parsed as an argument of the preceding line break.
+    "[": "{[}",
+    "*": "{*}",
+    "±": r"$\pm$",
+    "†": r"$^\dagger$",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a table."""
-
-    name: str
-    group: str = ""
-    """Common header of adjacent columns."""
-    kind: Kind = "score"
-    """Text, points of an x axis, measured numbers, or scores in [0, 1] shown in percent."""
-    digits: int = 2
-    """Number of decimals."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table."""
+class Number:
+    """A measured number in a table, or the reason why there is none."""
 
     value: float | None = None
     deviation: float | None = None
     """Standard deviation of the runs whose mean is `value`."""
-    text: str = ""
-    """Content in a column of text."""
     status: str = "done"
     """"done", "absent" (shown empty) or the status of a failed job (shown as "-")."""
-    mark: Mark = ""
+    percent: bool = True
+    """Whether it is a score in [0, 1], shown in percent."""
+    digits: int = 2
+    """Number of decimals."""
+    mark: Literal["best", "second", ""] = ""
     like_best: bool = False
-    """Whether the difference to the best value of the row is not significant."""
+    """Whether the difference from the best value of the row is not significant."""
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "" if self.status == "absent" else "-"
+        deviation = "" if self.deviation is None else f" ± {self.rounded(self.deviation)}"
+        return f"{self.rounded(self.value)}{deviation}{' †' if self.like_best else ''}"
+
+    def rounded(self, value: float) -> str:
+        """Text of a value with the decimals of this number."""
+        return f"{100 * value if self.percent else value:.{self.digits}f}"
 
 
-def text_columns(*names: str) -> tuple[Column, ...]:
-    """Return columns of text."""
-    return tuple(Column(name, kind="text") for name in names)
+Cell = str | float | Number
+"""Text, a point on an x axis, or a measured number."""
+
+Header = tuple[str, str]
+"""Common header of adjacent columns, which may be empty, and name of a column."""
 
 
-def text_cells(*texts: str) -> tuple[Cell, ...]:
-    """Return cells of columns of text."""
-    return tuple(Cell(text=text) for text in texts)
+def headers(*names: str) -> list[Header]:
+    """Return headers of columns without a common header."""
+    return [("", name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -73,164 +86,110 @@ class ResultTable:
     title: str
     caption: str
     """How to read the table."""
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
+    columns: Sequence[Header]
+    rows: Sequence[Sequence[Cell]]
+    """At least one."""
+    notes: Sequence[str] = ()
     """Notes below the table, such as reasons for cells without a number."""
 
     def headers(self) -> list[str]:
-        """Names of the columns, with the name of the group where needed to be unique."""
-        count = Counter(column.name for column in self.columns)
-        return [
-            f"{column.group} {column.name}" if count[column.name] > 1 else column.name
-            for column in self.columns
-        ]
+        """Names of the columns, with the common header where needed to be unique."""
+        count = Counter(name for _, name in self.columns)
+        return [f"{group} {name}" if count[name] > 1 else name for group, name in self.columns]
 
     def texts(self) -> list[list[str]]:
         """Texts of all cells, without marks of best and second."""
-        return [
-            [cell_text(column, cell) for column, cell in zip(self.columns, row, strict=True)]
-            for row in self.rows
-        ]
+        return [[_text(cell) for cell in row] for row in self.rows]
 
-    def formats(self) -> dict[str, str]:
-        """Texts of the table by suffix of the file."""
-        return {"md": self.markdown(), "csv": self.csv(), "tex": self.latex()}
+    def marks(self) -> list[list[str]]:
+        """Mark of each cell: "best", "second" or ""."""
+        return [[cell.mark if isinstance(cell, Number) else "" for cell in r] for r in self.rows]
 
     def markdown(self) -> str:
         """Format as GitHub's Markdown, with a heading."""
-        return "\n".join(_markdown_lines(self)) + "\n"
+        table = [
+            [markdown_escaped(header) for header in self.headers()],
+            [":--" if isinstance(cell, str) else "--:" for cell in self.rows[0]],
+        ]
+        for texts, marks in zip(self.texts(), self.marks(), strict=True):
+            cells = zip(map(markdown_escaped, texts), marks, strict=True)
+            table.append([MARKDOWN_MARKS[mark].format(text) for text, mark in cells])
+        lines = [f"### {markdown_escaped(self.title)}", "", markdown_escaped(self.caption), ""]
+        lines += [f"| {' | '.join(row)} |" for row in table]
+        if self.notes:
+            lines += ["", *(f"- {markdown_escaped(note)}" for note in self.notes)]
+        return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
         """Format as CSV, not rounded, with separate columns for mean, deviation and status.
 
         Text that a spreadsheet would run as a formula begins with an apostrophe.
         """
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(
-            name
-            for column, header in zip(self.columns, self.headers(), strict=True)
-            for name in _csv_names(column, header)
-        )
-        for row in self.rows:
-            writer.writerow(
-                value
-                for column, cell in zip(self.columns, row, strict=True)
-                for value in _csv_values(column, cell)
-            )
-        return stream.getvalue()
+        columns: dict[str, list[float | str | None]] = {}
+        for name, cells in zip(self.headers(), zip(*self.rows, strict=True), strict=True):
+            header = _without_formula(name)
+            numbers = [cell for cell in cells if isinstance(cell, Number)]
+            if not numbers:
+                columns[header] = [_without_formula(c) if isinstance(c, str) else c for c in cells]
+                continue
+            percent = numbers[0].percent
+            columns[f"{header} mean" if percent else header] = [n.value for n in numbers]
+            if percent:
+                columns[f"{header} deviation"] = [n.deviation for n in numbers]
+            columns[f"{header} status"] = [n.status for n in numbers]
+        return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """Format as a LaTeX table, which requires booktabs."""
-        return "\n".join(_latex_lines(self)) + "\n"
+        optional_import("jinja2", "LaTeX tables", "report")
+        panels = [self._latex_panel(panel) for panel in self._latex_panels()]
+        lines = [
+            r"\begin{table*}",
+            r"\centering",
+            r"\scriptsize",
+            r"\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{latex_escaped(self.title + '. ' + self.caption)}}}",
+            rf"\label{{tab:{self.name}}}",
+            "\\par\\medskip\n".join(panels).rstrip(),
+            *(rf"\par\smallskip {latex_escaped(note)}" for note in self.notes),
+            r"\end{table*}",
+        ]
+        return "\n".join(lines) + "\n"
 
+    def _latex_panels(self) -> list[list[int]]:
+        """Split the columns into panels that fit on a page; each repeats those without a group."""
+        indices = range(len(self.columns))
+        common = [i for i in indices if not self.columns[i][0]]
+        grouped = [i for i in indices if self.columns[i][0]]
+        panels = [common]
+        for _, members in groupby(grouped, key=lambda i: self.columns[i][0]):
+            group = list(members)
+            if len(panels[-1]) > len(common) and len(panels[-1]) + len(group) > MAX_LATEX_COLUMNS:
+                panels.append(common)
+            panels[-1] = panels[-1] + group
+        return panels
 
-def cell_text(column: Column, cell: Cell) -> str:
-    """Format a cell, without its mark."""
-    if cell.status != "done":
-        return "" if cell.status == "absent" else "-"
-    if column.kind == "text" or cell.value is None:
-        return cell.text
-    text = format_number(column, cell.value)
-    if cell.deviation is not None:
-        text += f" ± {format_number(column, cell.deviation)}"
-    return text + " †" if cell.like_best else text
-
-
-def format_number(column: Column, value: float) -> str:
-    """Format a number for a column."""
-    if column.kind == "point":
-        return f"{value:.10g}"
-    return f"{100 * value if column.kind == 'score' else value:.{column.digits}f}"
-
-
-def _markdown_lines(table: ResultTable) -> Iterator[str]:
-    yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
-    yield _markdown_row([markdown_escaped(header) for header in table.headers()])
-    yield _markdown_row([":--" if c.kind == "text" else "--:" for c in table.columns])
-    for row, texts in zip(table.rows, table.texts(), strict=True):
-        yield _markdown_row(
-            [
-                _MARKDOWN_MARKS[cell.mark].format(markdown_escaped(text))
-                for cell, text in zip(row, texts, strict=True)
-            ]
+    def _latex_panel(self, panel: Sequence[int]) -> str:
+        cells = [
+            [LATEX_MARKS[marks[i]].format(latex_escaped(texts[i])) for i in panel]
+            for texts, marks in zip(self.texts(), self.marks(), strict=True)
+        ]
+        groups = [latex_escaped(self.columns[i][0]) for i in panel]
+        names = [_latex_header(self.columns[i][1]) for i in panel]
+        frame = pd.DataFrame(cells, columns=[groups, names] if any(groups) else names)
+        alignment = "".join("l" if isinstance(self.rows[0][i], str) else "r" for i in panel)
+        return frame.to_latex(
+            index=False, escape=False, column_format=alignment, multicolumn_format="c"
         )
-    if table.notes:
-        yield ""
-        yield from (f"- {markdown_escaped(note)}" for note in table.notes)
 
 
-def _markdown_row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _text(cell: Cell) -> str:
+    return str(cell) if isinstance(cell, str | Number) else f"{cell:.10g}"
 
 
-def _csv_names(column: Column, header: str) -> list[str]:
-    if column.kind == "score":
-        return [f"{header} mean", f"{header} deviation", f"{header} status"]
-    return [header, f"{header} status"] if column.kind == "number" else [header]
-
-
-def _csv_values(column: Column, cell: Cell) -> list[str]:
-    value, deviation = ("" if x is None else repr(x) for x in (cell.value, cell.deviation))
-    if column.kind == "score":
-        return [value, deviation, cell.status]
-    if column.kind == "number":
-        return [value, cell.status]
-    return [spreadsheet_escaped(cell_text(column, cell)) if column.kind == "text" else value]
-
-
-def _latex_lines(table: ResultTable) -> Iterator[str]:
-    yield from (r"\begin{table*}", r"\centering", r"\scriptsize", r"\setlength{\tabcolsep}{3pt}")
-    yield rf"\caption{{{latex_escaped(table.title + '. ' + table.caption)}}}"
-    yield rf"\label{{tab:{table.name}}}"
-    for number, panel in enumerate(_panels(table)):
-        if number:
-            yield r"\par\medskip"
-        yield from _latex_panel(table, panel)
-    yield from (rf"\par\smallskip {latex_escaped(note)}" for note in table.notes)
-    yield r"\end{table*}"
-
-
-def _panels(table: ResultTable) -> list[list[int]]:
-    """Split the columns into panels that fit on a page; each repeats columns without a group."""
-    heads = [i for i, column in enumerate(table.columns) if not column.group]
-    rest = [i for i, column in enumerate(table.columns) if column.group]
-    panels = [heads]
-    for _, group in groupby(rest, key=lambda i: table.columns[i].group):
-        members = list(group)
-        if len(panels[-1]) > len(heads) and len(panels[-1]) + len(members) > MAX_LATEX_COLUMNS:
-            panels.append(heads)
-        panels[-1] = panels[-1] + members
-    return panels
-
-
-def _latex_panel(table: ResultTable, panel: Sequence[int]) -> Iterator[str]:
-    columns = [table.columns[i] for i in panel]
-    alignment = "".join("l" if column.kind == "text" else "r" for column in columns)
-    yield rf"\begin{{tabular}}{{{alignment}}}"
-    yield r"\toprule"
-    yield from _latex_groups(columns)
-    yield _latex_row([_latex_header(column.name) for column in columns])
-    yield r"\midrule"
-    for row, texts in zip(table.rows, table.texts(), strict=True):
-        yield _latex_row([_LATEX_MARKS[row[i].mark].format(latex_escaped(texts[i])) for i in panel])
-    yield from (r"\bottomrule", r"\end{tabular}")
-
-
-def _latex_groups(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the names of groups, if there are any, and the rules below them."""
-    if not any(column.group for column in columns):
-        return
-    cells, rules, start = [], [], 1
-    for group, members in groupby(column.group for column in columns):
-        width = len(list(members))
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_escaped(group)}}}")
-        if group:
-            rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
-        start += width
-    yield _latex_row(cells)
-    yield " ".join(rules)
+def _without_formula(text: str) -> str:
+    """Put an apostrophe before text that a spreadsheet would run as a formula."""
+    return f"'{text}" if may_be_formula(text) else text
 
 
 def _latex_header(name: str) -> str:
@@ -241,5 +200,24 @@ def _latex_header(name: str) -> str:
     return rf"\shortstack{{{latex_escaped(head)}\\({latex_escaped(tail)}}}"
 
 
-def _latex_row(cells: list[str]) -> str:
-    return f"{' & '.join(cells)} \\\\"
+def latex_escaped(text: str) -> str:
+    """Escape text for LaTeX."""
+    return "".join(LATEX_CHARACTERS.get(mark, mark) for mark in " ".join(text.split()))
+
+
+def markdown_escaped(text: str) -> str:
+    """Escape text for GitHub's Markdown, including cells of tables."""
+    safe = html.escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([\\`*_\[\]#|~$])", r"\\\1", safe)
+
+
+def file_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names with unique parts of file names, of safe characters only."""
+    taken: set[str] = set()
+    for name in names:
+        stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
+        unique, number = stem, 2
+        while unique in taken:
+            unique, number = f"{stem}-{number}", number + 1
+        taken.add(unique)
+        yield name, unique
