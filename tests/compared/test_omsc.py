@@ -16,11 +16,6 @@ def test_authors_program(vectors, toy):
     np.testing.assert_array_equal(model.labels_, theirs["F"].argmax(axis=0))
 
 
-def test_objective_of_the_authors_program_can_increase(toy):
-    values = OMSC(3, n_anchors=9, init="identity").fit(toy[0]).objective_
-    assert np.diff(values).max() > 1e-4 * values[0]
-
-
 def test_nearest_codes_sample_by_sample():
     rng = np.random.default_rng(0)
     Z = rng.dirichlet(np.ones(5), size=80)

@@ -199,15 +199,6 @@ def test_an_offset_costs_no_digits(noisy):
     np.testing.assert_allclose(moved.objective_, expected.objective_, rtol=1e-8)
 
 
-def test_learned_attributes(toy):
-    views, _ = toy
-    model = OPMC(3, n_init=5, scaling="features", random_state=0).fit(views)
-    np.testing.assert_allclose(model.view_weights_, 1 / 3)
-    for X, centers in zip(zscored(views), model.cluster_centers_, strict=True):
-        means = [X[model.labels_ == j].mean(axis=0) for j in range(3)]
-        np.testing.assert_allclose(centers, means, atol=1e-10)
-
-
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_views_with_few_features_are_not_lost_by_row_scaling(n_features):
     rng = np.random.default_rng(0)

@@ -11,6 +11,41 @@ from anchorview.compared._simplex import (
 )
 
 
+class TestSimplexProjection:
+    @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 10, 1000])
+    @pytest.mark.parametrize("m", [1, 2, 3, 17])
+    def test_optimality_conditions(self, scale, m):
+        Q = scale * np.random.default_rng(m).standard_normal((60, m))
+        before = Q.copy()
+        Z = project_rows_to_simplex(Q)
+        np.testing.assert_array_equal(Q, before)
+        assert (Z >= 0).all()
+        np.testing.assert_allclose(Z.sum(axis=1), 1, rtol=1e-12)
+        # The gradient z - q is constant on the support and no smaller elsewhere.
+        gradient = Z - Q
+        excess = gradient - gradient.min(axis=1, keepdims=True)
+        assert np.allclose(np.where(Z > 0, excess, 0), 0, atol=1e-12 * max(1, scale))
+
+    def test_ties_share_and_points_of_the_simplex_stay(self):
+        Q = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, -5.0], [0.0, 0.0, 0.0]])
+        expected = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, rtol=1e-15)
+        inside = np.random.default_rng(0).dirichlet(np.ones(5), size=30)
+        np.testing.assert_allclose(project_rows_to_simplex(inside), inside, atol=1e-15)
+
+    def test_single_precision_stays_single(self):
+        Q = np.random.default_rng(0).standard_normal((50, 8))
+        Z = project_rows_to_simplex(Q.astype(np.float32))
+        assert Z.dtype == np.float32
+        np.testing.assert_allclose(Z, project_rows_to_simplex(Q), atol=1e-6)
+
+    @pytest.mark.parametrize("large", [1e9, 1e17])
+    def test_large_values_keep_the_sum(self, large):
+        Q = np.array([[large, 0.0, -large], [large, large, 0.0], [-large, -large, -large]])
+        expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+        np.testing.assert_allclose(project_rows_to_simplex(Q), expected, rtol=1e-15)
+
+
 def best_by_enumeration(Q, c):
     """Minimizer of ``z'Qz - 2 c'z`` on the simplex: the best of all sets of positive entries."""
     m = len(c)

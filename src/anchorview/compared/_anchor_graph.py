@@ -27,9 +27,9 @@ from anchorview._utils.linalg import (
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._partition import kmeans_labels
 from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
-from anchorview.core.assign import assigned
 from anchorview.core.cost_model import block_memory
 from anchorview.views.container import MultiViewData
 
@@ -44,7 +44,7 @@ GCCA_RIDGE = 0.01
 """Ridge of the whitening in `gcca_embedding`, relative to a view's largest squared singular
 value."""
 
-INIT_KMEANS_RUNS = 10
+KMEANS_RUNS = 10
 """K-means runs for the initial graph."""
 
 MIN_ITERATIONS = 10
@@ -203,9 +203,7 @@ def gcca_embedding(views: Sequence[Matrix], n_components: int) -> Array:
 
 def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     """One-hot rows of a K-means clustering of the embedding's normalized rows."""
-    _, labels = assigned(
-        embedding, n_clusters, method="kmeans", normalize=True, n_init=INIT_KMEANS_RUNS, seed=seed
-    )
+    labels = kmeans_labels(embedding, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed)
     return np.eye(n_clusters)[labels]
 
 

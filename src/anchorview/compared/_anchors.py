@@ -43,10 +43,10 @@ class SampledAnchorsBaseline(Baseline):
 
 def kmeans_centers(X: Array, count: int, *, n_init: int, seed: int) -> Array:
     """Centers (count, d) of K-means on the rows of `X`."""
-    found = fit_assignment(
+    clusters = fit_assignment(
         LocalRows(X), count, method="kmeans", normalize=False, n_init=n_init, seed=seed
     )
-    return found.centroids
+    return clusters.centroids
 
 
 def nearest_anchors(X: Array, anchors: Array, count: int) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
-from anchorview.core.assign import assigned
+from anchorview.compared._partition import kmeans_labels
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
@@ -119,19 +119,10 @@ class Baseline(MultiViewClusterer):
         """Upper bound of the bytes that `fit` allocates beyond the data."""
 
     def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
-        """Labels from the K-means run with the lowest inertia out of `n_init`.
-
-        Rows are normalized as the class says, unless `normalize` is given.
-        """
-        _, labels = assigned(
-            embedding,
-            self.n_clusters,
-            method="kmeans",
-            normalize=bool(self.normalize_embedding if normalize is None else normalize),
-            n_init=self.n_init,
-            seed=self._seeds()[1],
-        )
-        return labels
+        """Labels from K-means; `normalize` is the class attribute by default."""
+        normalize = bool(self.normalize_embedding if normalize is None else normalize)
+        settings = {"normalize": normalize, "n_init": self.n_init, "seed": self._seeds()[1]}
+        return kmeans_labels(embedding, self.n_clusters, **settings)
 
     def _require_possible(self, data: MultiViewData) -> None:
         if data.available is not None:

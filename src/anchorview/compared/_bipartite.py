@@ -16,9 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._partition import sum_by_cluster
+from anchorview.compared._partition import kmeans_labels, sum_by_cluster
 from anchorview.compared._simplex import project_groups_to_simplex
-from anchorview.core.assign import assigned
 
 FIRST_WEIGHT = 0.1
 """Weight of the rank penalty in the first iteration, as in the authors' programs."""
@@ -102,24 +101,25 @@ def component_labels(graph: sparse.csr_array) -> Array:
     """Connected component of each sample, numbered from 0 by the first sample in it."""
     n = graph.shape[0]
     adjacency = sparse.block_array([[None, graph], [graph.T, None]], format="csr")
-    _, found = connected_components(adjacency, directed=False)
-    _, first, labels = np.unique(found[:n], return_index=True, return_inverse=True)
+    _, components = connected_components(adjacency, directed=False)
+    _, first, labels = np.unique(components[:n], return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[labels]
 
 
 def cluster_labels(
-    found: StructuredGraph, views: Sequence[Matrix], n_clusters: int, seed: int
+    structured: StructuredGraph, views: Sequence[Matrix], n_clusters: int, seed: int
 ) -> tuple[Array, int]:
     """Labels from the connected components of a graph, and the number of components.
 
     With more components than clusters, K-means of their means in the views merges them; with fewer,
     labels are from K-means on the embedding.
     """
-    labels = component_labels(found.graph)
+    labels = component_labels(structured.graph)
     count = int(labels.max()) + 1
     if count < n_clusters:
-        settings = {"method": "kmeans", "normalize": True, "n_init": KMEANS_RUNS, "seed": seed}
-        _, labels = assigned(found.embedding, n_clusters, **settings)
+        labels = kmeans_labels(
+            structured.embedding, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed
+        )
     elif count > n_clusters:
         sizes = np.bincount(labels)
         means = np.hstack([sum_by_cluster(labels, count, X) for X in views]) / sizes[:, None]

@@ -4,6 +4,15 @@ import numpy as np
 from scipy import sparse
 
 from anchorview._utils.typing import Array, Matrix
+from anchorview.core.assign import assigned
+
+
+def kmeans_labels(
+    embedding: Array, n_clusters: int, *, normalize: bool, n_init: int, seed: int
+) -> Array:
+    """Labels from the K-means run with the lowest inertia; `normalize` scales rows to length 1."""
+    settings = {"normalize": normalize, "n_init": n_init, "seed": seed}
+    return assigned(embedding, n_clusters, method="kmeans", **settings)[1]
 
 
 def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:

@@ -35,13 +35,13 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
     """
     scalings = fit_scalings(data, "zscore" if scaling == "features" else "none")
     copies = []
-    for p, (view, own) in enumerate(zip(data.views, scalings, strict=True)):
+    for p, (view, scaled) in enumerate(zip(data.views, scalings, strict=True)):
         # Raises if a view is constant: nothing can be learned from it.
         column_ranges(data, p)
         out = np.empty(view.shape, dtype=data.dtype)
         for block in data.blocks():
             rows = dense_rows(view, block.rows)
-            out[block.rows] = own.apply(rows, np.empty(rows.shape, dtype=data.dtype))
+            out[block.rows] = scaled.apply(rows, np.empty(rows.shape, dtype=data.dtype))
         copies.append(out)
         report_progress("scaling", p + 1, len(data.views))
     with_unit_norms(data, scalings, [squared_norm(X) for X in copies])

@@ -181,7 +181,7 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
 def restart_code_clusters(
     B: Array, clusters: CodeClusters, n_restarts: int, rng: np.random.RandomState
 ) -> CodeClusters:
-    """Best of the given clusters and of those found from random codes as initial centers."""
+    """Best of the given clusters and of those from random codes as initial centers."""
     k = len(clusters.C)
     for _ in range(n_restarts):
         C = B[rng.choice(len(B), k, replace=False)]
@@ -190,60 +190,55 @@ def restart_code_clusters(
     return clusters
 
 
-class BinarySolver:
-    """Alternation between projections, codes, clusters of codes and view weights."""
+def learn_codes(
+    views: Sequence[KernelView], B: Array, C: Array, *, r: float, lambda_: float, max_iter: int
+) -> tuple[Array, CodeClusters, Array, list[float]]:
+    """Alternate between projections, codes, clusters of codes and view weights.
 
-    def __init__(self, views: Sequence[KernelView], *, r: float, lambda_: float) -> None:
-        self.views = views
-        self.r = r
-        self.lambda_ = lambda_
+    `B` and `C` are initial codes and centers. Returns codes, their clusters, view weights and the
+    objective after each iteration.
+    """
+    weights = np.full(len(views), 1 / len(views))
+    labels = np.argmax(code_similarity(B, C), axis=1)
+    products = [times(view.K.T, B) for view in views]
+    objective: list[float] = []
+    for done in range(1, max_iter + 1):
+        U = [view.projection(R) for view, R in zip(views, products, strict=True)]
+        B = updated_codes(views, U, weights**r, lambda_ * C[labels])
+        clusters = cluster_codes(B, labels, len(C))
+        C, labels = clusters.C, clusters.labels
+        previous, products = products, [times(view.K.T, B) for view in views]
+        losses = code_losses(U, previous, products, B.size)
+        # alpha_v proportional to h_v^(1 / (1 - r)) minimizes sum_v alpha_v^r h_v.
+        weights = (losses / losses.min()) ** (1 / (1 - r))
+        weights /= weights.sum()
+        objective.append(float(weights**r @ losses) + lambda_ * clusters.loss)
+        report_progress("iterating", done, max_iter)
+    return B, clusters, weights, objective
 
-    def run(
-        self, B: Array, C: Array, max_iter: int
-    ) -> tuple[Array, CodeClusters, Array, list[float]]:
-        """Codes, their clusters, view weights and objectives, from initial codes and centers."""
-        n_views = len(self.views)
-        weights = np.full(n_views, 1 / n_views)
-        labels = np.argmax(code_similarity(B, C), axis=1)
-        products = [times(view.K.T, B) for view in self.views]
-        objective: list[float] = []
-        for done in range(1, max_iter + 1):
-            U = [view.projection(R) for view, R in zip(self.views, products, strict=True)]
-            B = self.codes(U, weights, C[labels])
-            clusters = cluster_codes(B, labels, len(C))
-            C, labels = clusters.C, clusters.labels
-            previous, products = products, [times(view.K.T, B) for view in self.views]
-            losses = self.losses(U, previous, products, B.size)
-            weights = self.weights(losses)
-            objective.append(float(weights**self.r @ losses) + self.lambda_ * clusters.loss)
-            report_progress("iterating", done, max_iter)
-        return B, clusters, weights, objective
 
-    def codes(self, U: Sequence[Array], weights: Array, centers: Array) -> Array:
-        """``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``, given the center of each sample."""
-        target = self.lambda_ * centers
-        for view, projection, weight in zip(self.views, U, weights, strict=True):
-            target = target + times(view.K, weight**self.r * projection)
-        return signs(target, self.views[0].K.dtype)
+def updated_codes(
+    views: Sequence[KernelView], U: Sequence[Array], factors: Array, target: Array
+) -> Array:
+    """``B = sign(sum_v factor_v U_v P_v + target)``."""
+    for view, projection, factor in zip(views, U, factors, strict=True):
+        target = target + times(view.K, factor * projection)
+    return signs(target, views[0].K.dtype)
 
-    def losses(
-        self, U: Sequence[Array], previous: Sequence[Array], products: Sequence[Array], size: int
-    ) -> Array:
-        """``h_v = ||B - U P||^2 - gamma ||U P||^2 + beta ||U||^2``, bounded from below.
 
-        With ``R = K'B`` of the previous and present codes, ``((1 - gamma) K'K + beta I) U =
-        R_previous`` turns this into ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it
-        can be negative for codes that a view explains completely, and then no weights minimize the
-        objective.
-        """
-        parts = zip(U, previous, products, strict=True)
-        h = np.array([size - 2 * np.vdot(u, R) + np.vdot(u, old) for u, old, R in parts])
-        return np.maximum(h, MIN_CODE_LOSS * size)
+def code_losses(
+    U: Sequence[Array], previous: Sequence[Array], products: Sequence[Array], size: int
+) -> Array:
+    """``h_v = ||B - U P||^2 - gamma ||U P||^2 + beta ||U||^2``, bounded from below.
 
-    def weights(self, losses: Array) -> Array:
-        """``alpha_v`` proportional to ``h_v^(1 / (1 - r))``, which minimizes ``alpha^r h``."""
-        shares = (losses / losses.min()) ** (1 / (1 - self.r))
-        return np.asarray(shares / shares.sum())
+    With ``R = K'B`` of the previous and present codes, ``((1 - gamma) K'K + beta I) U =
+    R_previous`` turns this into ``||B||^2 - 2 <U, R> + <U, R_previous>``. Because of gamma it can
+    be negative for codes that a view explains completely, and then no weights minimize the
+    objective.
+    """
+    parts = zip(U, previous, products, strict=True)
+    h = np.array([size - 2 * np.vdot(u, R) + np.vdot(u, old) for u, old, R in parts])
+    return np.maximum(h, MIN_CODE_LOSS * size)
 
 
 @fill_docstring
@@ -397,12 +392,13 @@ class BMVC(Baseline):
         references = views if wanted is None else [views[wanted]]
         B = initial_codes([view.K for view in references], self.code_length_, code_rng)
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
-        solver = BinarySolver(views, r=self.r, lambda_=self.lambda_)
-        B, found, weights, objective = solver.run(B, C, self.max_iter)
-        clusters = restart_code_clusters(B, found, self.n_init - 1, code_rng)
+        B, learned, weights, objective = learn_codes(
+            views, B, C, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
+        )
+        clusters = restart_code_clusters(B, learned, self.n_init - 1, code_rng)
         self.codes_ = B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)
-        objective[-1] -= self.lambda_ * (found.loss - clusters.loss)
+        objective[-1] -= self.lambda_ * (learned.loss - clusters.loss)
         return BaselineResult(clusters.labels, objective, weights)
 
     def _anchor_count(self, data: MultiViewData) -> int:

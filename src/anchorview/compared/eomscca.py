@@ -56,15 +56,15 @@ def alternate_with_components(
         update_projections(model)
         model.update_anchors()
         ridge = float(np.sum(model.weights**2))
-        found = structured_graph(graph_target(model), n_clusters, ridge=ridge)
-        model.set_graph(found.graph.toarray())
+        structured = structured_graph(graph_target(model), n_clusters, ridge=ridge)
+        model.set_graph(structured.graph.toarray())
         roots = np.sqrt(model.residuals)
         model.weights = 1 / roots / (1 / roots).sum()
         objective.append(float(model.weights**2 @ roots**2))
         report_progress("iterating", done, max_iter)
         if done > 1 and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
             break
-    return found, objective
+    return structured, objective
 
 
 @fill_docstring
@@ -158,14 +158,14 @@ class EOMSCCA(AnchorGraphBaseline):
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)
-        found, objective = alternate_with_components(
+        structured, objective = alternate_with_components(
             model, self.n_clusters, self.max_iter, self.tol
         )
         self._store(model)
-        self.graph_ = found.graph
+        self.graph_ = structured.graph
         seed = self._seeds()[1]
-        labels, self.n_components_ = cluster_labels(found, model.views, self.n_clusters, seed)
-        return BaselineResult(labels, objective, model.weights, found.embedding)
+        labels, self.n_components_ = cluster_labels(structured, model.views, self.n_clusters, seed)
+        return BaselineResult(labels, objective, model.weights, structured.embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         # The inner solver holds about twenty numbers per entry of the graph.

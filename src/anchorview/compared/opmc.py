@@ -54,8 +54,7 @@ class CenteredView:
 
     def rows(self, rows: Array) -> "CenteredView":
         """Some samples, centered as here."""
-        part = self.X[rows]
-        return CenteredView(part, self.mean, self.squares[rows])
+        return CenteredView(self.X[rows], self.mean, self.squares[rows])
 
     def dense(self, rows: slice | Array) -> Array:
         """Some samples before centering."""
@@ -210,14 +209,14 @@ class OnePassSolver:
             value -= self._misfit(D, labels)[moved].sum() / len(self.views)
             for view, latent, basis in zip(self.views, C, W, strict=True):
                 x = view.dense(moved)
-                own = to_latent(x, basis)
-                latent[labels[moved]] = own
-                value += ((x - to_view(own, basis)) ** 2).sum() / len(self.views)
+                points = to_latent(x, basis)
+                latent[labels[moved]] = points
+                value += ((x - to_view(points, basis)) ** 2).sum() / len(self.views)
         return labels, value
 
     def _misfit(self, D: Array, labels: Array) -> Array:
-        own = np.take_along_axis(D, labels[:, None], axis=1)[:, 0]
-        return np.maximum(own + self.squares, 0)
+        distances = np.take_along_axis(D, labels[:, None], axis=1)[:, 0] + self.squares
+        return np.maximum(distances, 0)
 
     def _value(self, D: Array, labels: Array) -> float:
         return float(self._misfit(D, labels).sum() / len(self.views))

@@ -73,13 +73,13 @@ def fused_graph(
     objective: list[float] = []
     for done in range(1, max_iter + 1):
         mixed = sum(a * B for a, B in zip(alpha, graphs, strict=True)).tocsr()
-        found = structured_graph(mixed, n_clusters)
-        b = np.array([[np.sum(B.multiply(found.graph)) for B in graphs]])
+        structured = structured_graph(mixed, n_clusters)
+        b = np.array([[np.sum(B.multiply(structured.graph)) for B in graphs]])
         alpha = minimize_on_simplex(gram, b, max_iter=10_000, tol=1e-9)[0]
-        square = float(found.graph.multiply(found.graph).sum())
+        square = float(structured.graph.multiply(structured.graph).sum())
         objective.append(max(0.0, float(alpha @ gram @ alpha - 2 * alpha @ b[0]) + square))
         report_progress("iterating", done, max_iter)
-    return found, alpha, objective
+    return structured, alpha, objective
 
 
 @fill_docstring
@@ -170,11 +170,11 @@ class SFMC(SampledAnchorsBaseline):
         scores = np.sum([X.sum(axis=1) for X in views], axis=0)
         self.anchor_samples_ = directly_sampled(scores, self._anchor_count(data))
         graphs = [anchor_neighbors(X, X[self.anchor_samples_], self.n_neighbors) for X in views]
-        found, alpha, objective = fused_graph(graphs, self.n_clusters, self.max_iter)
-        self.graph_ = found.graph
+        structured, alpha, objective = fused_graph(graphs, self.n_clusters, self.max_iter)
+        self.graph_ = structured.graph
         seed = self._seeds()[1]
-        labels, self.n_components_ = cluster_labels(found, views, self.n_clusters, seed)
-        return BaselineResult(labels, objective, alpha, found.embedding)
+        labels, self.n_components_ = cluster_labels(structured, views, self.n_clusters, seed)
+        return BaselineResult(labels, objective, alpha, structured.embedding)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape

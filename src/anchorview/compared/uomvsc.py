@@ -52,12 +52,12 @@ def membership_gains(G: Array, labels: Array) -> Array:
     ``a_c / sqrt(q_c) - (a_c - G_ic) / sqrt(q_c - 1)`` for a member.
     """
     n, k = G.shape
-    own = G[np.arange(n), labels]
-    sums = np.bincount(labels, weights=own, minlength=k)
+    members = G[np.arange(n), labels]
+    sums = np.bincount(labels, weights=members, minlength=k)
     sizes = np.bincount(labels, minlength=k) + EPS
     gains = (sums + G) / np.sqrt(sizes + 1) - sums / np.sqrt(sizes)
     a, q = sums[labels], sizes[labels]
-    gains[np.arange(n), labels] = a / np.sqrt(q) - (a - own) / np.sqrt(q - 1)
+    gains[np.arange(n), labels] = a / np.sqrt(q) - (a - members) / np.sqrt(q - 1)
     return gains
 
 
