@@ -107,14 +107,14 @@ def test_empty_clusters_restart_without_increasing_the_objective(n_components):
     far = np.array([[300.0] * 8, [-400.0] * 4 + [200.0] * 4])
     solver = make_solver([X], 6, n_components)
     _, C = solver.initialize(np.random.RandomState(0))
-    factors, W = solver._factors(np.arange(120) % 6, C)
+    factors, W = solver.factors(np.arange(120) % 6, C)
     # Two centroids far from all samples.
     factors[0][[2, 4]] = far if W[0] is None else far @ W[0].T
     D = solver.distances(factors, W)
     before = np.argmin(D, axis=1)
     assert set(before).isdisjoint({2, 4})
     value = objective([X], before, [to_view(factors[0], W[0])])
-    labels, now = solver._partition(D, factors, W)
+    labels, now = solver.partition(D, factors, W)
     assert set(labels) == set(range(6))
     assert now < value
     assert now == pytest.approx(objective([X], labels, [to_view(factors[0], W[0])]))

@@ -12,6 +12,7 @@ from anchorview.compared.uomvsc import (
     fuse_graphs,
     membership_gains,
     scaled_indicator,
+    view_affinities,
 )
 from helpers.data import clustered_data
 
@@ -31,7 +32,7 @@ def problem():
     """Graphs, orthonormal H and labels of a random problem with k = 4."""
     rng = np.random.default_rng(0)
     data, _ = clustered_data(80, 4, (6, 5), seed=1)
-    A, B = UOMVSC(4, n_neighbors=6)._affinities(data)
+    A, B = view_affinities(data, 4, 6)
     H, _ = np.linalg.qr(rng.standard_normal((80, 4)))
     return A, B, H, rng.permutation(np.arange(80) % 4)
 
@@ -48,7 +49,7 @@ def objective(A, B, H, F, lambda_, alpha, beta):
 class TestAuthorsProgram:
     def test_graphs(self, toy, stacks):
         """The last graphs are those of the concatenated views."""
-        found = UOMVSC(3)._affinities(MultiViewData(toy[0]))
+        found = view_affinities(MultiViewData(toy[0]), 3, 15)
         for ours, theirs in zip(found, stacks, strict=True):
             assert len(ours) == 4
             for mine, their in zip(ours, theirs, strict=True):
@@ -184,6 +185,6 @@ def test_learned_attributes(toy):
     np.testing.assert_allclose(model.view_weights_, weights / weights.sum())
     H, F = model.embedding_, scaled_indicator(model.labels_, 3)
     np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
-    A, B = UOMVSC(3)._affinities(MultiViewData(toy[0]))
+    A, B = view_affinities(MultiViewData(toy[0]), 3, 15)
     value = objective(A, B, H, F, 0.2, alpha, beta)
     assert value == pytest.approx(model.objective_[-1], rel=1e-10)

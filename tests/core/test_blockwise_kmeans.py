@@ -67,12 +67,6 @@ def test_longer_steps_never_raise_the_inertia_and_end_at_means():
     np.testing.assert_allclose(settled, means, atol=0.02)
 
 
-def test_separated_clusters_end_at_their_means():
-    rows, y = make_points(noise=0.1)
-    found = refine_centroids(BlockedRows(rows, 500), [rows[:5]])
-    np.testing.assert_allclose(found, [rows[y == c].mean(axis=0) for c in range(5)], atol=1e-12)
-
-
 @given(seed=st.integers(0, 100), step=st.integers(1, 400), n_sets=st.integers(1, 3))
 @settings(max_examples=25)
 def test_sums_are_those_of_the_nearest_centroids(seed, step, n_sets):
@@ -132,15 +126,6 @@ def test_the_best_of_several_starts_is_kept_wherever_it_is():
     assert inertia(rows, best) < 0.5 * inertia(rows, worse)
     for starts in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
         np.testing.assert_allclose(refine_centroids(blocks, starts), best, atol=1e-12)
-
-
-def test_starts_do_not_influence_each_other():
-    rows, _ = make_points(noise=0.6)
-    rng = np.random.default_rng(5)
-    starts = [rows[rng.choice(len(rows), 5, replace=False)] for _ in range(3)]
-    alone = [refine_centroids(BlockedRows(rows, 500), [start]) for start in starts]
-    best = min(alone, key=lambda centroids: inertia(rows, centroids))
-    np.testing.assert_allclose(refine_centroids(BlockedRows(rows, 500), starts), best, atol=1e-12)
 
 
 def test_settled_starts_end_the_passes():
@@ -356,22 +341,3 @@ def test_starts_are_rows_and_distinct_while_there_are_any(cell_clusters, seed, n
     distinct = {tuple(row) for row in starts}
     assert distinct <= {tuple(row) for row in points}
     assert len(distinct) == min(n, k)
-
-
-@given(
-    capacities=st.lists(st.integers(0, 20), min_size=1, max_size=8),
-    share=st.floats(0, 1),
-    seed=st.integers(0, 50),
-)
-def test_cells_have_clusters_in_proportion_to_their_inertia(capacities, share, seed):
-    capacities = np.array(capacities)
-    used = np.count_nonzero(capacities)
-    total = used + int(share * (capacities.sum() - used))
-    weights = np.random.default_rng(seed).random(len(capacities)) * (capacities > 1)
-    shares = kmeans_seeding._shares(total, weights, capacities)
-    assert shares.sum() == total
-    assert (shares >= np.minimum(capacities, 1)).all()
-    assert (shares <= capacities).all()
-    room = shares < capacities
-    exact = 1 + (total - used) * weights / max(weights.sum(), 1e-300)
-    assert (shares[room] >= np.floor(exact[room])).all()

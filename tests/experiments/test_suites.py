@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from anchorview.datasets import make_multiview
-from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, method_class
+from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, REGISTRY, method_class
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.jobs import Job
 from anchorview.experiments.plan import (
@@ -19,9 +19,7 @@ from anchorview.experiments.suites import canonical_settings, entries, oracle_gr
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)
-PAPER = ["AMGL", "BMVC", "SMVSC", "OPMC", "UOMVSC", "FPMVS-CAG", "OMSC", "AWMVC"]
-RELATED = ["K-means", "Spectral", "MVSC", "LMVSC", "SFMC", "EOMSC-CA"]
-COLUMNS = [*PAPER, *RELATED, "DALMC"]
+COLUMNS = [method.display_name for method in REGISTRY if method.name != "auto"]
 PUBLISHED = "DALMC (as published, oracle)"
 
 

@@ -3,6 +3,7 @@
 import os
 import time
 import warnings
+from functools import partial
 
 from helpers.mutated_files import MEMORY, Reader
 
@@ -12,49 +13,42 @@ def _write(folder):
     return folder / "data.bin"
 
 
-def _undamaged(path):
-    return path.read_bytes() == bytes(100)
+def _hang():
+    time.sleep(600)
 
 
-def _hang(path):
-    time.sleep(0 if _undamaged(path) else 600)
+def _fail():
+    raise KeyError
 
 
-def _crash(path):
-    if not _undamaged(path):
-        os.abort()
+def _allocate():
+    bytes(2 * MEMORY)
 
 
-def _fail(path):
-    if not _undamaged(path):
-        raise KeyError(path)
+def _warn():
+    warnings.warn("of another library", DeprecationWarning, stacklevel=1)
 
 
-def _allocate(path):
-    if not _undamaged(path):
-        bytes(2 * MEMORY)
+def _refuse():
+    raise ValueError("damaged")
 
 
-def _warn(path):
-    if not _undamaged(path):
-        warnings.warn("of another library", DeprecationWarning, stacklevel=1)
-
-
-def _refuse(path):
-    if not _undamaged(path):
-        raise ValueError("damaged")
+def _read(misbehave, path):
+    if path.read_bytes() != bytes(100):
+        misbehave()
 
 
 EXPECTED = {
     "hang": (_hang, "hang"),
-    "crash": (_crash, "crash"),
+    "crash": (os.abort, "crash"),
     "fail": (_fail, "undocumented KeyError"),
     "allocate": (_allocate, "undocumented MemoryError"),
     "warn": (_warn, "DeprecationWarning of another library"),
     "refuse": (_refuse, "ValueError"),
 }
-"""Functions and outcomes by name."""
+"""What readers do with damaged files, and its outcomes, by name."""
 
 FAILING_READERS = [
-    Reader(name, _write, read, (ValueError,)) for name, (read, _) in EXPECTED.items()
+    Reader(name, _write, partial(_read, misbehave), (ValueError,))
+    for name, (misbehave, _) in EXPECTED.items()
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from anchorview import DALMC, AutoDALMC
 from anchorview.estimators.persistence import ModelFileError, load_model
 from helpers.data import clustered_views
-from helpers.model_files import archive_bytes, members_of, sealed, wrong_values
+from helpers.model_files import archive_bytes, members_of, sealed, with_a_wrong_value
 from helpers.mutated_files import Reader, mutated
 
 
@@ -53,7 +53,7 @@ def _in_a_member(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _in_the_document(content: bytes, rng: np.random.Generator) -> bytes:
-    return archive_bytes(next(wrong_values(members_of(BytesIO(content)), rng, 1)))
+    return archive_bytes(with_a_wrong_value(members_of(BytesIO(content)), rng))
 
 
 WRITERS = {

@@ -161,9 +161,9 @@ class OnePassSolver:
         run, n_runs = run_of
         rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
         for sweep in range(max_iter):
-            factors, W = self._factors(labels, factors)
+            factors, W = self.factors(labels, factors)
             D = self.distances(factors, W)
-            labels, value = self._partition(D, factors, W)
+            labels, value = self.partition(D, factors, W)
             objective.append(value)
             report_progress("iterating", run * max_iter + sweep + 1, n_runs * max_iter)
             # As in the authors' program, it is the previous sweep whose change is checked.
@@ -185,7 +185,8 @@ class OnePassSolver:
         nearest = np.argmin(D, axis=1)
         return nearest, fill_empty_clusters(nearest, self._misfit(D, nearest), self.n_clusters)
 
-    def _factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
+    def factors(self, labels: Array, C: Sequence[Array]) -> tuple[list[Array], list[Array | None]]:
+        """C and W that are optimal for labels; None means the identity."""
         sizes = np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
         factors: list[Array] = []
         bases: list[Array | None] = []
@@ -198,9 +199,7 @@ class OnePassSolver:
             bases.append(W)
         return factors, bases
 
-    def _partition(
-        self, D: Array, C: list[Array], W: Sequence[Array | None]
-    ) -> tuple[Array, float]:
+    def partition(self, D: Array, C: list[Array], W: Sequence[Array | None]) -> tuple[Array, float]:
         """Labels and objective; an empty cluster restarts at the sample it is given."""
         nearest, labels = self.nearest(D)
         value = self._value(D, labels)

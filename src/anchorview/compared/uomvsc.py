@@ -97,6 +97,22 @@ def fuse_graphs(
     return labels, H, alpha, beta, objective
 
 
+def view_affinities(
+    data: MultiViewData, n_clusters: int, n_neighbors: int
+) -> tuple[list[Matrix], list[Matrix]]:
+    """A and B of each view, and finally of the concatenated views."""
+    views = min_max_scaled_views(data)
+    groups = [*([view] for view in views), views]
+    graphs: list[Matrix] = []
+    partitions: list[Matrix] = []
+    for group in groups:
+        graphs.append(normalized_affinity(neighbor_graph(group, n_neighbors)))
+        embedding = unit_rows(leading_eigenvectors(graphs[-1], n_clusters))
+        partitions.append(normalized_affinity(neighbor_graph([embedding], n_neighbors)))
+        report_progress("building graphs", len(graphs), len(groups))
+    return graphs, partitions
+
+
 @fill_docstring
 class UOMVSC(Baseline):
     r"""Unified one-step multi-view spectral clustering.
@@ -189,8 +205,8 @@ class UOMVSC(Baseline):
         self.n_init = n_init
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
-        graphs, partitions = self._affinities(data)
         k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol
+        graphs, partitions = view_affinities(data, k, self.n_neighbors)
         H = leading_eigenvectors((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1], k)
         labels = self._kmeans_labels(H, normalize=True)
         H = H @ polar_factor(H.T @ scaled_indicator(labels, k))
@@ -200,19 +216,6 @@ class UOMVSC(Baseline):
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
         return BaselineResult(labels, objective, weights / weights.sum(), H)
-
-    def _affinities(self, data: MultiViewData) -> tuple[list[Matrix], list[Matrix]]:
-        """A and B of each view, and finally of the concatenated views."""
-        views = min_max_scaled_views(data)
-        groups = [*([view] for view in views), views]
-        graphs: list[Matrix] = []
-        partitions: list[Matrix] = []
-        for group in groups:
-            graphs.append(normalized_affinity(neighbor_graph(group, self.n_neighbors)))
-            embedding = unit_rows(leading_eigenvectors(graphs[-1], self.n_clusters))
-            partitions.append(normalized_affinity(neighbor_graph([embedding], self.n_neighbors)))
-            report_progress("building graphs", len(graphs), len(groups))
-        return graphs, partitions
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, k = len(data), self.n_clusters
