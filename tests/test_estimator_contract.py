@@ -22,7 +22,7 @@ from anchorview import MultiViewData, load
 from anchorview._utils import threads
 from anchorview.datasets import open_views, read_views
 from anchorview.estimators.methods import REGISTRY, method_class
-from anchorview.views import schema
+from anchorview.views import row_source
 from helpers.data import clustered_views
 
 pytestmark = pytest.mark.usefixtures("unjudged")
@@ -37,7 +37,7 @@ QUICK |= {"eomsc-ca": {"max_iter": 5}, "lmvsc": {"n_anchors": 6}, "sfmc": {"max_
 @pytest.fixture(autouse=True)
 def small_blocks(set_constants):
     """Have several blocks of rows, so that their sums and order matter."""
-    set_constants(schema, CACHED_BLOCK=4096)
+    set_constants(row_source, CACHED_BLOCK=4096)
 
 
 def make(name, **params):

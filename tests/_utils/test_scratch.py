@@ -12,7 +12,7 @@ from anchorview._utils.scratch import ThreadBuffer
 from anchorview.core.compress import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
 from anchorview.datasets.formats.npy import open_npy
-from anchorview.sources.disk_source import DiskSource
+from anchorview.sources.open_source import open_source
 from helpers.blocks import rows_per_block
 
 
@@ -51,7 +51,7 @@ def two_parts(request, tmp_path):
     for name, view in views.items():
         np.save(tmp_path / f"{name}.npy", view.astype(dtype))
         stored[name] = open_npy(tmp_path / f"{name}.npy")
-    source = DiskSource(stored, True, None, None, 1e9)
+    source = open_source(stored, 1e9)
     slices = [slice(0, 200), slice(200, 400)]
     whole = MultiViewData({name: view.astype(dtype) for name, view in views.items()})
     return [lambda rows=rows: source._passing_part(rows) for rows in slices], [

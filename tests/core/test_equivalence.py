@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, MultiViewData
 from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.views import schema
+from anchorview.views import row_source
 from helpers.blocks import rows_per_block
 from helpers.problems import problems
 
@@ -147,7 +147,7 @@ def test_block_size_does_not_matter(problem, block_rows):
 def test_fit_does_not_depend_on_the_block_size(digits, set_constants):
     views, _ = digits
     reference = DALMC(10, random_state=0).fit(views)
-    set_constants(schema, CACHED_BLOCK=2**16, LARGEST_BLOCK=2**16)
+    set_constants(row_source, CACHED_BLOCK=2**16, LARGEST_BLOCK=2**16)
     assert len(list(MultiViewData(views).blocks())) > 50
     model = DALMC(10, random_state=0).fit(views)
     assert adjusted_rand_score(model.labels_, reference.labels_) == 1

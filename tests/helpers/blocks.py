@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from anchorview.core.blockwise_kmeans import LocalRows
-from anchorview.views import schema
+from anchorview.views import row_source
 
 
 @contextmanager
@@ -16,7 +16,7 @@ def rows_per_block(data, rows):
     with pytest.MonkeyPatch.context() as patch:
         if rows is not None:
             row_bytes = data.shape[1] * data.dtype.itemsize
-            patch.setattr(schema, "LARGEST_BLOCK", rows * row_bytes)
+            patch.setattr(row_source, "LARGEST_BLOCK", rows * row_bytes)
         yield
 
 

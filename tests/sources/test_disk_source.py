@@ -19,6 +19,7 @@ from anchorview.core.cost_model import PlanRequest
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from anchorview.sources import disk_source
+from anchorview.sources.open_source import open_source
 from helpers.data import clustered_views, folder_contents
 
 N = 3000
@@ -106,7 +107,7 @@ def test_fit_on_memory_maps_equals_fit_on_arrays(many_parts, store, dtype):
 
 
 def test_slices_cover_all_rows_in_order(many_parts, store):
-    source = disk_source.DiskSource(store(make_views()), True, None, None, 1e9)
+    source = open_source(store(make_views()), 1e9)
     assert len(source.slices) > 10
     assert [s.start for s in source.slices[1:]] == [s.stop for s in source.slices[:-1]]
     assert (source.slices[0].start, source.slices[-1].stop) == (0, N)
@@ -251,7 +252,7 @@ def test_part_size_and_threads_do_not_change_results(set_constants, store):
 
 def test_memory_limit_changes_part_size_but_not_results(store):
     stored = store(make_views())
-    sizes = {limit: disk_source.DiskSource(stored, True, None, None, limit) for limit in (1e6, 9e6)}
+    sizes = {limit: open_source(stored, limit) for limit in (1e6, 9e6)}
     assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
     assert sizes[1e6].plan(PlanRequest([4] * 3, 4, 20)).memory["compressed"] <= 1e6
     models = [quick(memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
@@ -665,8 +666,5 @@ def test_progress_counts_rows_of_each_pass(many_parts, store, scaling):
 
 def test_part_size_counts_small_integers_as_float32(store):
     stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
-    rows = {
-        name: disk_source.DiskSource({name: stored[name]}, True, None, None, 2e6).part_rows
-        for name in "ab"
-    }
+    rows = {name: open_source({name: stored[name]}, 2e6).part_rows for name in "ab"}
     assert rows["a"] == rows["b"] < N

@@ -22,7 +22,7 @@ from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError
 from anchorview.compared import BMVC
 from anchorview.sources import disk_source
-from anchorview.views import schema
+from anchorview.views import row_source
 from helpers.data import folder_contents
 from helpers.view_files import write_npy_folder
 
@@ -232,7 +232,7 @@ def test_overlapping_clusters_in_single_precision_get_the_same_labels(
     tmp_path, noise, set_constants
 ):
     """K-means has many solutions of similar inertia here; rounding must not choose among them."""
-    set_constants(schema, CACHED_BLOCK=50_000)
+    set_constants(row_source, CACHED_BLOCK=50_000)
     set_constants(disk_source, PART=400_000)
     views, y = make_multiview(
         45_000, n_clusters=6, n_features=(8, 9), noise=noise, separation=3.0, random_state=1

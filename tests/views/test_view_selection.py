@@ -12,9 +12,9 @@ from anchorview.datasets import DataFileError, convert
 from anchorview.distributed import dask_views
 from anchorview.sources import disk_source
 from anchorview.sources.open_source import open_source
-from anchorview.views.matrix_choice import MatrixChoice
+from anchorview.views.anndata_matrices import MatrixChoice
+from anchorview.views.input_grammar import parse
 from anchorview.views.stored_view import StoredView
-from anchorview.views.view_selection import select_views
 from helpers.cells import N_CELLS, annotated, cells
 
 pytestmark = [
@@ -68,7 +68,7 @@ def test_unknown_choices_are_refused(text):
 @pytest.mark.parametrize("views", [{}, ["X"], "X", {1: "X"}])
 def test_views_must_be_a_dict_of_names(mdata, views):
     with pytest.raises(TypeError, match="views must"):
-        select_views(mdata, views)
+        parse(mdata, views)
 
 
 # Forms of input.
@@ -77,7 +77,7 @@ def test_views_must_be_a_dict_of_names(mdata, views):
 def test_views_of_one_object(mdata):
     rna = mdata["rna"]
     views = {"a": "obsm:X_pca", "b": "layer:twice", "c": "X:highly_variable"}
-    data = MultiViewData(select_views(rna, views))
+    data = MultiViewData(parse(rna, views))
     assert data.names == ("a", "b", "c")
     assert data.feature_names[0][0] == "X_pca_0"
     assert list(data.feature_names[2]) == list(rna.var_names[::2])
@@ -110,7 +110,7 @@ def test_all_forms_give_the_same_clusters(mdata, path, set_constants):
 
 
 def test_only_the_named_views_are_used(mdata):
-    data = MultiViewData(select_views(mdata, {"protein": "X"}, "inner"))
+    data = MultiViewData(parse(mdata, {"protein": "X"}, "inner"))
     assert data.names == ("protein",)
     assert len(data) == 200
 
@@ -120,7 +120,7 @@ def test_inner_join_keeps_cells_with_all_views(mdata, form):
     X = mdata
     if form != "MuData":
         X = {name: own if form == "dict" else own.to_df() for name, own in mdata.mod.items()}
-    data = MultiViewData(select_views(X, None, "inner"))
+    data = MultiViewData(parse(X, None, "inner"))
     assert data.available is None
     assert set(data.sample_ids) == set(mdata["protein"].obs_names)
     rna, protein = data.views
@@ -131,7 +131,7 @@ def test_inner_join_keeps_cells_with_all_views(mdata, form):
 
 
 def test_inner_join_of_a_file(mdata, path):
-    file = select_views(open_views(path), None, "inner")
+    file = parse(open_views(path), None, "inner")
     source = open_source(file)
     assert len(source) == 200
     data = source.read()
@@ -140,16 +140,16 @@ def test_inner_join_of_a_file(mdata, path):
 
 def test_inner_join_needs_ids_and_samples(mdata):
     with pytest.raises(ValueError, match="join='inner' needs views with sample ids"):
-        select_views([np.ones((3, 2)), np.ones((3, 2))], None, "inner")
+        parse([np.ones((3, 2)), np.ones((3, 2))], None, "inner")
     with pytest.raises(ValueError, match="join must be"):
-        select_views(mdata, None, "left")
+        parse(mdata, None, "left")
     with pytest.raises(TypeError, match="join='inner' does not apply to MultiViewData"):
-        select_views(MultiViewData(np.eye(3)), None, "inner")
+        parse(MultiViewData(np.eye(3)), None, "inner")
     with pytest.raises(TypeError, match="views must be a dict"):
         DALMC(2).fit(mdata, views="X")
     frames = [pd.DataFrame(np.eye(2), list("ab")), pd.DataFrame(np.eye(2), list("cd"))]
     with pytest.raises(ValueError, match="No sample has all views"):
-        select_views(frames, None, "inner")
+        parse(frames, None, "inner")
 
 
 # New samples.
@@ -199,7 +199,7 @@ def test_predict_of_one_object(mdata):
 )
 def test_unknown_names(mdata, path, views, message):
     with pytest.raises(ValueError, match=message):
-        select_views(mdata, views)
+        parse(mdata, views)
     with pytest.raises(DataFileError, match=message):
         open_views(path, views=views)
 
@@ -210,9 +210,9 @@ def test_other_data_have_no_matrices_to_select(mdata, tmp_path):
         with pytest.raises(TypeError, match="views= selects matrices of AnnData or MuData"):
             DALMC(2).fit(X, views={"a": "X"})
     with pytest.raises(TypeError, match="views names 'b', which is a DataFrame"):
-        select_views({"a": mdata["rna"], "b": frame}, {"a": "X", "b": "X"})
+        parse({"a": mdata["rna"], "b": frame}, {"a": "X", "b": "X"})
     with pytest.raises(ValueError, match="views does not say what 'view_1' is"):
-        select_views([mdata["rna"], mdata["protein"]], {"view_0": "X"})
+        parse([mdata["rna"], mdata["protein"]], {"view_0": "X"})
     np.savez(tmp_path / "a.npz", view_0=np.eye(4))
     with pytest.raises(DataFileError, match=r"views= selects matrices of .h5ad and .h5mu files"):
         read_views(tmp_path / "a.npz", views={"a": "X"})
@@ -259,7 +259,8 @@ def test_matrices_of_an_h5ad_file(mdata, tmp_path, form):
     rna.write(tmp_path / "rna.h5ad")
     views = {"x": "X:highly_variable", "pca": "obsm:X_pca", "one": "obsm:frame"}
     for file in (f(tmp_path / "rna.h5ad", views=views) for f in (open_views, read_views)):
-        data = open_source(file).read()
+        source = open_source(file)
+        data = source if isinstance(source, MultiViewData) else source.read()
         x = data.views[0].toarray() if sparse.issparse(data.views[0]) else data.views[0]
         np.testing.assert_array_equal(x, mdata["rna"].X.toarray()[:, ::2])
         np.testing.assert_array_equal(data.views[1], rna.obsm["X_pca"])

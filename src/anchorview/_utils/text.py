@@ -31,6 +31,17 @@ def listed(items: Sequence[object], most: int = 5) -> str:
     return f"{shown} and {len(items) - most} more" if len(items) > most else shown
 
 
+def describe_view(p: int, name: str) -> str:
+    """Return how messages name a view: by position and, if it has one, name.
+
+    Examples
+    --------
+    >>> describe_view(0, "view_0"), describe_view(1, "text")
+    ('view 0', "view 1 ('text')")
+    """
+    return f"view {p}" if name == f"view_{p}" else f"view {p} ('{name}')"
+
+
 def capitalized(sentence: str) -> str:
     """Sentence that begins with a capital letter.
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anchorview.views.container import MultiViewData
-    from anchorview.views.view_file import Target, ViewFile
+    from anchorview.views.stored_view import Target, ViewFile
 
 SAVED_METHODS = ("auto", "dalmc")
 """Methods whose models can be saved."""
@@ -214,7 +214,7 @@ def read_samples(
 def selection_like_fit(path: Path, model: Any) -> dict[str, str] | None:
     """Which matrices of a file are the views of a model; None unless it has to choose."""
     from anchorview.datasets.formats.format_table import find_format
-    from anchorview.views.annotated_file import modality_names
+    from anchorview.views.stored_anndata import modality_names
 
     found, selection = find_format(path), model.view_selection_
     if selection is None or found is None or not found.selects:

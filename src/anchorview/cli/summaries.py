@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anchorview.views.container import MultiViewData
-    from anchorview.views.view_file import Target, ViewFile
+    from anchorview.views.stored_view import Target, ViewFile
 
 
 def print_views(views: Mapping[str, Any], available: "NDArray[np.bool_] | None" = None) -> None:

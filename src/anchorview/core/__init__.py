@@ -3,5 +3,5 @@
 One module per stage (``scale``, ``compress``, ``solve``, ``embed``, ``assign``), and what these
 share: scaled views, the alternating solver, blockwise K-means, the correction of batches and the
 cost model. Knows nothing of files, Dask or estimators; samples that are not in memory are seen as
-:class:`~anchorview.views.parts.Parts`. Imports ``_utils`` and ``views``.
+:class:`~anchorview.views.row_source.RowSource`. Imports ``_utils`` and ``views``.
 """

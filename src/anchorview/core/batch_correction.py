@@ -16,16 +16,15 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import pinvh
 
-from anchorview._utils.text import listed
+from anchorview._utils.text import describe_view, listed
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, row_moments
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
-from anchorview.views.parts import Parts, SelectedRows
+from anchorview.views.row_source import RowSource, SelectedRows, working_precision
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign, default_covariate
-from anchorview.views.schema import describe_view, working_precision
 
 EXPLAINED = 64 * float(np.finfo(np.float64).eps)
 """Share of the squares of a feature up to which nothing is left of it."""
@@ -375,7 +374,7 @@ class BatchCorrection:
                 )
 
     def completed(
-        self, parts: Parts, design: SampleDesign, names: tuple[str, ...]
+        self, parts: RowSource, design: SampleDesign, names: tuple[str, ...]
     ) -> "BatchCorrection":
         """Correction that centers batches without a map on the samples of `parts` themselves.
 
@@ -447,7 +446,7 @@ class FittedCorrection:
 
 
 def fit_correction(
-    parts: Parts, design: SampleDesign, *, scales: bool, sampled: Array
+    parts: RowSource, design: SampleDesign, *, scales: bool, sampled: Array
 ) -> FittedCorrection:
     """Learn to take out batches and covariates, in one pass that also fetches some rows.
 

@@ -14,7 +14,7 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.views.parts import Result
+from anchorview.views.row_source import Result
 
 BLOCK = 2**20
 """Bytes of a block as float64."""

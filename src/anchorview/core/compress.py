@@ -35,8 +35,7 @@ from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.matrix_checks import none_if_complete
-from anchorview.views.parts import Parts
-from anchorview.views.schema import CACHED_BLOCK, ViewsSchema
+from anchorview.views.row_source import CACHED_BLOCK, RowSource
 
 Route = Literal["compressed", "left", "direct", "truncated"]
 EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
@@ -191,7 +190,7 @@ class Problem(NamedTuple):
 
 
 def compress(
-    parts: Parts, scalings: tuple[ViewScaling, ...], route: Route, *, unit_norm: bool
+    parts: RowSource, scalings: tuple[ViewScaling, ...], route: Route, *, unit_norm: bool
 ) -> Problem:
     """Problem to solve: compressed samples, compressed features, or the data as they are.
 
@@ -269,7 +268,7 @@ class Directions:
 
 
 def problem_from_summaries(
-    schema: ViewsSchema,
+    schema: RowSource,
     summaries: Iterable[GroupSummary],
     scalings: tuple[ViewScaling, ...],
     *,

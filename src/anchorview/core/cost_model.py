@@ -12,7 +12,7 @@ from anchorview.core.compress import EXACT_ROUTES, Route
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import is_sparse
-from anchorview.views.schema import LARGEST_BLOCK, ViewsSchema
+from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 
 TYPICAL_ITERATIONS = 20
 """Number of iterations that most data need; the paper reports fewer than 20."""
@@ -75,7 +75,7 @@ class PlanRequest:
     """Whether the embedding stays in memory; otherwise it is written to files."""
 
 
-def plan_in_passes(schema: ViewsSchema, request: PlanRequest) -> tuple[Plan, float]:
+def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float]:
     """Plan of a fit whose rows are read in parts, and the bytes of the products of a part.
 
     The source adds how much memory that takes.

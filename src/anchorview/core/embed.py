@@ -18,7 +18,6 @@ from anchorview.core.compress import Problem
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import ScaledBlock
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
-from anchorview.views.fitted_views import FittedViews
 
 ROWS_FOR_A_MAP = 64
 """Minimum number of samples with a pattern of available views for which a linear map is computed;
@@ -229,10 +228,10 @@ def embedding_map(trace: Trace, views: Sequence[int]) -> Array:
 class SampleMap:
     """Embeddings of samples by a fitted model, or their labels if an assignment is given.
 
-    It has what workers need to know about the model, and no more.
+    The views of the samples are those of the fit. It has what workers need to know about the model,
+    and no more.
     """
 
-    fitted: FittedViews
     embedder: Embedder
     assignment: Callable[[Array], Array] | None = None
     factor: float = 1.0
@@ -240,7 +239,7 @@ class SampleMap:
 
     def __call__(self, part: MultiViewData) -> Array:
         """Embeddings or labels of some samples."""
-        embedding = self.embedder(part.matched_to(self.fitted))
+        embedding = self.embedder(part)
         if self.assignment is not None:
             return self.assignment(embedding)
         embedding *= self.factor

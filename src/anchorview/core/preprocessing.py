@@ -24,8 +24,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.parts import Parts
-from anchorview.views.schema import working_precision
+from anchorview.views.row_source import RowSource, working_precision
 
 Option = TypeVar("Option")
 
@@ -90,7 +89,7 @@ class _ColumnSums(NamedTuple):
         )
 
 
-def fit_imputation(parts: Parts, impute: Impute) -> tuple[Array | None, ...] | None:
+def fit_imputation(parts: RowSource, impute: Impute) -> tuple[Array | None, ...] | None:
     """Column means or medians of the views for which they are requested, in one pass.
 
     None if none are requested.
@@ -280,7 +279,9 @@ class _ViewSums(NamedTuple):
 _Sums = dict[int, _ViewSums]
 
 
-def fit_preprocessing(parts: Parts, preprocess: Preprocess) -> tuple[FittedStep | None, ...] | None:
+def fit_preprocessing(
+    parts: RowSource, preprocess: Preprocess
+) -> tuple[FittedStep | None, ...] | None:
     """Fit the steps of the views in one pass; None if no view has one."""
     if preprocess is None:
         return None

@@ -28,8 +28,7 @@ from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import LowRankSum
-from anchorview.views.parts import Parts
-from anchorview.views.schema import ViewsSchema
+from anchorview.views.row_source import RowSource
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
 
@@ -180,7 +179,7 @@ def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
 
 
 def fit_scalings(
-    parts: Parts, method: str, known: ViewMoments | None = None
+    parts: RowSource, method: str, known: ViewMoments | None = None
 ) -> tuple[ViewScaling, ...]:
     """Learn the scaling of every view, in one pass over the parts if it needs statistics.
 
@@ -220,7 +219,7 @@ def deviation(size: float, mean: Array, squares: Array, dtype: "np.dtype[Any]") 
 
 
 def with_unit_norms(
-    data: ViewsSchema, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
+    data: RowSource, scalings: tuple[ViewScaling, ...], squared_norms: Sequence[float]
 ) -> tuple[ViewScaling, ...]:
     """The scalings including division by the Frobenius norm of each view."""
     for p, square in enumerate(squared_norms):

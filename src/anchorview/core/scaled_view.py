@@ -24,7 +24,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
-from anchorview.views.schema import LARGEST_BLOCK, working_precision
+from anchorview.views.row_source import LARGEST_BLOCK, working_precision
 
 ENTRIES_PER_BLOCK = 2**21
 """About how many entries a thread multiplies at a time."""

@@ -20,7 +20,7 @@ from anchorview.core.alternating import (
     plain_directions,
 )
 from anchorview.core.compress import RANK_TOLERANCE, Problem
-from anchorview.views.schema import ViewsSchema
+from anchorview.views.row_source import RowSource
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Sizes:
         """Number of components requested for every view, as far as its rank allows."""
         return 2 * self.n_clusters if self.n_components is None else int(self.n_components)  # type: ignore[arg-type]
 
-    def wanted(self, schema: ViewsSchema) -> list[int]:
+    def wanted(self, schema: RowSource) -> list[int]:
         """Number of components of each view before its rank is known."""
         return self.per_view or [min(self.shared, d) for d in schema.n_features_per_view]
 
-    def require_possible(self, schema: ViewsSchema) -> None:
+    def require_possible(self, schema: RowSource) -> None:
         """Raise if data of this shape cannot have these sizes."""
         n = len(schema)
         if n < self.n_clusters:
@@ -72,7 +72,7 @@ class Sizes:
                 f"{min(schema.shape)}, the smaller of the samples and the features of all views."
             )
 
-    def _require_per_view(self, schema: ViewsSchema, components: list[int]) -> None:
+    def _require_per_view(self, schema: RowSource, components: list[int]) -> None:
         n = len(schema)
         if len(components) != len(schema.names):
             raise ValueError(
@@ -89,7 +89,7 @@ class Sizes:
     def resolve(
         self,
         matrices: Sequence[Matrix],
-        schema: ViewsSchema,
+        schema: RowSource,
         dtype: "np.dtype[Any]",
         ranks: Sequence[int] | None = None,
     ) -> tuple[int, list[int], list[bool]]:
@@ -189,7 +189,7 @@ def leading_spectra(
 
 def solve(
     problem: Problem,
-    schema: ViewsSchema,
+    schema: RowSource,
     settings: SolverSettings,
     seed: int = 0,
     spectra: Spectra | None = None,
@@ -208,7 +208,7 @@ def solve(
 
 def _solved(
     problem: Problem,
-    schema: ViewsSchema,
+    schema: RowSource,
     settings: SolverSettings,
     seed: int,
     spectra: Spectra | None,
@@ -244,7 +244,7 @@ def _solved(
 
 
 def _start_directions(
-    problem: Problem, schema: ViewsSchema, init: Init, components: Sequence[int], seed: int
+    problem: Problem, schema: RowSource, init: Init, components: Sequence[int], seed: int
 ) -> list[Array] | None:
     """Directions of a start that is defined on features, in the coordinates of the problem."""
     if init == "gcca" or not any(problem.back):

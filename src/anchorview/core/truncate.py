@@ -38,8 +38,7 @@ from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import DenseScaledView, SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
-from anchorview.views.parts import Parts
-from anchorview.views.schema import ViewsSchema
+from anchorview.views.row_source import RowSource
 
 WIDE = 512
 """Minimum number of features of a view that is truncated."""
@@ -101,7 +100,7 @@ class TruncatedViews(NamedTuple):
 
 
 def compress_truncated(
-    parts: Parts,
+    parts: RowSource,
     scalings: tuple[ViewScaling, ...],
     n_components: Sequence[int],
     alignment: float,
@@ -124,7 +123,7 @@ def compress_truncated(
 
 
 def truncate(
-    parts: Parts,
+    parts: RowSource,
     scalings: tuple[ViewScaling, ...],
     n_components: Sequence[int],
     alignment: float,
@@ -151,7 +150,7 @@ def truncate(
         counts = [None if own is None else min(2 * own, d // 2) for own, d in limits]
 
 
-def directions_per_view(parts: ViewsSchema, n_components: Sequence[int]) -> list[int | None]:
+def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> list[int | None]:
     """Number of directions of each view at first; None for views that are not truncated."""
     counts: list[int | None] = []
     for d, m in zip(parts.n_features_per_view, n_components, strict=True):
@@ -161,7 +160,7 @@ def directions_per_view(parts: ViewsSchema, n_components: Sequence[int]) -> list
 
 
 def _leading_subspaces(
-    parts: Parts,
+    parts: RowSource,
     scalings: tuple[ViewScaling, ...],
     counts: Sequence[int | None],
     known: tuple[Array | None, ...],
@@ -242,7 +241,7 @@ class _Sums(NamedTuple):
 
 
 def _summarized(
-    parts: Parts, scalings: tuple[ViewScaling, ...], directions: tuple[Array | None, ...]
+    parts: RowSource, scalings: tuple[ViewScaling, ...], directions: tuple[Array | None, ...]
 ) -> _Sums:
     """Sums over the samples in the directions, and the squared norms of the views."""
     summaries, squares = parts.reduce(

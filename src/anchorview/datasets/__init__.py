@@ -9,7 +9,7 @@ from anchorview.datasets.digits import load_digits
 from anchorview.datasets.paper_sets import PAPER_SETS, PaperSet, paper_set
 from anchorview.datasets.reading import open_views, read_views, stays_on_disk
 from anchorview.datasets.synthetic import make_multiview
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import ViewFile
 
 __all__ = [
     "PAPER_SETS",

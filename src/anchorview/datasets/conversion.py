@@ -43,10 +43,9 @@ from anchorview.datasets.reading import (
     read_views,
     stays_on_disk,
 )
-from anchorview.views.feature_names import column_names, feature_names_of
-from anchorview.views.schema import working_precision
-from anchorview.views.stored_view import FileVersion, StoredView
-from anchorview.views.view_file import Target
+from anchorview.views.row_source import working_precision
+from anchorview.views.stored_view import FileVersion, StoredView, Target
+from anchorview.views.tables import column_names, feature_names_of
 
 BLOCK_BYTES = 64 * 2**20
 """Size of the blocks in which views are read and written."""

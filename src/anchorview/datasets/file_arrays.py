@@ -23,8 +23,7 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
     single_label_name,
 )
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import View, ViewFile
+from anchorview.views.stored_view import StoredView, View, ViewFile
 
 AVAILABILITY_NAMES = ("available", "availability", "mask", "index", "ind", "indicator", "presence")
 """Names, in any case, of a matrix that says which samples have which views."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
 from anchorview._utils.text import format_bytes, one_line
-from anchorview.views.matrix_choice import ViewSelection
+from anchorview.views.anndata_matrices import ViewSelection
 
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
 """Names of class labels, in any case; the first ones take precedence."""

@@ -18,8 +18,8 @@ from anchorview.datasets.formats.format_table import (
     Format,
     find_format,
 )
-from anchorview.views.matrix_choice import ViewSelection
-from anchorview.views.view_file import ViewFile
+from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.stored_view import ViewFile
 
 
 def read_views(

@@ -38,14 +38,13 @@ from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_f
 from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
-from anchorview.sources.memory_source import MemorySource
 from anchorview.sources.open_source import open_source
-from anchorview.sources.row_source import RowSource
-from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
+from anchorview.sources.part_source import PartSource
+from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.matrix_choice import ViewSelection
-from anchorview.views.schema import ViewsSchema
-from anchorview.views.view_selection import Join, select_like_fit, select_views
+from anchorview.views.input_grammar import Join, parse, selection_like_fit
+from anchorview.views.row_source import RowSource
 
 PathLike = str | os.PathLike[str]
 
@@ -120,10 +119,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
 
         `fitting` says that `labels_` will be those of these samples.
         """
-        X = X if reset else select_like_fit(X, self.view_selection_)
         impute, preprocess = getattr(self, "impute", None), getattr(self, "preprocess", None)
         imputes = impute is not None if reset else self.imputation_ is not None
-        data = container_with_nan(X) if imputes else MultiViewData(X)
+        if isinstance(X, MultiViewData):
+            data = X
+        else:
+            selection = None if reset else selection_like_fit(X, self.view_selection_)
+            data = container_of_views(parse(X, selection), nan_cells=imputes)
         if reset and data.design is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
@@ -147,7 +149,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             self.sample_ids_ = data.sample_ids
         return data
 
-    def _learn_views(self, schema: ViewsSchema) -> None:
+    def _learn_views(self, schema: RowSource) -> None:
         """Learn names and widths of the views, and names of their features."""
         self.view_names_in_ = schema.names
         self.n_features_per_view_ = schema.n_features_per_view
@@ -186,7 +188,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         """What is done with new samples before they are scaled."""
         return Preparation(self.imputation_, self.preprocessing_, self._fitted_views)
 
-    def _warn_unnamed(self, schema: ViewsSchema) -> None:
+    def _warn_unnamed(self, schema: RowSource) -> None:
         """Warn, as scikit-learn does, if features with names are matched by position."""
         unnamed = self._fitted_views.unnamed(schema)
         if unnamed:
@@ -250,31 +252,39 @@ class EmbeddingClusterer(
         `out` is the folder of the results, if they are to be written; `views` and `join` are those
         of `fit`.
         """
-        selected = select_views(X, views, join)
-        self.view_selection_ = None if views is None else dict(views)
         source = open_source(
-            selected,
+            X,
             self.memory_limit,
+            selection=views,
+            join=join,
             write_results=out is not None,
             nan_cells=self.impute is not None,
         )
-        if source.data is None and not self._works_in_parts(source, out):
-            source = MemorySource(source.read())
-        set_design(source, X, batch, covariates)
+        self.view_selection_ = None if views is None else dict(views)
+        if isinstance(source, PartSource) and not self._works_in_parts(source, out):
+            source = source.read()
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
         self._require_possible(source)
-        self.imputation_ = fit_imputation(source, self.impute)
-        if self.imputation_ is not None:
-            source.prepare_parts(Imputation(self.imputation_))
-        self.preprocessing_ = fit_preprocessing(source, self.preprocess)
-        if self.preprocessing_ is not None:
-            source.prepare_parts(Preprocessing(self.preprocessing_))
-        if source.data is not None:
-            source.data.require_fittable()
+        self.imputation_ = self.preprocessing_ = None
+        if self.impute is not None:
+            self.imputation_ = fit_imputation(source, self.impute)
+            source = source.prepared(Imputation(self.imputation_))
+        if self.preprocess is not None:
+            self.preprocessing_ = fit_preprocessing(source, self.preprocess)
+            source = source.prepared(Preparation(None, self.preprocessing_))
+        if isinstance(source, MultiViewData):
+            source.require_fittable()
         if out is not None:
+            if not isinstance(source, PartSource):
+                raise ValueError(
+                    "out= writes results part by part, which needs data that are read in parts: "
+                    "use solver='compressed', give more samples than features, or do not pass out=."
+                )
             source.require_output_folder(Path(out))
         return source
 
-    def _require_possible(self, data: ViewsSchema) -> None:
+    def _require_possible(self, data: RowSource) -> None:
         """Raise if the parameters are not possible for data of this shape."""
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
@@ -292,22 +302,21 @@ class EmbeddingClusterer(
         """Source of samples to embed or label; raises if they do not have the views of the fit."""
         check_is_fitted(self, "labels_")
         source = open_source(
-            select_like_fit(X, self.view_selection_),
+            X,
             self.memory_limit,
+            selection=selection_like_fit(X, self.view_selection_),
             write_results=out is not None,
             nan_cells=self.imputation_ is not None,
         )
         fitted = self._fitted_views
-        source.require_like(fitted)
         self._warn_unnamed(source)
-        set_design(source, X, batch, covariates)
-        prepares = self.imputation_ is not None or self.preprocessing_ is not None
-        if prepares or self._correction is not None:
-            source.prepare_parts(self._preparation)
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
+        source = source.matched_to(fitted)
+        if self.imputation_ is not None or self.preprocessing_ is not None:
+            source = source.prepared(Preparation(self.imputation_, self.preprocessing_))
         correction = correction_for(self._correction, source, fitted, unknown_batch)
-        if correction is not None:
-            source.prepare_parts(correction)
-        return source
+        return source if correction is None else source.prepared(correction)
 
     @property
     def _part_preparation(self) -> PartPreparation:

@@ -16,9 +16,9 @@ from sklearn.utils.random import sample_without_replacement
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.batch_correction import BatchCorrection, FittedCorrection, fit_correction
 from anchorview.core.scale import ViewMoments
-from anchorview.sources.row_source import RowSource, ids_in_memory
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
+from anchorview.views.row_source import RowSource, ids_in_memory
 from anchorview.views.sample_design import SampleDesign, sample_design
 
 MAX_SAMPLES = 2000
@@ -137,14 +137,14 @@ class BatchFit:
     """What the fit of an estimator knows about the batches of its samples."""
 
     def __init__(self, source: RowSource, *, scales: bool) -> None:
-        """Learn to take out batches and covariates, and do so from now on in the source."""
+        """Learn to take out batches and covariates; they are taken out in the new source."""
         assert source.design is not None
         self.design: SampleDesign = source.design
         self.positions = sampled_positions(*source.shape)
         self._fitted: FittedCorrection = fit_correction(
             source, self.design, scales=scales, sampled=self.positions
         )
-        source.prepare_parts(self.correction)
+        self.source = source.prepared(self.correction)
 
     @property
     def correction(self) -> BatchCorrection:
@@ -209,14 +209,14 @@ class BatchMixin:
     _correction: BatchCorrection | None = None
     _mixing: BatchMixing | None = None
 
-    def _fit_batches(self, source: RowSource) -> BatchFit | None:
-        """Learn to take out batches and covariates, if there are any, and do so in the source."""
+    def _fit_batches(self, source: RowSource) -> tuple[RowSource, BatchFit | None]:
+        """Source without batch effects and covariates, if there are any, and what was learned."""
         self._correction = self._mixing = None
         if source.design is None:
-            return None
-        found = BatchFit(source, scales=self.batch_scale)
-        self._correction = found.correction
-        return found
+            return source, None
+        batches = BatchFit(source, scales=self.batch_scale)
+        self._correction = batches.correction
+        return batches.source, batches
 
     def _batch_sentences(self) -> list[str]:
         """Sentence on the batches and covariates that are taken out."""

@@ -30,7 +30,7 @@ from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
-from anchorview.core.cost_model import Plan, PlanRequest
+from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.core.running_sums import BATCH_SCALINGS, BatchSums
@@ -42,11 +42,11 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
-from anchorview.sources.row_source import RowSource
+from anchorview.sources.part_source import PartSource, embedded
+from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
-from anchorview.views.matrix_choice import ViewSelection
-from anchorview.views.schema import ViewsSchema
-from anchorview.views.view_selection import Join
+from anchorview.views.input_grammar import Join
+from anchorview.views.row_source import RowSource
 
 
 def _can_add_batches(model: "DALMC") -> bool:
@@ -414,14 +414,11 @@ class DALMC(EmbeddingClusterer):
         self : DALMC
         """
         source = self._open(X, out, views, join, batch, covariates)
-        batches = self._fit_batches(source)
+        source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
         start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)
         self._say(str(self.plan_))
-        if self.plan_.route == "compressed":
-            source.require_compressible()
-
         clock = perf_counter()
         moments = None if batches is None else batches.moments
         scalings = fit_scalings(source, self.scaling, moments)
@@ -438,7 +435,7 @@ class DALMC(EmbeddingClusterer):
 
         clock = perf_counter()
         width = solution.graph.shape[1]
-        with source.embed(self._embedder or embed, width, folder) as rows:
+        with embedded(source, self._embedder or embed, width, folder) as rows:
             clock = self._say("embedded", clock)
             self._assignment = self._fit_assignment(rows, assignment_seed)
             rows.label(self._assignment)
@@ -603,16 +600,19 @@ class DALMC(EmbeddingClusterer):
         else:
             routes = (self.solver,)  # type: ignore[assignment]
         wanted = self._sizes.wanted(source)
-        return source.plan(
-            PlanRequest(
-                wanted,
-                n_anchors,
-                self.max_iter,
-                routes,
-                self.memory_limit,
-                keeps_embedding=folder is None,
+        if isinstance(source, PartSource):
+            return source.plan(
+                PlanRequest(
+                    wanted,
+                    n_anchors,
+                    self.max_iter,
+                    routes,
+                    self.memory_limit,
+                    keeps_embedding=folder is None,
+                )
             )
-        )
+        assert isinstance(source, MultiViewData)
+        return plan(source, wanted, n_anchors, self.max_iter, routes, self.memory_limit)
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
@@ -634,7 +634,7 @@ class DALMC(EmbeddingClusterer):
         self._say(str(truncation))
         return problem
 
-    def _solve(self, problem: Problem, schema: ViewsSchema, seed: int) -> Solution:
+    def _solve(self, problem: Problem, schema: RowSource, seed: int) -> Solution:
         """Solve, and set the attributes that the solution determines."""
         clock = perf_counter()
         settings = SolverSettings(
@@ -677,11 +677,11 @@ class DALMC(EmbeddingClusterer):
 
         They are in the form of their source or in the file `out`.
         """
-        fitted, path = self._fitted_views, None if out is None else Path(out)
+        path = None if out is None else Path(out)
         if factor is None:
-            function = SampleMap(fitted, self._embedder, self._labels_of)
+            function = SampleMap(self._embedder, self._labels_of)
             return source.map_rows(function, None, np.int32, "labeling", path)
-        function = SampleMap(fitted, self._embedder, factor=factor)
+        function = SampleMap(self._embedder, factor=factor)
         width = self._embedder.n_anchors
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
         return self._with_ids(rows, source.sample_ids)
@@ -717,7 +717,7 @@ class DALMC(EmbeddingClusterer):
     def _sizes(self) -> Sizes:
         return Sizes(self.n_clusters, self.n_anchors, self.n_components)
 
-    def _require_possible(self, schema: ViewsSchema) -> None:
+    def _require_possible(self, schema: RowSource) -> None:
         self._sizes.require_possible(schema)
         if self.assignment == "cluster_qr" and self.n_anchors is not None:
             require_columns(self.n_anchors, self.n_clusters)

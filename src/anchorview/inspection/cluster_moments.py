@@ -11,7 +11,7 @@ from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, dense_rows
-from anchorview.views.schema import CACHED_BLOCK
+from anchorview.views.row_source import CACHED_BLOCK
 
 ROWS_PER_CLUSTER = 8
 """Minimum number of rows of a block per cluster: adding up the sums of smaller blocks would cost as

@@ -13,12 +13,12 @@ from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.sources.open_source import open_source
-from anchorview.sources.row_source import Merge, RowSource, ids_in_memory
 from anchorview.views.alignment import matched_by_id, require_unique_ids
+from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.parts import Result
-from anchorview.views.view_selection import select_like_fit
+from anchorview.views.input_grammar import selection_like_fit
+from anchorview.views.row_source import Merge, Result, RowSource, ids_in_memory
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
@@ -70,7 +70,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     explanation = explanation_of_model(model)
     if explanation is not None:
         return _explained(model, explanation, X)
-    source = open_source(_selected(model, X), nan_cells=True)
+    source = open_source(X, selection=_selection(model, X), nan_cells=True)
     if model is not None and hasattr(model, "predict"):
         labels, label_ids = _named(model, model.predict(plain_views(X))), None
     else:
@@ -126,18 +126,18 @@ def _explained(model: Any, explanation: Explanation, X: Any) -> LabeledSource:
     imputes = getattr(model, "imputation_", None) is not None
     # Without imputation, a model cannot label samples with single NaN: reading them raises.
     limit = getattr(model, "memory_limit", None)
-    source = open_source(_selected(model, X), limit, nan_cells=imputes)
+    source = open_source(X, limit, selection=_selection(model, X), nan_cells=imputes)
     fitted = fitted_views(model)
     if fitted is not None:
-        source.require_like(fitted)
+        source.matched_to(fitted)
     names = getattr(model, "cluster_names_", None)
     clusters = pd.RangeIndex(len(explanation.spread.sizes)) if names is None else pd.Index(names)
     return LabeledSource(source, clusters, explanation.labels, *_names(source, model), explanation)
 
 
-def _selected(model: Any, X: Any) -> Any:
-    """Views that a model selects of AnnData and MuData objects; else all."""
-    return select_like_fit(X, getattr(model, "view_selection_", None))
+def _selection(model: Any, X: Any) -> ViewSelection | None:
+    """Matrices that a model selects of AnnData and MuData objects."""
+    return selection_like_fit(X, getattr(model, "view_selection_", None))
 
 
 def _names(

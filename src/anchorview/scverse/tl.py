@@ -26,15 +26,14 @@ from anchorview.scverse.results import (
     write_results,
 )
 from anchorview.sources.open_source import open_source
-from anchorview.views.input_grammar import NamedViews
-from anchorview.views.matrix_choice import ViewSelection
+from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.input_grammar import Join, parse, with_samples
 from anchorview.views.mudata_views import (
     AnnotatedData,
     is_anndata,
     modalities_of,
     require_mudata,
 )
-from anchorview.views.view_selection import Join, select_views, with_samples
 
 __all__ = ["auto", "dalmc", "markers"]
 
@@ -231,14 +230,14 @@ def markers(
     selection = _comparable(data, matrices) if views is None else dict(views)
     # What was preprocessed before it was clustered is preprocessed before it is compared.
     steps = {name: step for name, step in steps.items() if selection.get(name) == matrices[name]}
-    given: NamedViews = select_views(data, selection)
+    given = parse(data, selection)
     known = labels.notna().to_numpy()
     if not known.all():
         given = with_samples(given, np.flatnonzero(known))
     source = open_source(given, nan_cells=True)
     fitted_steps = fit_preprocessing(source, steps or None)
     if fitted_steps is not None:
-        source.prepare_parts(Preprocessing(fitted_steps))
+        source = source.prepared(Preprocessing(fitted_steps))
     labeled = labeled_source(labels[known].astype(str), source)
     moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
     table = marker_table(labeled, moments)

@@ -1,7 +1,7 @@
 """Views on disk, read part by part while other parts are processed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, reduce
@@ -20,27 +20,26 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.text import format_bytes, quoted
 from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
-from anchorview._utils.typing import Array, FeatureNames
+from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.datasets.formats.npy import from_memmap, open_npy
 from anchorview.datasets.formats.npy_folder import LABELS
+from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
     EMBEDDING,
     require_results_folder,
     result_path,
     writing_results,
 )
-from anchorview.sources.row_source import Merge, PartFunction, RowSource
 from anchorview.views.container import (
     MultiViewData,
     container_of_checked_rows,
     container_of_rows,
 )
-from anchorview.views.feature_names import feature_names_of
+from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability, common_length
-from anchorview.views.parts import Result
-from anchorview.views.schema import working_precision
+from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
 from anchorview.views.stored_view import StoredView
 
 PART = 32 * 2**20
@@ -66,32 +65,20 @@ def workers() -> int:
     return n_cores() + 1
 
 
-class DiskSource(RowSource):
+class DiskSource(PartSource):
     """Views that are read in parts, since some are on disk or results are to be written there.
 
-    A view is a StoredView, an array, a CSR matrix or None; `named` says whether the user has given
-    the names, and `budget` how many bytes may be used. `feature_names` are by default those that
-    the views have themselves.
+    A view is a StoredView, an array, a CSR matrix or None; `budget` is how many bytes may be used.
     """
 
-    def __init__(
-        self,
-        views: Mapping[str, Any],
-        named: bool,
-        available: Array | None,
-        sample_ids: "pd.Index[Any] | None",
-        budget: float,
-        feature_names: tuple[FeatureNames | None, ...] | None = None,
-        nan_cells: bool = False,
-    ) -> None:
-        self.views = dict(views)
-        self.names = tuple(views)
-        self.named = named
-        self.n = common_length(list(views.values()), self.names)
-        self.available = None if available is None else availability(available, self.n, self.names)
-        self._given_ids = sample_ids
+    def __init__(self, views: NamedViews, budget: float, nan_cells: bool = False) -> None:
+        self.views = dict(zip(views.names, views.views, strict=True))
+        self.names, self.named, self.feature_names = views.names, views.named, views.feature_names
+        self.n = common_length(views.views, self.names)
+        has = views.available
+        self.available = None if has is None else availability(has, self.n, self.names)
+        self._given_ids = views.sample_ids
         self.nan_cells = nan_cells
-        self.feature_names = feature_names or tuple(map(feature_names_of, views.values()))
         self.budget = budget
         self._reserved = 0.0
         self._product_bytes = 0.0
@@ -189,6 +176,8 @@ class DiskSource(RowSource):
         if request.keeps_embedding:
             self._reserve((self.n, request.n_anchors), self.dtype)
         planned, self._product_bytes = plan_in_passes(self, request)
+        if planned.route == "compressed":
+            self.require_compressible()
         rows = min(self.part_rows, self.n)
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
         return replace(planned, memory={planned.route: self._reserved + passing})
@@ -209,7 +198,10 @@ class DiskSource(RowSource):
         """Bytes of the products: of the parts in process or waiting, the sum, the factor."""
         return self._product_bytes * (2 * workers() + 4)
 
-    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
+    def reduce_as_is(
+        self, function: PartFunction[Result], merge: Merge[Result], stage: str
+    ) -> Result:
+        """``function`` of all parts, merged in order."""
         with closing(self._over_parts(function, stage)) as results:
             return reduce(merge, results)
 

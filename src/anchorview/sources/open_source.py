@@ -1,5 +1,6 @@
 """The one function that chooses the source: memory, disk or Dask."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -8,10 +9,11 @@ import numpy as np
 from anchorview._utils.memory import memory_budget
 from anchorview._utils.optional_imports import optional_import
 from anchorview.sources.disk_source import DiskSource, view_on_disk
-from anchorview.sources.memory_source import MemorySource
-from anchorview.sources.row_source import RowSource
-from anchorview.views.container import MultiViewData, container_with_nan
-from anchorview.views.input_grammar import named_views
+from anchorview.sources.part_source import PartSource
+from anchorview.views.anndata_matrices import ViewSelection
+from anchorview.views.container import MultiViewData, container_of_views
+from anchorview.views.input_grammar import Join, NamedViews, parse
+from anchorview.views.row_source import RowSource
 from anchorview.views.stored_view import StoredView
 
 
@@ -19,49 +21,44 @@ def open_source(
     X: Any,
     memory_limit: float | str | None = None,
     *,
+    selection: ViewSelection | None = None,
+    join: Join = "outer",
     write_results: bool = False,
     nan_cells: bool = False,
 ) -> RowSource:
     """Source of the samples, from views in any form that estimators take.
 
-    With `write_results`, samples in memory are processed in parts too, so that their results, which
-    are written to files, need not fit into memory. With `nan_cells`, single values may be NaN.
+    `selection` and `join` are those of :func:`~anchorview.views.input_grammar.parse`. With
+    `write_results`, samples in memory are processed in parts too, so that their results, which are
+    written to files, need not fit into memory. With `nan_cells`, single values may be NaN.
     """
-    if isinstance(X, RowSource):
-        return X
-    if not isinstance(X, MultiViewData):
-        views = named_views(X)
-        if any(hasattr(view, "__dask_graph__") for view in views.views):
+    if isinstance(X, RowSource) and selection is None and join == "outer":
+        if isinstance(X, PartSource):
+            return copy(X)
+        data = MultiViewData(X)
+    else:
+        views = parse(X, selection, join)
+        if views.in_dask:
             dask_source = optional_import(
                 "anchorview.sources.dask.dask_source", "Views in Dask", "dask"
             )
-            source: RowSource = dask_source.DaskSource(X, memory_budget(memory_limit))
+            source: PartSource = dask_source.DaskSource(views, memory_budget(memory_limit))
             source.nan_cells = nan_cells
             return source
-        on_disk = [view_on_disk(view) for view in views.views]
-        if any(isinstance(view, StoredView) for view in on_disk):
-            matrices, ids = replace(views, views=on_disk).aligned()
-            by_name = dict(zip(views.names, matrices, strict=True))
-            budget = memory_budget(memory_limit)
-            return DiskSource(
-                by_name, views.named, views.available, ids, budget, views.feature_names, nan_cells
-            )
-    data = container_with_nan(X) if nan_cells else MultiViewData(X)
+        if any(isinstance(view, StoredView | np.memmap) for view in views.views):
+            views = replace(views, views=list(map(view_on_disk, views.views)))
+        if any(isinstance(view, StoredView) for view in views.views):
+            return DiskSource(views, memory_budget(memory_limit), nan_cells)
+        data = container_of_views(views, nan_cells=nan_cells)
     if not write_results:
-        return MemorySource(data)
-    by_name = dict(zip(data.names, data.views, strict=True))
+        return data
+    matrices = list(data.views)
     if data.available is not None:
-        absent = np.flatnonzero(~data.available.any(axis=0))
-        by_name |= {data.names[p]: None for p in absent}
-    budget = memory_budget(memory_limit)
-    in_parts = DiskSource(
-        by_name,
-        data.named,
-        data.available,
-        data.sample_ids,
-        budget,
-        data.feature_names,
-        nan_cells,
-    )
+        for p in np.flatnonzero(~data.available.any(axis=0)):
+            matrices[p] = None
+    features = zip(data.names, data.feature_names, strict=True)
+    known = {name: names for name, names in features if names is not None}
+    views = NamedViews(data.names, data.named, matrices, data.available, data.sample_ids, known)
+    in_parts = DiskSource(views, memory_budget(memory_limit), nan_cells)
     in_parts.design = data.design
     return in_parts

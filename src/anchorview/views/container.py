@@ -1,8 +1,9 @@
 """The container of views in memory that all stages process, and its blocks of rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,9 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.input_grammar import NamedViews, ViewLike, named_views
+from anchorview.views.input_grammar import NamedViews, ViewLike, parse
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import (
     availability,
@@ -23,11 +25,16 @@ from anchorview.views.matrix_checks import (
     require_a_view,
 )
 from anchorview.views.mudata_views import AnnotatedData
-from anchorview.views.parts import Parts, Result
-from anchorview.views.sample_design import SampleDesign, sample_design, stacked_design
-from anchorview.views.schema import LARGEST_BLOCK, describe_view, working_precision
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import ViewFile
+from anchorview.views.row_source import (
+    LARGEST_BLOCK,
+    Merge,
+    PartFunction,
+    Result,
+    RowSource,
+    working_precision,
+)
+from anchorview.views.sample_design import sample_design, stacked_design
+from anchorview.views.stored_view import StoredView, ViewFile
 
 TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
 """Values below this have squares, or in single precision reciprocals, that are not numbers of their
@@ -61,7 +68,7 @@ class RowBlock(Group):
         return RowBlock(chosen, of.stop - of.start, self.views, self.group)
 
 
-class MultiViewData(Parts):
+class MultiViewData(RowSource):
     """The same samples in several views: validated, aligned and named.
 
     Views keep their type (integers, half precision, sparse, memory maps); only row blocks of them
@@ -122,7 +129,6 @@ class MultiViewData(Parts):
     feature_names: tuple[FeatureNames | None, ...]
     first_row: int = 0
     """Position of the first sample in the source of which this is a part."""
-    design: SampleDesign | None = None
 
     def __init__(
         self,
@@ -139,10 +145,13 @@ class MultiViewData(Parts):
                     "views."
                 )
             self._set(X.views, X.names, X.named, X.available, X.sample_ids, X.feature_names)
+            self.design = X.design
         else:
-            self._set(*_checked(named_views(X), available))
-        known = X.design if isinstance(X, MultiViewData) else None
-        self.design = sample_design(batch, covariates, X, len(self), lambda: self.sample_ids, known)
+            self._set(*_checked(_in_memory(parse(X)), available))
+        if batch is not None or covariates is not None:
+            self.design = sample_design(
+                batch, covariates, X, len(self), lambda: self.sample_ids, self.design
+            )
 
     def _set(
         self,
@@ -212,13 +221,39 @@ class MultiViewData(Parts):
         """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
         return working_precision(view.dtype for view in self.views)
 
-    def reduce(
+    def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
+        """``function`` of all samples: the container is a source with one part."""
+        return function(self)
+
+    reduce_as_is = reduce
+
+    def map_rows(
         self,
-        function: Callable[["MultiViewData"], Result],
-        merge: Callable[[Result, Result], Result],
+        function: PartFunction[Array],
+        width: int | None,
+        dtype: Any,
         stage: str,
-    ) -> Result:
-        """``function`` of all samples: to the stages, the container is a source with one part."""
+        out: Path | None,
+    ) -> Array:
+        """Rows that a function computes of the samples."""
+        return function(self)
+
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Fields of the records that a function computes of the samples, and a summary."""
+        records = function(self)
+        return {name: np.ascontiguousarray(records[name]) for name in fields}, summary(records)
+
+    def prepared(self, function: "PartFunction[MultiViewData]") -> "MultiViewData":
+        """``function`` of all samples."""
         return function(self)
 
     @cached_property
@@ -294,7 +329,7 @@ class MultiViewData(Parts):
             self.sample_ids,
             fitted.feature_names,
         )
-        data.design = self.design
+        data.first_row, data.design = self.first_row, self.design
         return data
 
     def _has(self, p: int) -> Array:
@@ -338,18 +373,26 @@ _Contents: TypeAlias = (
 """Views, their names and whether these were given, availability, sample ids, feature names."""
 
 
+def _in_memory(views: NamedViews) -> NamedViews:
+    """Views that were parsed, read into memory."""
+    views = views.aligned() if views.in_dask else views
+    matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in views.views]
+    return replace(views, views=matrices)
+
+
 def _checked(
     views: NamedViews,
     given: ArrayLike | None = None,
     first_row: int = 0,
     nan_cells: bool = False,
 ) -> _Contents:
-    """Contents of a container, checked; messages count rows from `first_row`.
+    """Contents of a container of matrices, checked; messages count rows from `first_row`.
 
     With `nan_cells`, single values may be NaN: they will be imputed.
     """
-    matrices, ids = views.aligned()
-    matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in matrices]
+    # A memory map is processed as a plain array, whose slices are cheaper.
+    matrices = [np.asarray(m) if isinstance(m, np.memmap) else m for m in views.views]
+    ids = views.sample_ids
     n = common_length(matrices, views.names)
     available = availability(given, n, views.names)
     if views.available is not None:
@@ -388,17 +431,20 @@ def container_of_rows(
 
     With `nan_cells`, single values may be NaN: they will be imputed.
     """
-    parts = NamedViews(tuple(views), named, list(views.values()), available)
-    data = _new(*_checked(parts, None, first_row, nan_cells))
+    part = NamedViews(tuple(views), named, list(views.values()), available).aligned()
+    data = _new(*_checked(part, None, first_row, nan_cells))
     data.feature_names = feature_names
     return data
 
 
+def container_of_views(views: NamedViews, *, nan_cells: bool = False) -> MultiViewData:
+    """Container of views that were parsed; with `nan_cells`, single values may be NaN."""
+    return _new(*_checked(_in_memory(views), nan_cells=nan_cells))
+
+
 def container_with_nan(X: ViewsLike) -> MultiViewData:
     """Container of views in which single values may be NaN: they will be imputed."""
-    if isinstance(X, MultiViewData):
-        return X
-    return _new(*_checked(named_views(X), nan_cells=True))
+    return X if isinstance(X, MultiViewData) else container_of_views(parse(X), nan_cells=True)
 
 
 def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> MultiViewData:
@@ -410,7 +456,7 @@ def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> Mult
             description = describe_view(p, names[p])
             finite_rows(view, has[:, p], description, data.sample_ids, features[p], 0)
     filled = _new(views, names, data.named, data.available, data.sample_ids, features)
-    filled.design = data.design
+    filled.first_row, filled.design = data.first_row, data.design
     return filled
 
 

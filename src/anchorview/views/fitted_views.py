@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anchorview._utils.text import listed
+from anchorview._utils.text import describe_view, listed
 from anchorview._utils.typing import FeatureNames
-from anchorview.views.schema import ViewsSchema, describe_view
+from anchorview.views.row_source import RowSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class FittedViews:
     widths: tuple[int, ...]
     feature_names: tuple[FeatureNames | None, ...]
 
-    def positions_in(self, schema: ViewsSchema) -> list[int | None]:
+    def positions_in(self, schema: RowSource) -> list[int | None]:
         """Positions of the fitted views among other views; None for a view left out.
 
         Views are matched by name if they have names, else by position.
@@ -67,7 +67,7 @@ class FittedViews:
         self._require_same_names(p, pd.Index(names), pd.Index(expected))
         return pd.Index(names).get_indexer(pd.Index(expected))
 
-    def unnamed(self, schema: ViewsSchema) -> list[str]:
+    def unnamed(self, schema: RowSource) -> list[str]:
         """Descriptions of the views whose feature names were known in `fit`, but are not here."""
         return [
             describe_view(p, self.names[p])

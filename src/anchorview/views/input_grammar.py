@@ -1,37 +1,43 @@
-"""The input grammar: every accepted form of input becomes a list of named views.
+"""The input grammar: every accepted form of input is parsed into named views of the same samples.
 
-Arrays, frames, sparse matrices, files and Dask collections all start here; what is done with the
-views afterwards depends on where their rows are.
+Arrays, frames, sparse matrices, files, AnnData and Dask collections all start here; what is done
+with the views afterwards depends on where their rows are.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Number
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.typing import Array, FeatureNames, Matrix
-from anchorview.views.alignment import align_frames, reindex_rows
-from anchorview.views.annotated_matrix import chosen_matrix
-from anchorview.views.column_tables import table_values
-from anchorview.views.column_warnings import warn_about_frame, warn_about_names
-from anchorview.views.feature_names import feature_names_of
+from anchorview._utils.text import describe_view
+from anchorview._utils.typing import Array, FeatureNames
+from anchorview.views.alignment import align_frames, reindex_rows, require_unique_ids
+from anchorview.views.anndata_matrices import (
+    MatrixChoice,
+    ViewSelection,
+    chosen_matrix,
+    parse_selection,
+)
 from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.matrix_choice import MatrixChoice
 from anchorview.views.mudata_views import (
     AnnotatedData,
     is_anndata,
     is_mudata,
+    modalities_of,
     selected_modalities,
 )
-from anchorview.views.schema import describe_view
-from anchorview.views.stored_matrices import select_stored
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import ViewFile
+from anchorview.views.row_source import RowSource
+from anchorview.views.stored_anndata import select_stored
+from anchorview.views.stored_view import StoredView, ViewFile
+from anchorview.views.tables import feature_names_of, table_values, warn_about_columns
+
+Join = Literal["outer", "inner"]
+JOINS = ("outer", "inner")
 
 
 class DaskCollection(Protocol):
@@ -52,7 +58,7 @@ AnnData object, or None if no sample has the view."""
 
 @dataclass(frozen=True)
 class NamedViews:
-    """Views of any accepted form, separated and named, but not checked yet."""
+    """Views with their names and what else the form of the input says about them."""
 
     names: tuple[str, ...]
     named: bool
@@ -61,9 +67,8 @@ class NamedViews:
     available: Array | None = None
     """Which samples have which views, as far as the form of the input says it."""
     sample_ids: "pd.Index[Any] | None" = None
-    """Ids of the samples, if the form of the input has them apart from the views."""
     known_features: Mapping[str, FeatureNames] = field(default_factory=dict)
-    """Feature names by view, if the form of the input has them apart from the views."""
+    """Feature names by view."""
 
     @property
     def descriptions(self) -> list[str]:
@@ -73,73 +78,106 @@ class NamedViews:
     @property
     def feature_names(self) -> tuple[FeatureNames | None, ...]:
         """Names of the features of each view; None for a view without."""
-        return tuple(
-            self.known_features.get(name, feature_names_of(view))
-            for name, view in zip(self.names, self.views, strict=True)
-        )
+        return tuple(self.known_features.get(name) for name in self.names)
 
-    def aligned(self) -> "tuple[list[Matrix], pd.Index[Any] | None]":
-        """Views as matrices with the same samples in the same order, and the ids of these.
+    @property
+    def in_dask(self) -> bool:
+        """Whether a view is a dask collection; these are aligned when they are computed."""
+        return any(hasattr(view, "__dask_graph__") for view in self.views)
 
-        Views on disk stay there, and None stays None.
+    def aligned(self) -> "NamedViews":
+        """Views as matrices with the same samples in the same order.
+
+        What is in Dask is computed. Views on disk and memory maps stay there, and None stays None.
         """
         # The size of a dask dataframe is known only once it is computed.
-        views = [view.compute() if _is_dask_frame(view) else view for view in self.views]
-        for view, description in zip(views, self.descriptions, strict=True):
-            if isinstance(view, pd.DataFrame):
-                warn_about_frame(view, description)
-            elif isinstance(view, StoredView) and view.feature_names is not None:
-                warn_about_names(view.feature_names, description)
-        ids, views = align_frames(views, self.descriptions)
+        views = [view.compute() if hasattr(view, "divisions") else view for view in self.views]
+        ids = None
+        if any(isinstance(view, pd.DataFrame) for view in views):
+            ids, views = align_frames(views, self.descriptions)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
-        return matrices, self.sample_ids if ids is None else ids
+        return replace(self, views=matrices, sample_ids=self.sample_ids if ids is None else ids)
 
 
-def named_views(X: Any) -> NamedViews:
-    """Separate and name the views of any accepted form of input."""
+def parse(X: Any, selection: ViewSelection | None = None, join: Join = "outer") -> NamedViews:
+    """Named and aligned views from any accepted form of input; those in Dask are only named.
+
+    `selection` and `join` are the arguments `views` and `join` of `fit`: which matrices of AnnData
+    objects are the views, and of which samples.
+    """
+    if join not in JOINS:
+        raise ValueError(f"join must be 'outer' or 'inner'; got {join!r}.")
     if isinstance(X, NamedViews):
         return X
-    if is_mudata(X):
-        return views_of_mudata(X)
-    if isinstance(X, ViewFile):
-        own = named_views(X.views)
-        return NamedViews(
-            own.names, own.named, own.views, X.available, X.sample_ids, X.feature_names
+    if selection is not None:
+        views = _selected_views(X, parse_selection(selection))
+    elif join == "inner" and isinstance(X, RowSource):
+        raise TypeError(
+            f"join='inner' does not apply to {type(X).__name__}, whose samples are aligned "
+            "already. Select the samples that have all views, or give the views themselves."
         )
+    else:
+        views = _named_views(X)
+    if join == "inner":
+        views = _with_common_samples(views)
+    views = _with_columns(views)
+    return views if views.in_dask else views.aligned()
+
+
+def _named_views(X: Any) -> NamedViews:
+    """Separate and name the views."""
     # Sparse comes first, as a dok_array is a Mapping.
     if sparse.issparse(X):
-        return numbered_views([X])
+        return _numbered_views([X])
     if isinstance(X, list | tuple | Mapping) and not X:
         raise ValueError(f"There are no views: got an empty {type(X).__name__}.")
     if isinstance(X, Mapping):
         names = tuple(str(name) for name in X)
         if len(set(names)) < len(names):
             raise ValueError(f"Two views have the same name among {list(names)}.")
-        return with_tables(with_anndata(NamedViews(names, True, list(X.values()))))
+        return _with_anndata(NamedViews(names, True, list(X.values())))
     if isinstance(X, list | tuple):
-        return with_tables(with_anndata(numbered_views([X] if all(map(_is_row, X)) else X)))
+        return _with_anndata(_numbered_views([X] if all(map(_is_row, X)) else X))
+    if isinstance(X, ViewFile):
+        views = _named_views(X.views)
+        return replace(
+            views, available=X.available, sample_ids=X.sample_ids, known_features=X.feature_names
+        )
+    if is_mudata(X):
+        return _views_of_mudata(X)
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
-        return with_tables(numbered_views([X]))
+        return _numbered_views([X])
     raise TypeError(
         "Views must be a list, tuple or dict of 2-D arrays, DataFrames or scipy.sparse "
         f"matrices, or one of these; got {type(X).__name__}."
     )
 
 
-def views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = None) -> NamedViews:
+def _numbered_views(views: Sequence[Any]) -> NamedViews:
+    return NamedViews(tuple(f"view_{p}" for p in range(len(views))), False, list(views))
+
+
+def _is_row(item: Any) -> bool:
+    """Whether an element of a list is a row of one nested-list view, not a view."""
+    if isinstance(item, (list, tuple)):
+        return not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in item)
+    return isinstance(item, (Number, str))
+
+
+def _views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = None) -> NamedViews:
     """Views of a MuData or AnnData object; by default ``X`` of each modality."""
-    found = selected_modalities(mdata, choices)
+    modalities = selected_modalities(mdata, choices)
     return NamedViews(
-        tuple(found.views),
+        tuple(modalities.views),
         True,
-        list(found.views.values()),
-        found.available,
+        list(modalities.views.values()),
+        modalities.available,
         mdata.obs_names,
-        found.features,
+        modalities.features,
     )
 
 
-def with_anndata(
+def _with_anndata(
     given: NamedViews, choices: Mapping[str, MatrixChoice] | None = None
 ) -> NamedViews:
     """Views with matrices in place of AnnData objects: frames, or others with equal rows.
@@ -151,7 +189,7 @@ def with_anndata(
     matrices = {}
     features = {}
     for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
-        if is_anndata(view):
+        if not isinstance(view, np.ndarray) and is_anndata(view):
             choice = MatrixChoice() if choices is None else choices[given.names[p]]
             values, names = chosen_matrix(view, choice, description)
             features[given.names[p]] = np.asarray(names, dtype=object)
@@ -162,47 +200,134 @@ def with_anndata(
                 views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
         return replace(given, views=views, known_features=features)
-    own_ids = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
+    ids_by_view = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
     available = np.ones((len(ids), len(views)), bool)
-    for p, own in own_ids.items():
-        rows = own.get_indexer(ids)
+    for p, view_ids in ids_by_view.items():
+        rows = view_ids.get_indexer(ids)
         available[:, p] = rows >= 0
         if p in matrices:
-            views[p] = taken_rows(matrices[p], rows)
+            views[p] = _taken_rows(matrices[p], rows)
     return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
 
 
-def with_tables(given: NamedViews) -> NamedViews:
-    """Views with arrays in place of tables of libraries other than pandas."""
+def _with_columns(given: NamedViews) -> NamedViews:
+    """Views with their feature names, and arrays in place of tables of other libraries."""
     views = list(given.views)
     features = dict(given.known_features)
     for p, (name, description) in enumerate(zip(given.names, given.descriptions, strict=True)):
-        found = table_values(views[p], description)
-        if found is not None:
-            views[p], features[name] = found
+        if views[p] is None or isinstance(views[p], np.ndarray):
+            continue
+        table = table_values(views[p], description)
+        if table is not None:
+            views[p], features[name] = table
+            continue
+        warn_about_columns(views[p], description)
+        names = feature_names_of(views[p])
+        if names is not None:
+            features.setdefault(name, names)
     return replace(given, views=views, known_features=features)
 
 
-def taken_rows(view: Any, rows: Array) -> Any:
+def _taken_rows(view: Any, rows: Array) -> Any:
     """Rows of a matrix in memory or on disk; -1 is a sample that it lacks."""
     if np.array_equal(rows, np.arange(view.shape[0])):
         return view
     return select_stored(view, rows) if isinstance(view, StoredView) else reindex_rows(view, rows)
 
 
-def numbered_views(views: Sequence[Any]) -> NamedViews:
-    """Views without names of their own."""
-    return NamedViews(tuple(f"view_{p}" for p in range(len(views))), False, list(views))
+def with_samples(given: NamedViews, rows: Array) -> NamedViews:
+    """Views of some samples; all views have the same samples."""
+    views = [
+        view.iloc[rows] if isinstance(view, pd.DataFrame) else _taken_rows(view, rows)
+        for view in given.views
+    ]
+    available = None if given.available is None else given.available[rows]
+    ids = None if given.sample_ids is None else given.sample_ids[rows]
+    return replace(given, views=views, available=available, sample_ids=ids)
 
 
-def _is_row(item: Any) -> bool:
-    """Whether an element of a list is a row of one nested-list view, not a view."""
-    if isinstance(item, (list, tuple)):
-        return not any(isinstance(entry, (list, tuple, np.ndarray)) for entry in item)
-    return isinstance(item, (Number, str))
+def _with_common_samples(given: NamedViews) -> NamedViews:
+    """Views of the samples that have all of them, in the order of the first view."""
+    if given.available is None:
+        if not all(isinstance(view, pd.DataFrame) for view in given.views):
+            raise ValueError(
+                "join='inner' needs views with sample ids: DataFrames, AnnData or MuData objects."
+            )
+        for view, description in zip(given.views, given.descriptions, strict=True):
+            require_unique_ids(view.index, description)
+        common = given.views[0].index
+        for view in given.views[1:]:
+            common = common[common.isin(view.index)]
+        _require_some(common)
+        return replace(given, views=[view.loc[common] for view in given.views])
+    rows = np.flatnonzero(given.available.all(axis=1))
+    _require_some(rows)
+    return replace(with_samples(given, rows), available=None)
 
 
-def _is_dask_frame(view: Any) -> bool:
-    return hasattr(view, "__dask_graph__") and hasattr(view, "divisions")
+def _require_some(samples: Any) -> None:
+    if not len(samples):
+        raise ValueError(
+            "No sample has all views, so join='inner' leaves nothing. Use join='outer', with which "
+            "samples may lack views, or compare the sample ids of the views."
+        )
+
+
+def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | None:
+    """Matrices to select from new samples, of those that were selected for a fit.
+
+    Only AnnData and MuData objects have several matrices; a modality may be left out.
+    """
+    if fitted is None or not _has_choice(X):
+        return None
+    if is_anndata(X):
+        return fitted
+    names = _names_to_choose(X)
+    return {name: matrix for name, matrix in fitted.items() if name in names} or None
+
+
+def _has_choice(X: Any) -> bool:
+    """Whether input has AnnData objects, of whose matrices some are selected."""
+    if isinstance(X, Mapping):
+        X = list(X.values())
+    return is_mudata(X) or (isinstance(X, list | tuple) and any(map(is_anndata, X)))
+
+
+def _names_to_choose(X: Any) -> tuple[str, ...]:
+    """Names of the views among which a selection chooses."""
+    if isinstance(X, Mapping):
+        return tuple(map(str, X))
+    if isinstance(X, list | tuple):
+        return _numbered_views(X).names
+    return tuple(modalities_of(X))
+
+
+def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
+    if is_mudata(X):
+        return _views_of_mudata(X, choices)
+    if not _has_choice(X):
+        raise TypeError(
+            "views= selects matrices of AnnData or MuData objects, or of a dict or list of "
+            f"AnnData objects; got {type(X).__name__}. Give files to anchorview.open_views with "
+            "views=, and other data without."
+        )
+    named = isinstance(X, Mapping)
+    given = dict(zip(_names_to_choose(X), X.values() if named else X, strict=True))
+    unknown = [name for name in choices if name not in given]
+    if unknown:
+        raise ValueError(f"views names {unknown[0]!r}, but the views are {list(given)}.")
+    if not named and len(choices) < len(given):
+        missing = next(name for name in given if name not in choices)
+        raise ValueError(
+            f"views does not say what {missing!r} is. Name all views of a list, or give a dict."
+        )
+    order = list(choices) if named else list(given)
+    for name in order:
+        if not is_anndata(given[name]):
+            raise TypeError(
+                f"views names {name!r}, which is a {type(given[name]).__name__} and not an AnnData "
+                "object. Give all views as AnnData objects, or put its matrix into one."
+            )
+    return _with_anndata(NamedViews(tuple(order), named, [given[name] for name in order]), choices)

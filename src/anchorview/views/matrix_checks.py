@@ -9,11 +9,10 @@ from scipy import sparse
 
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import quoted
+from anchorview._utils.text import describe_view, quoted
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import require_numeric_columns
-from anchorview.views.schema import describe_view
 from anchorview.views.stored_view import StoredView
 
 LISTED_COLUMNS = 5
@@ -41,7 +40,7 @@ def read_whole(view: Any) -> Matrix:
 def as_matrix(view: Any, description: str) -> Matrix:
     """One view as a 2-D numeric array or CSR matrix, copied only if it has to be.
 
-    None (no sample has the view) and views on disk are returned as they are.
+    None (no sample has the view), views on disk and memory maps are returned as they are.
     """
     if view is None or isinstance(view, StoredView):
         return view
@@ -58,7 +57,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
         matrix = read_whole(view)
     else:
         _require_array_like(view, description)
-        matrix = np.asarray(view)
+        matrix = view if isinstance(view, np.memmap) else np.asarray(view)
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":

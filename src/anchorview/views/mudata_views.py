@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from anchorview._utils.typing import FeatureNames
 from anchorview.views.alignment import DenseOrCsr, reindex_rows
-from anchorview.views.annotated_matrix import chosen_matrix
-from anchorview.views.matrix_choice import MatrixChoice
-from anchorview.views.stored_matrices import select_stored
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import View
+from anchorview.views.anndata_matrices import MatrixChoice, chosen_matrix
+from anchorview.views.stored_anndata import select_stored
+from anchorview.views.stored_view import StoredView, View
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
 """A name for all modalities, or one per modality."""

@@ -25,7 +25,6 @@ from anchorview.estimators.auto.consensus import (
 from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.settings import Family, candidate_settings
 from anchorview.metrics import clustering_accuracy
-from anchorview.sources.memory_source import MemorySource
 from anchorview.views import low_rank_sum
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
@@ -488,7 +487,7 @@ class TestManySamples:
     def test_agreement_is_that_of_the_sample(self):
         views, _ = two_views(400, 4, separation=2.0)
         model = fitted(views, 4)
-        source = MemorySource(MultiViewData(views))
+        source = MultiViewData(views)
         sample = representative_rows.representative_sample(source, 100)
         assert len(sample) == 100
         partitions = partitions_of(model, sample)

@@ -27,7 +27,6 @@ from anchorview.estimators.auto.settings import (
     candidate_settings,
     representative_settings,
 )
-from anchorview.sources.memory_source import MemorySource
 from helpers.data import clustered_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -306,7 +305,7 @@ class TestPartitions:
 
 
 def needed(data, settings):
-    return memory_needed(MemorySource(data), len(data), settings, 3, keeps_results=False)
+    return memory_needed(data, len(data), settings, 3, keeps_results=False)
 
 
 class TestMemory:
@@ -331,7 +330,7 @@ class TestMemory:
     def test_memory_beyond_the_sample_is_that_of_results(self):
         data, _ = small_data()
         settings = candidate_settings(3, 90)
-        source = MemorySource(data)
+        source = data
         without = memory_needed(source, 30, settings, 3, keeps_results=False)
         with_results = memory_needed(source, 30, settings, 3, keeps_results=True)
         # Embeddings of 6 columns, labels, second labels and confidence, all in double precision.

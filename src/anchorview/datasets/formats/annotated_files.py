@@ -20,12 +20,10 @@ from anchorview.datasets.file_contents import (
 )
 from anchorview.datasets.formats.hdf5 import require_readable
 from anchorview.views.alignment import require_unique_ids
-from anchorview.views.annotated_file import StoredCells, modality_names, read_table
-from anchorview.views.annotated_matrix import chosen_matrix
-from anchorview.views.matrix_choice import MatrixChoice, parse_selection
+from anchorview.views.anndata_matrices import MatrixChoice, chosen_matrix, parse_selection
 from anchorview.views.mudata_views import aligned_matrix
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import Target, View, ViewFile
+from anchorview.views.stored_anndata import StoredCells, modality_names, read_table
+from anchorview.views.stored_view import StoredView, Target, View, ViewFile
 
 
 def open_h5mu(path: Path, options: ReadOptions) -> ViewFile:

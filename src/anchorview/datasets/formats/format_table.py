@@ -24,9 +24,8 @@ from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
 from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
 from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
-from anchorview.views.feature_names import feature_names_of
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import View, ViewFile
+from anchorview.views.stored_view import StoredView, View, ViewFile
+from anchorview.views.tables import feature_names_of
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import StoredView, ViewFile
 
 COLLECTION = re.compile(rb"GCOL\x01...(.{8})", re.DOTALL)
 """Start of a collection of objects, and its size."""

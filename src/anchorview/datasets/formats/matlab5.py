@@ -18,7 +18,7 @@ from scipy import sparse
 
 from anchorview.datasets.file_arrays import Variables, other_array, views_among
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import ViewFile
 
 #: Types in which numbers are stored, by the type number of the element.
 STORED_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"}

@@ -26,7 +26,7 @@ from anchorview.datasets.formats.hdf5 import (
     view_of_dataset,
 )
 from anchorview.datasets.formats.matlab5 import checked_csc
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import ViewFile
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MATLAB_HEADER = 512

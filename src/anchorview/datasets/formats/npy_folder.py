@@ -25,7 +25,7 @@ from anchorview.datasets.file_contents import (
 )
 from anchorview.datasets.formats.npy import npy_header, open_npy
 from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
-from anchorview.views.view_file import Target, View, ViewFile
+from anchorview.views.stored_view import Target, View, ViewFile
 
 LABELS = "labels"
 SAMPLE_IDS = "sample_ids"

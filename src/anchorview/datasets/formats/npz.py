@@ -11,7 +11,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_arrays import views_among
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
 from anchorview.datasets.formats.npy import read_npy_header
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import ViewFile
 
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:

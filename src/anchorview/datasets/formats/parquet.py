@@ -26,8 +26,8 @@ from anchorview.datasets.formats.table_checks import (
     require_content,
     several_levels_error,
 )
-from anchorview.views.feature_names import column_names
 from anchorview.views.stored_view import StoredView
+from anchorview.views.tables import column_names
 
 BATCH_BYTES = 16 * 2**20
 

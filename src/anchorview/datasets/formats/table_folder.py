@@ -35,8 +35,7 @@ from anchorview.datasets.formats.table_checks import (
     require_content,
 )
 from anchorview.views.alignment import reindex_rows, union_of_ids
-from anchorview.views.stored_view import FileVersion, require_unchanged
-from anchorview.views.view_file import Target, View, ViewFile
+from anchorview.views.stored_view import FileVersion, Target, View, ViewFile, require_unchanged
 
 # Without leading zeros, and short enough for 64 bits.
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")

@@ -12,8 +12,7 @@ from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import ViewFile
+from anchorview.views.stored_view import StoredView, ViewFile
 
 METADATA_FILES = ("zarr.json", ".zgroup", ".zattrs")
 """Files of which every store has one."""

@@ -105,12 +105,10 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.sources.disk_source import DiskSource
-from anchorview.sources.memory_source import MemorySource
-from anchorview.sources.row_source import RowSource
+from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
-from anchorview.views.matrix_choice import ViewSelection
-from anchorview.views.schema import ViewsSchema
-from anchorview.views.view_selection import Join
+from anchorview.views.input_grammar import Join
+from anchorview.views.row_source import RowSource
 
 
 class AutoDALMC(EmbeddingClusterer):
@@ -399,7 +397,7 @@ class AutoDALMC(EmbeddingClusterer):
         self : AutoDALMC
         """
         source = self._open(X, out, views, join, batch, covariates)
-        batches = self._fit_batches(source)
+        source, batches = self._fit_batches(source)
         n_samples = len(source)
         _, seed = self._seeds()
         numbers = numbers_to_try(self.n_clusters, n_samples)
@@ -431,7 +429,7 @@ class AutoDALMC(EmbeddingClusterer):
                 clock = self._say(structure_sentence(self.structure_), clock)
             del sample, pool, choice, fitted
         self._label(source, out)
-        if source.data is None:
+        if not isinstance(source, MultiViewData):
             self._say(f"labeled {source!r}", clock)
         self._warn()
         self._judge_batches(batches)
@@ -590,7 +588,7 @@ class AutoDALMC(EmbeddingClusterer):
             largest = numbers_to_try(self.n_clusters, n_samples)[-1]
         return n_sampled(n_samples, largest, self.budget)
 
-    def _require_possible(self, data: ViewsSchema) -> None:
+    def _require_possible(self, data: RowSource) -> None:
         numbers = numbers_to_try(self.n_clusters, len(data))
         if len(data) < numbers[0]:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={numbers[0]}.")
@@ -601,7 +599,7 @@ class AutoDALMC(EmbeddingClusterer):
         """Raise if a fit with up to `n_clusters` clusters needs more memory than it may use."""
         sampled = self._n_sampled(len(source))
         settings = candidate_settings(n_clusters, sampled, self.budget)
-        in_memory = isinstance(source, MemorySource | DiskSource) and out is None
+        in_memory = isinstance(source, MultiViewData | DiskSource) and out is None
         needed = memory_needed(source, sampled, settings, n_clusters, keeps_results=in_memory)
         limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
         write = "write results to files with out=, " if in_memory else ""

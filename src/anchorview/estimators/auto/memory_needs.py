@@ -12,7 +12,8 @@ from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.labeling import record_type
 from anchorview.estimators.auto.landmarks import N_NEIGHBORS
 from anchorview.estimators.auto.settings import Setting
-from anchorview.sources.row_source import RowSource
+from anchorview.views.container import MultiViewData
+from anchorview.views.row_source import RowSource
 
 INDEX_BYTES = 8
 """Maximum size of the column index of an entry of a lifted view."""
@@ -59,11 +60,11 @@ def _bytes_per_sampled_row(
     weights = len(lifted) * len(source.names) * N_NEIGHBORS * (INDEX_BYTES + itemsize)
     labels = len(settings) * N_KMEANS_RUNS * (LABEL_DTYPE.itemsize + np.dtype(np.int32).itemsize)
     width = n_clusters * max(setting.anchors for setting in settings)
-    if source.data is None:
+    if not isinstance(source, MultiViewData):
         # As it is read, and in the order of its content.
         values = 2.0 * source.shape[1] * itemsize
     else:
-        values = copies * sum(map(_bytes, source.data.views)) / len(source)
+        values = copies * sum(map(_bytes, source.views)) / len(source)
     return values + weights + labels + width * itemsize
 
 

@@ -10,11 +10,10 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import SparseScaledView
-from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.matrix_checks import none_if_complete
-from anchorview.views.parts import SelectedRows
+from anchorview.views.row_source import RowSource, SelectedRows
 
 SAMPLE_SIZE, MIN_SAMPLE_SIZE, SAMPLES_PER_CLUSTER = 10_000, 5_000, 100
 """About how many rows everything is fitted to: the first number or, if a smaller number of clusters
@@ -46,8 +45,8 @@ def representative_sample(source: RowSource, count: int) -> MultiViewData:
         keys = np.concatenate(source.reduce(_part_keys, add, "sampling"))
         available = none_if_complete(~np.isnan(keys[:, 1:]))
         rows = np.sort(representative_rows(_order_by_keys(keys), available, count))
-    elif source.data is not None:
-        return source.data
+    elif isinstance(source, MultiViewData):
+        return source
     else:
         rows = np.arange(len(source))
     return concatenate_samples(*source.reduce(SelectedRows(rows), add, "reading the sample"))

@@ -20,8 +20,8 @@ from anchorview.estimators.auto.candidates import LABEL_DTYPE, CandidatePool
 from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.estimators.auto.number_curve import partitions_by_family
 from anchorview.estimators.auto.settings import representative_settings
-from anchorview.sources.row_source import RowSource
 from anchorview.views.container import MultiViewData
+from anchorview.views.row_source import RowSource
 
 # No view of 14 real data sets with three or more views disagrees by these limits.
 DISAGREEING_SHARE = 0.15

@@ -13,8 +13,7 @@ from anchorview._utils.typing import Array, FeatureNames
 from anchorview.sources.dask.chunks import NOTHING, Chunks, array_chunks
 from anchorview.sources.dask.frame_alignment import aligned, lengths_of, partitions
 from anchorview.sources.dask.task_graph import Graph
-from anchorview.views.column_warnings import warn_about_names
-from anchorview.views.input_grammar import named_views
+from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
 from anchorview.views.stored_view import StoredView
 
@@ -36,7 +35,7 @@ class DaskInput(NamedTuple):
 
 def read_dask_input(X: Any) -> DaskInput:
     """Check views in Dask, and compute their lengths where these are unknown."""
-    given = named_views(X)
+    given = parse(X)
     descriptions = given.descriptions
     views = [_checked(view, d) for view, d in zip(given.views, descriptions, strict=True)]
     frames = [p for p, view in enumerate(views) if _is_frame(view)]
@@ -111,7 +110,6 @@ def _frame_chunks(
     """Tasks of the dataframes, and the chunks of each."""
     for p in frames:
         frame_values(views[p]._meta, descriptions[p])
-        warn_about_names(views[p].columns, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
         found = aligned([views[p] for p in frames], [descriptions[p] for p in frames])

@@ -10,7 +10,7 @@ from anchorview._utils.typing import Array
 from anchorview.sources.dask.execution import reduced
 from anchorview.sources.dask.part_reader import one_task
 from anchorview.sources.dask.task_graph import PartGraph, new_name
-from anchorview.views.parts import Result
+from anchorview.views.row_source import Result
 
 
 def summarized(

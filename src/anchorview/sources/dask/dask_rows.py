@@ -12,7 +12,7 @@ from anchorview._utils.typing import Array
 from anchorview.sources.dask.execution import has_workers, kept, reduced
 from anchorview.sources.dask.part_reader import apply_to_rows, label_rows
 from anchorview.sources.dask.task_graph import PartGraph, new_name
-from anchorview.views.parts import Result
+from anchorview.views.row_source import Result
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""

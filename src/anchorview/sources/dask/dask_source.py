@@ -23,13 +23,12 @@ from anchorview.sources.dask.dask_rows import DaskRows, kept_if_small
 from anchorview.sources.dask.execution import layer, reduced, reporting
 from anchorview.sources.dask.part_reader import PartReader, apply_to_part, sample_ids_of
 from anchorview.sources.dask.task_graph import FAN_IN, PartGraph, new_name
-from anchorview.sources.row_source import Merge, PartFunction, RowSource
+from anchorview.sources.part_source import PartSource
 from anchorview.views.container import MultiViewData, concatenate_samples
-from anchorview.views.parts import Result
-from anchorview.views.schema import working_precision
+from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
 
 
-class DaskSource(RowSource):
+class DaskSource(PartSource):
     """Views that are dask arrays or dask dataframes.
 
     Tasks run on the scheduler the user has chosen: threads or processes of this machine, or the
@@ -104,11 +103,16 @@ class DaskSource(RowSource):
         """Plan of a fit in passes; raises if this process needs more memory than is free."""
         # Without workers, parts are processed in this process.
         planned, product_bytes = plan_in_passes(self, request)
+        if planned.route == "compressed":
+            self.require_compressible()
         needed = product_bytes * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
         return replace(planned, memory={planned.route: needed})
 
-    def _reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
+    def reduce_as_is(
+        self, function: PartFunction[Result], merge: Merge[Result], stage: str
+    ) -> Result:
+        """``function`` of all parts, merged in order."""
         name = new_name(stage)
         work = partial(apply_to_part, self._reader, function, None)
         with reporting(stage, name, len(self._arguments)):
@@ -187,7 +191,7 @@ class DaskSource(RowSource):
             f"Computing {self!r}",
             "Use DALMC with solver='compressed', which processes them part by part.",
         )
-        data = self._reduce(_same, concatenate_samples, "reading")
+        data = self.reduce_as_is(_same, concatenate_samples, "reading")
         if self.sample_ids is not None:
             data.sample_ids = pd.Index(self.sample_ids.compute())
         return data

@@ -16,7 +16,7 @@ from anchorview.views.alignment import (
     require_unique_ids,
     union_of_ids,
 )
-from anchorview.views.schema import working_precision
+from anchorview.views.row_source import working_precision
 
 
 def partitions(frame: Any) -> tuple[Graph, list[Hashable]]:

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from anchorview._utils.text import describe_view
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
 from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.sample_design import SampleDesign
-from anchorview.views.schema import describe_view
 
 
 @dataclass(frozen=True)

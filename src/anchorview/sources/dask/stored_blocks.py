@@ -12,11 +12,10 @@ from anchorview._utils.typing import Array
 from anchorview.datasets.conversion import with_nan
 from anchorview.sources.dask.chunks import useful_bytes
 from anchorview.sources.disk_source import require_same_ids, view_on_disk
-from anchorview.views.input_grammar import named_views
+from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import availability, common_length
-from anchorview.views.schema import rows_per_block, working_precision
-from anchorview.views.stored_view import StoredView
-from anchorview.views.view_file import ViewFile
+from anchorview.views.row_source import rows_per_block, working_precision
+from anchorview.views.stored_view import StoredView, ViewFile
 
 ViewOnDisk: TypeAlias = "StoredView | np.memmap[Any, Any]"
 
@@ -58,7 +57,7 @@ def dask_views(
     ...     views["text"].chunks, views["text"][3].compute()
     (((2, 2), (3,)), array([ 9., 10., 11.]))
     """
-    given = named_views(views)
+    given = parse(views)
     names = given.names
     stored = [
         _required_on_disk(view, description)

@@ -1,0 +1,216 @@
+"""Samples that are not in memory: sources that read and process them part by part."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
+
+from anchorview._utils.memory import require_memory
+from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
+from anchorview.core.cost_model import Plan, PlanRequest
+from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.fitted_views import FittedViews
+from anchorview.views.row_source import Merge, PartFunction, Result, RowSource
+
+
+class LabeledRows(EmbeddedRows, Protocol):
+    """The embedding of all samples, and their labels once :meth:`label` was called."""
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows by a function of a block of rows."""
+
+    embedding: Any
+    """The embedding in the form that the source returns; complete after the context."""
+    labels: Any
+    """The labels, likewise."""
+
+
+class PartSource(RowSource):
+    """Views on disk or in Dask, whose samples are processed in parts."""
+
+    budget: float
+    """Bytes that this process may use."""
+    complete: bool = False
+    """Whether the first pass found all views for all samples; later passes then skip the checks."""
+    nan_cells: bool = False
+    """Whether single values may be NaN, until a function for `prepared` imputes them."""
+    _prepare: PartFunction[MultiViewData] | None = None
+    _scanned: bool = False
+    _patterns: frozenset[tuple[int, ...]] = frozenset()
+    """Patterns of available views that the first pass has found."""
+    _compresses: bool = False
+
+    def prepared(self, function: PartFunction[MultiViewData]) -> Self:
+        """Source in which every part, as prepared so far, is replaced by a function of it."""
+        source = copy(self)
+        source._prepare = function if self._prepare is None else _Steps(self._prepare, function)
+        return source
+
+    def matched_to(self, fitted: FittedViews) -> Self:
+        """Source with views and features in the order in which an estimator was fitted."""
+        for p, position in enumerate(fitted.positions_in(self)):
+            if position is not None and (width := self.n_features_per_view[position]):
+                fitted.column_order(p, width, self.feature_names[position])
+        return self.prepared(partial(MultiViewData.matched_to, fitted=fitted))
+
+    def __repr__(self) -> str:
+        widths = zip(self.names, self.n_features_per_view, strict=True)
+        views = ", ".join(f"{name}: {width} features" for name, width in widths)
+        return f"{type(self).__name__}({len(self)} samples, {views})"
+
+    def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
+        """``function`` of all parts, merged in order; the first pass checks the views as well."""
+        if self._scanned:
+            return self.reduce_as_is(function, merge, stage)
+        scan, result = self.reduce_as_is(
+            partial(_with_scan, function), partial(_merge_with_scan, merge), stage
+        )
+        scan.require_fittable(self)
+        self._patterns = scan.patterns
+        if self._compresses:
+            self._require_pattern_memory()
+        self.complete = scan.patterns == {tuple(range(len(self.names)))}
+        self._scanned = True
+        return result
+
+    def require_compressible(self) -> None:
+        """Raise, now or after the first pass, if Gram matrices of all patterns need too much."""
+        self._compresses = True
+        if self._patterns:
+            self._require_pattern_memory()
+
+    def _require_pattern_memory(self) -> None:
+        widths = self.n_features_per_view
+        squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
+        # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
+        require_memory(
+            8.0 * (2 * sum(squares) + max(squares)),
+            f"Compressing {len(squares)} patterns of missing views",
+            "Raise memory_limit, or reduce the number of features or of patterns.",
+            self.budget,
+        )
+
+    @abstractmethod
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan of a fit; raises if it needs more memory than it may use."""
+
+    @abstractmethod
+    def embed(
+        self, function: PartFunction[Array], width: int, out: Path | None
+    ) -> AbstractContextManager[LabeledRows]:
+        """Embed all samples; files in the folder `out` are replaced at the end of the context."""
+
+    @abstractmethod
+    def require_output_folder(self, out: Path) -> None:
+        """Raise if results cannot be written to a folder, or would replace the views."""
+
+    @abstractmethod
+    def read(self) -> MultiViewData:
+        """All samples, in memory; raises if they do not fit."""
+
+
+@contextmanager
+def embedded(
+    source: RowSource, function: PartFunction[Array], width: int, out: Path | None
+) -> Iterator[LabeledRows]:
+    """Embed all samples of a source, in memory or in parts."""
+    if isinstance(source, MultiViewData):
+        yield MemoryRows(function(source))
+    else:
+        assert isinstance(source, PartSource)
+        with source.embed(function, width, out) as rows:
+            yield rows
+
+
+class MemoryRows(LocalRows):
+    """The embedding and the labels as arrays."""
+
+    labels: Array
+
+    def __init__(self, embedding: Array) -> None:
+        super().__init__(embedding)
+        self.embedding = embedding
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows."""
+        self.labels = function(self.embedding)
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Two functions of a part, one after the other; can be pickled."""
+
+    first: PartFunction[MultiViewData]
+    second: PartFunction[MultiViewData]
+
+    def __call__(self, part: MultiViewData) -> MultiViewData:
+        return self.second(self.first(part))
+
+
+class ViewScan(NamedTuple):
+    """Patterns of available views, and the row that all samples of a constant view share."""
+
+    patterns: frozenset[tuple[int, ...]]
+    constant_rows: dict[int, Array | None]
+    """By position of the view; None if the view is not constant."""
+    tiny: frozenset[int]
+    """Positions of views with values that are too small to be squared."""
+
+    @classmethod
+    def of(cls, part: MultiViewData) -> "ViewScan":
+        """Scan a part."""
+        patterns = frozenset(group.views for group in part.groups)
+        constant_rows: dict[int, Array | None] = {}
+        for p in {p for views in patterns for p in views}:
+            if part.is_informative(p):
+                constant_rows[p] = None
+            else:
+                first = 0 if part.available is None else int(part.available[:, p].argmax())
+                constant_rows[p] = dense_rows(part.views[p], slice(first, first + 1))[0].copy()
+        tiny = frozenset(p for p in constant_rows if part.is_tiny(p))
+        return cls(patterns, constant_rows, tiny)
+
+    def merged(self, other: "ViewScan") -> "ViewScan":
+        """Scan of both parts."""
+        constant_rows = self.constant_rows | other.constant_rows
+        for p in self.constant_rows.keys() & other.constant_rows.keys():
+            own, others = self.constant_rows[p], other.constant_rows[p]
+            if own is None or others is None or (own != others).any():
+                constant_rows[p] = None
+        # A part without the view says nothing about it.
+        not_tiny = (self.constant_rows.keys() - self.tiny) | (
+            other.constant_rows.keys() - other.tiny
+        )
+        tiny = (self.tiny | other.tiny) - not_tiny
+        return ViewScan(self.patterns | other.patterns, constant_rows, tiny)
+
+    def require_fittable(self, source: RowSource) -> None:
+        """Raise if a view is missing, constant or too small to be squared."""
+        for p in range(len(source.names)):
+            if p not in self.constant_rows:
+                raise ValueError(source.missing_message(p))
+            if self.constant_rows[p] is not None:
+                raise ValueError(source.constant_message(p))
+            if p in self.tiny:
+                raise ValueError(source.underflow_message(p))
+
+
+Scanned = tuple[ViewScan, Result]
+"""Scan and result of the same part or parts."""
+
+
+def _with_scan(function: Callable[[MultiViewData], Result], part: MultiViewData) -> Scanned[Result]:
+    """Scan of a part, and ``function(part)``."""
+    return ViewScan.of(part), function(part)
+
+
+def _merge_with_scan(
+    merge: Callable[[Result, Result], Result], a: Scanned[Result], b: Scanned[Result]
+) -> Scanned[Result]:
+    """Merge results of :func:`with_scan`."""
+    return a[0].merged(b[0]), merge(a[1], b[1])

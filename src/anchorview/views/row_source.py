@@ -1,0 +1,198 @@
+"""The interface of a source: the same samples in several views, wherever their rows are.
+
+Samples are processed part by part; those in memory are one part. A stage of the algorithm is a
+function of a part, which returns a few numbers, and a way to merge these.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from anchorview._utils.text import describe_view
+from anchorview._utils.typing import Array, FeatureNames
+from anchorview.views.sample_design import SampleDesign
+
+if TYPE_CHECKING:
+    from anchorview.views.container import MultiViewData
+    from anchorview.views.fitted_views import FittedViews
+
+SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
+"""Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
+
+CACHED_BLOCK = 4 * 2**20
+"""Bytes of a row block that stays in the processor's cache while it is scaled."""
+
+LARGEST_BLOCK = 64 * 2**20
+"""Maximum number of bytes of a row block, however many features there are."""
+
+Result = TypeVar("Result")
+PartFunction = Callable[["MultiViewData"], Result]
+Merge = Callable[[Result, Result], Result]
+
+
+class RowSource(ABC):
+    """Views of samples that are processed in parts, each a container in memory."""
+
+    names: tuple[str, ...]
+    named: bool
+    """Whether the names were given by the user; otherwise they are ``view_0``, ``view_1``..."""
+    feature_names: tuple[FeatureNames | None, ...]
+    """Names of the features of each view; None for a view without."""
+    sample_ids: "pd.Index[Any] | None" = None
+    design: SampleDesign | None = None
+    """Batch and covariates of each sample; parts have those of their samples."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    @property
+    @abstractmethod
+    def n_features_per_view(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> "np.dtype[Any]":
+        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
+
+    @abstractmethod
+    def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
+        """``function`` of all parts, merged in order; progress is reported under `stage`.
+
+        Raises if a view is missing for all samples, constant, or too small to be squared.
+        """
+
+    @abstractmethod
+    def reduce_as_is(
+        self, function: PartFunction[Result], merge: Merge[Result], stage: str
+    ) -> Result:
+        """As `reduce`, of samples that need not be fit for a fit: views may be constant."""
+
+    @abstractmethod
+    def map_rows(
+        self,
+        function: PartFunction[Array],
+        width: int | None,
+        dtype: Any,
+        stage: str,
+        out: Path | None,
+    ) -> Any:
+        """Rows that a function computes of the samples, with `width` columns (None: a vector).
+
+        They are returned in the form of the source, or as a memory map of the file `out`.
+        """
+
+    @abstractmethod
+    def map_fields(
+        self,
+        function: PartFunction[Array],
+        dtype: "np.dtype[Any]",
+        fields: Sequence[str],
+        summary: Callable[[Array], Result],
+        merge: Merge[Result],
+        stage: str,
+        out: Path | None,
+    ) -> tuple[dict[str, Any], Result]:
+        """Several results per sample in one pass, and a summary of them.
+
+        `function` returns one record of type `dtype` per sample. The `fields` of the records are
+        returned by name, each in the form of the source or as a memory map of a file in the folder
+        `out`; and the summaries of the records of all parts, merged in order.
+        """
+
+    @abstractmethod
+    def prepared(self, function: "PartFunction[MultiViewData]") -> "RowSource":
+        """Source of the same samples, in which every part is replaced by a function of it."""
+
+    @abstractmethod
+    def matched_to(self, fitted: "FittedViews") -> "RowSource":
+        """Source with views and features in the order in which an estimator was fitted."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, and number of features over all views."""
+        return len(self), sum(self.n_features_per_view)
+
+    @property
+    def rows_per_block(self) -> int:
+        """Number of rows that are scaled and multiplied together."""
+        return rows_per_block(self.shape[1], self.dtype)
+
+    def describe_view(self, p: int) -> str:
+        """Return how messages name a view."""
+        return describe_view(p, self.names[p])
+
+    def missing_message(self, p: int) -> str:
+        """Message for a view that no sample has."""
+        return f"{self.describe_view(p)} is missing for all samples. Leave it out."
+
+    def constant_message(self, p: int) -> str:
+        """Message for a view in which all samples are equal."""
+        return (
+            f"{self.describe_view(p)} is constant: every sample has the same values. Leave this "
+            "view out."
+        )
+
+    def zero_message(self, p: int) -> str:
+        """Message for a view of which scaling leaves only zeros."""
+        return (
+            f"{self.describe_view(p)} is zero after scaling. Leave this view out, or multiply "
+            "it by a constant if its values are tiny."
+        )
+
+    def overflow_message(self, p: int) -> str:
+        """Message for a view whose values are too large."""
+        return (
+            f"{self.describe_view(p)} overflows {self.dtype}: its values are too large to be "
+            "squared; rescale the view."
+        )
+
+    def underflow_message(self, p: int) -> str:
+        """Message for a view whose values are too small."""
+        return (
+            f"{self.describe_view(p)} underflows: all its values are too small to be squared; "
+            "multiply the view by a constant."
+        )
+
+
+def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
+    """Ids of all samples of a source, computed if they are in Dask."""
+    ids: Any = source.sample_ids
+    return pd.Index(ids.compute()) if hasattr(ids, "compute") else ids
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRows:
+    """Finds some rows of a source in its parts; can be pickled."""
+
+    rows: Array
+    """Ascending positions in the source."""
+
+    def __call__(self, part: "MultiViewData") -> "list[MultiViewData]":
+        """Those of a part, as a list with one container or without any."""
+        first, last = np.searchsorted(self.rows, [part.first_row, part.first_row + len(part)])
+        return [part[self.rows[first:last] - part.first_row]] if last > first else []
+
+
+def rows_per_block(width: int, dtype: "np.dtype[Any]") -> int:
+    """Number of rows with `width` features that are scaled and multiplied together.
+
+    In single precision this number changes the last digits of sums: parts that begin at multiples
+    of it give the same sums as all rows at once.
+    """
+    row_bytes = width * dtype.itemsize
+    # With twice as many rows as features, adding up a Gram block is cheap beside computing it.
+    wanted = max(CACHED_BLOCK // row_bytes, 2 * width)
+    return int(max(1, min(wanted, LARGEST_BLOCK // row_bytes)))
+
+
+def working_precision(dtypes: Iterable["np.dtype[Any]"]) -> "np.dtype[Any]":
+    """Precision in which row blocks of views of these types are multiplied."""
+    single = all(dtype.name in SINGLE_PRECISION for dtype in dtypes)
+    return np.dtype(np.float32 if single else np.float64)

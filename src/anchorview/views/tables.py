@@ -1,0 +1,126 @@
+"""Columns of tables: their names, their values, and those that are probably not features.
+
+narwhals reads tables of polars, pyarrow and other libraries. Their columns have names, as in
+pandas, but their rows have no ids: they are matched by position.
+"""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from narwhals.exceptions import DuplicateError
+
+from anchorview._utils.text import quoted
+from anchorview._utils.typing import Array, FeatureNames
+from anchorview.views.alignment import not_numeric_message
+from anchorview.views.stored_view import StoredView
+
+LABEL_COLUMNS = {"label", "labels", "target", "targets", "class", "classes", "y"}
+"""Names, in lower case, under which tables hold class labels."""
+
+ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell", "unnamed: 0"}
+"""Names, in lower case, under which tables hold sample ids."""
+
+MIN_ROWS = 10
+"""Minimum number of rows in which distinct integers are no coincidence."""
+
+ID_RANGE = 2
+"""Distinct integers are taken for ids if their range is below this multiple of their number;
+counts of as many different values have a larger one."""
+
+
+def column_names(columns: "pd.Index[Any]") -> FeatureNames | None:
+    """Column labels of a DataFrame as strings; None for the default labels 0, 1, 2..."""
+    if columns.dtype.kind in "iu" and np.array_equal(columns, np.arange(len(columns))):
+        return None
+    return np.array([str(label) for label in columns], dtype=object)
+
+
+def feature_names_of(view: Any) -> FeatureNames | None:
+    """Feature names of a view of any type; None if it has none."""
+    # ``_meta`` of a dask dataframe is the empty frame with its columns.
+    frame = getattr(view, "_meta", view)
+    if isinstance(frame, pd.DataFrame):
+        return column_names(frame.columns)
+    return view.feature_names if isinstance(view, StoredView) else None
+
+
+def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | None:
+    """Values and column names of a table, or None if the view is not one, or one of pandas.
+
+    A missing value is NaN. Raises if a column is not numeric.
+    """
+    if isinstance(view, pd.DataFrame):
+        return None
+    try:
+        table = nw.from_native(view, eager_only=True, pass_through=True)
+        if not isinstance(table, nw.DataFrame):
+            return None
+        schema = table.schema
+    except DuplicateError as error:
+        found = " ".join(str(error).split())
+        raise ValueError(f"{description}: columns must have different names: {found}.") from error
+    for column, dtype in schema.items():
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise ValueError(not_numeric_message(description, column, dtype))
+    values = table.to_numpy()
+    if values.dtype.kind == "O":
+        values = table.select(nw.all().cast(nw.Float64)).to_numpy()
+    if table.columns:
+        first = pd.Series(values[:, 0], name=table.columns[0])
+        _warn_about_ids(first, description, "table.to_pandas().set_index(...)")
+    _warn_about_labels(table.columns, description)
+    return values, np.array(table.columns, dtype=object)
+
+
+def warn_about_columns(view: Any, description: str) -> None:
+    """Warn if the first column of a frame is probably sample ids, or a column class labels."""
+    frame = getattr(view, "_meta", view)
+    if isinstance(frame, pd.DataFrame):
+        if frame.shape[1]:
+            _warn_about_ids(frame.iloc[:, 0], description, "frame.set_index(...)")
+        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+        _warn_about_labels(frame.columns[numeric], description)
+    elif isinstance(view, StoredView) and view.feature_names is not None:
+        _warn_about_labels(view.feature_names, description)
+
+
+def _warn_about_labels(columns: Iterable[Any], view: str) -> None:
+    names = {str(name).lower(): name for name in columns}
+    # Beside x, y is a coordinate.
+    found = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
+    if found:
+        warnings.warn(
+            f"{view}: column {quoted(names[found[0]])} is named like class labels, but is used as "
+            "a feature. Drop it if it holds labels.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_about_ids(first: "pd.Series[Any]", view: str, advice: str) -> None:
+    if _are_ids(first):
+        warnings.warn(
+            f"{view}: the first column, {quoted(first.name)}, has a different integer in every "
+            "row, like sample ids, but is used as a feature. If these are ids, make them the "
+            f"index, by which samples are aligned: {advice}.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _are_ids(column: "pd.Series[Any]") -> bool:
+    """Whether values are distinct integers that are sorted, dense, or named like ids."""
+    numeric = pd.api.types.is_numeric_dtype(column.dtype)
+    if not numeric or pd.api.types.is_bool_dtype(column.dtype) or len(column) < MIN_ROWS:
+        return False
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not (np.isfinite(values).all() and (values == np.rint(values)).all() and column.is_unique):
+        return False
+    name = str(column.name).lower()
+    dense = np.ptp(values) < ID_RANGE * len(values)
+    named = name in ID_COLUMNS or name.endswith(("_id", " id", ".id", "-id"))
+    return bool(column.is_monotonic_increasing or column.is_monotonic_decreasing or dense or named)
