@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load, make_multiview, read_views
-from anchorview.cli import clustering
+from anchorview.cli import loading
 from anchorview.inspection import cluster_markers, cluster_summary
 from anchorview.sources import disk_source
 from helpers.command_line import error_of, output_of, run
@@ -80,7 +80,7 @@ def test_quiet_prints_nothing(model, tables):
 def test_data_larger_than_memory_are_read_in_parts(model, tables, tmp_path, set_constants):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     output_of("explain", model, tables, "--markers", whole)
-    set_constants(clustering, DATA_SHARE=0.0)
+    set_constants(loading, DATA_SHARE=0.0)
     set_constants(disk_source, PART=2**10, PRODUCTS_PER_PART=0)
     output_of("explain", model, tables, "--markers", parts)
     found, expected = pd.read_csv(parts), pd.read_csv(whole)

@@ -11,7 +11,7 @@ from distributed.comm.core import CommClosedError
 
 from anchorview import DALMC, load, make_multiview, open_views
 from anchorview._utils import memory
-from anchorview.cli import clustering
+from anchorview.cli import loading
 from anchorview.estimators.auto import representative_rows
 from anchorview.sources import disk_source
 from anchorview.sources.dask import connection
@@ -75,7 +75,7 @@ def test_data_above_the_limit_are_clustered_from_disk(folder, tmp_path, set_cons
 def test_auto_clusters_data_above_the_limit_from_disk(folder, tmp_path, monkeypatch, set_constants):
     # Half of it with the fast budget.
     set_constants(representative_rows, SAMPLE_SIZE=600)
-    set_constants(clustering, DATA_SHARE=1e-9)
+    set_constants(loading, DATA_SHARE=1e-9)
     set_constants(disk_source, PART=40_000)
     results, out, saved = tmp_path / "results", tmp_path / "labels.csv", tmp_path / "m.anchorview"
     outputs = ("--out", out, "--save", saved, "--results", results)

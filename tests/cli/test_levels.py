@@ -1,22 +1,19 @@
 """Command line with levels: what fit and info print of them, and predict at one of them."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.cli import level_summaries, options
-from anchorview.cli.level_summaries import choice_line, level_lines
+from anchorview.cli import options, summaries
 from anchorview.estimators.auto.settings import BUDGETS
 from helpers.command_line import error_of, output_of
 from helpers.nested_clusters import nested_views
 from helpers.unjudged import structure_not_judged
 
 NUMBERS = "3,4,6,9,10"
-MODELS = Path(__file__).parents[1] / "data" / "models"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +52,7 @@ def evidence(level):
 
 
 def lines_on(model):
-    return [choice_line(model), *level_lines(model)]
+    return list(summaries.level_lines(model))
 
 
 def splits(lines):
@@ -71,8 +68,8 @@ def test_fit_and_info_print_the_levels_and_how_clusters_split(data, model, saved
         f"chose 3 clusters among {NUMBERS.replace(',', ', ')}: {evidence(model.levels_.loc[3])}",
         f"another level: 9 clusters, {evidence(model.levels_.loc[9])}",
     ]
-    for cluster, own in model.tree_.groupby("parent"):
-        agreement, chance = own[["split_agreement", "split_chance"]].iloc[0]
+    for cluster, children in model.tree_.groupby("parent"):
+        agreement, chance = children[["split_agreement", "split_chance"]].iloc[0]
         expected.append(
             f"at 9 clusters: cluster {cluster} of 3 splits into 3 (agreement {agreement:.2f}, by "
             f"chance {chance:.2f})"
@@ -96,7 +93,7 @@ def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatc
     shown = splits(lines_on(model))
     assert len(shown) == 2
     assert not any("cluster 1 of 3" in line for line in shown)
-    set_constants(level_summaries, MAX_SPLITS=1)
+    set_constants(summaries, MAX_SPLITS=1)
     assert splits(lines_on(model)) == ["2 more clusters split"]
 
 
@@ -133,15 +130,6 @@ def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
     assert "not clearly better" not in "".join(lines_on(model))
     monkeypatch.setattr(model, "levels_", levels)
     assert "; 2: 1.00, not clearly better" in "".join(lines_on(model))
-
-
-def test_models_of_older_files_have_no_levels():
-    older = load(MODELS / "auto_v4.anchorview")
-    assert older.levels_ is None
-    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
-    assert lines_on(older) == [
-        f"chose {older.n_clusters_} clusters among 2, {older.n_clusters_}: agreement 0.70"
-    ]
 
 
 def test_json_has_the_levels(data, model, saved):

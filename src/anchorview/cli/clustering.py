@@ -1,4 +1,4 @@
-"""Clustering from files to files: read samples, fit, write labels, model and report."""
+"""Clustering from files to files: fit, write labels, model and report, print a summary."""
 
 # Imported by ``--help``: light modules only.
 import csv
@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
+from anchorview.cli import options
+from anchorview.cli.loading import LoadedData
 from anchorview.cli.summaries import (
     closing_lines,
     fit_lines,
@@ -45,36 +47,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from anchorview.views.container import MultiViewData
-    from anchorview.views.stored_view import Target, ViewFile
+    from anchorview.views.stored_view import Target
 
 SAVED_METHODS = ("auto", "dalmc")
 """Methods whose models can be saved."""
-
-DATA_SHARE = 0.25
-"""Share of the memory budget that data in memory may take; a fit needs several times their size."""
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Multi-view data with their classes, if known, and sample ids."""
-
-    data: "MultiViewData | ViewFile"
-    """In memory, or opened on disk."""
-    target: "Target"
-    ids: "pd.Index[Any] | None"
-    name: str
-    """Name of the data set."""
-    selection: Mapping[str, str] | None = None
-    """Which matrices of the file are the views, if they were selected."""
-    by_sample: "Mapping[str, Any]" = field(default_factory=dict)
-    """Arguments of `fit` with one value per sample."""
-
-    def __len__(self) -> int:
-        views: Any = self.data.views
-        first = next(iter(views.values() if isinstance(views, Mapping) else views))
-        return int(first.shape[0])
-
 
 STDOUT = Path("-")
 """Path of the labels that stands for standard output."""
@@ -84,31 +60,33 @@ STDOUT = Path("-")
 class OutputPaths:
     """Files and folders to write."""
 
-    labels: Path | None = None
-    """A file, or :data:`STDOUT`."""
-    model: Path | None = None
-    report: Path | None = None
-    results: Path | None = None
+    out: options.Out = None
+    """A file for the labels, or :data:`STDOUT`."""
+    save: options.Save = None
+    report: options.Report = None
+    results: options.Results = None
 
     def by_option(self) -> dict[str, Path]:
         """Paths that were given, by option."""
-        options = {
-            "--out": self.labels,
-            "--save": self.model,
-            "--report": self.report,
-            "--results": self.results,
-        }
-        return {option: path for option, path in options.items() if path is not None}
+        return {f"--{name}": path for name, path in vars(self).items() if path is not None}
 
     def require_writable(self) -> None:
         """Raise if one of the outputs cannot be written."""
-        for path in (self.labels, self.model, self.report):
+        for path in (self.out, self.save, self.report):
             if path is not None and path != STDOUT:
                 require_writable(path)
+        if self.report is not None:
+            require_report_packages()
         if self.results is not None:
             from anchorview.sources.results_folder import require_results_folder
 
             require_results_folder(self.results)
+
+
+def require_report_packages() -> None:
+    """Raise if a package that reports need is not installed."""
+    for package in ("bokeh", "jinja2"):
+        optional_import(package, "Reports", "report")
 
 
 def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
@@ -132,14 +110,15 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
 class Printing:
     """What is printed."""
 
-    quiet: bool = False
-    """Nothing but warnings and errors."""
-    as_json: bool = False
-    """A JSON object instead of the summary."""
-    sizes: bool = True
-    """Sizes of the clusters and numbers of missing views in the summary."""
+    quiet: options.Quiet = False
+    as_json: options.AsJson = False
 
-    def summary_target(self, labels: Path | None) -> SummaryTarget:
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a progress bar is shown."""
+        return watched() and not self.quiet
+
+    def summary_target(self, labels: Path | None = None) -> SummaryTarget:
         """Where the summary is printed; raises if labels and JSON would both go to stdout."""
         if labels == STDOUT and self.as_json:
             raise ValueError("--out - and --json both write to standard output. Leave one out.")
@@ -148,195 +127,155 @@ class Printing:
         return "stderr" if labels == STDOUT else "stdout"
 
 
-def is_large(
-    path: Path, memory_limit: str | None, labels: str | None = None, **layout: Any
-) -> bool:
-    """Whether data can be read in parts, and are too large to be read as a whole.
-
-    `labels` is the name of the class labels in the data, if it is not one of the usual names.
-    Tables that have them in a column are read as a whole. `layout` are the options `id_column` and
-    `header` of tables, and `views` of files with several matrices per view.
-    """
-    from anchorview._utils.memory import memory_budget
-    from anchorview.datasets import open_views, stays_on_disk
-
-    budget = memory_budget(memory_limit)
-    if not stays_on_disk(path) or needs_whole(path, labels):
-        return False
-    views: Any = open_views(path, labels=labels, **layout).views.values()
-    return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
-
-
-def needs_whole(path: Path, labels: str | None = None) -> bool:
-    """Whether the format of data does not allow reading some rows; for `labels` see `is_large`."""
-    from anchorview.datasets.file_contents import data_file_errors
-    from anchorview.datasets.formats.format_table import find_format
-
-    with data_file_errors(path):
-        found = find_format(path)
-    return found is not None and (found.open is None or (labels is not None and found.by_id))
-
-
-def read_samples(
-    path: Path,
-    zero_rows_missing: bool,
-    labels: str | None = None,
-    *,
-    on_disk: bool = False,
-    nan_cells: bool = False,
-    **layout: Any,
-) -> Samples:
-    """Read samples into memory, or open them on disk; for the options see :func:`is_large`.
-
-    With `nan_cells`, single values may be NaN: they will be imputed.
-    """
-    from anchorview.datasets import open_views, read_views
-    from anchorview.views.container import MultiViewData, container_with_nan
-
-    if not on_disk:
-        file = read_views(path, zero_rows_missing=zero_rows_missing, labels=labels, **layout)
-        data = container_with_nan(file) if nan_cells else MultiViewData(file)
-        return Samples(data, file.target, file.sample_ids, path.name, layout.get("views"))
-    if zero_rows_missing:
-        raise ValueError(
-            "--zero-rows-missing needs the data in memory. Convert them with 'anchorview convert "
-            "--zero-rows-missing' first, and pass the new folder."
-        )
-    file = open_views(path.resolve(), labels=labels, **layout)
-    ids = file.sample_ids
-    views: Any = file.views.values()
-    for view in views:
-        if ids is None:
-            ids = view.ids(slice(None))
-    return Samples(file, file.target, ids, path.name, layout.get("views"))
-
-
-def selection_like_fit(path: Path, model: Any) -> dict[str, str] | None:
-    """Which matrices of a file are the views of a model; None unless it has to choose."""
-    from anchorview.datasets.formats.format_table import find_format
-    from anchorview.views.stored_anndata import modality_names
-
-    found, selection = find_format(path), model.view_selection_
-    if selection is None or found is None or not found.selects:
-        return None
-    if path.suffix.lower() == ".h5ad":
-        return dict(selection)
-    names = modality_names(path)
-    return {name: matrix for name, matrix in selection.items() if name in names} or None
-
-
 def option_name(parameter: str) -> str:
     """Command-line option of an estimator's parameter."""
     return f"--{parameter.replace('_', '-')}"
 
 
-def cluster_samples(
-    load: Callable[[], Samples],
+def cluster(
+    load: Callable[[], LoadedData],
     paths: OutputPaths,
     method: str,
     scheduler: str | None = None,
     *,
     printing: Printing,
+    show_sizes: bool = True,
     **settings: Any,
 ) -> None:
-    """Load samples, cluster them, write the outputs and print a summary.
+    """Load data, cluster them, write the outputs and print a summary.
 
-    All outputs are attempted if one of them fails.
+    All outputs are attempted if one of them fails. `show_sizes` adds the sizes of the clusters and
+    numbers of missing views to the summary.
     """
-    target = printing.summary_target(paths.labels)
+    target = printing.summary_target(paths.out)
     _check_outputs(paths, method, scheduler)
-    connection: AbstractContextManager[object] = nullcontext()
-    if scheduler is not None:
-        from anchorview.distributed import dask_views
-        from anchorview.sources.dask.connection import connected
-
-        # The client logs tracebacks of errors that are explained here.
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-        connection = connected(scheduler)
     # The lines that a verbose estimator prints would break the bar.
-    shown = watched() and not settings.get("verbose") and not printing.quiet
+    shown = printing.shows_progress and not settings.get("verbose")
     # Standard output is for results; what a verbose estimator prints is not.
-    with progress_bar(shown=shown), redirect_stdout(sys.stderr), connection:
+    with progress_bar(shown=shown), redirect_stdout(sys.stderr), _connection(scheduler):
         report_progress("reading", 0, 1)
-        import numpy as np
-
-        from anchorview.metrics import clustering_scores
-        from anchorview.views.container import MultiViewData
-
-        estimator = _estimator(method, settings)
-        samples = load()
-        in_memory = isinstance(samples.data, MultiViewData)
-        _check_n_clusters(settings["n_clusters"], method, samples)
-        views: Any = samples.data
-        if scheduler is not None:
-            views = dask_views(views)
-        # Of data in memory the embedding fits as well, and is written after the fit.
-        in_parts = {} if in_memory or paths.results is None else {"out": paths.results}
-        start = perf_counter()
-        model = estimator.fit(views, **samples.by_sample, **in_parts)
-        if samples.selection is not None:
-            # The file was opened with the selection; new files are to be opened with it as well.
-            model.view_selection_ = dict(samples.selection)
-        seconds = perf_counter() - start
-        # Labels are fetched from the workers only if they are needed.
-        needed = scheduler is None or paths.labels is not None or samples.target is not None
-        labels: Any = np.asarray(model.labels_) if needed else None
-        confidence: Any = getattr(model, "confidence_", None) if needed else None
-        confidence = None if confidence is None else np.asarray(confidence)
-        scores = {} if samples.target is None else clustering_scores(samples.target, labels)
-
-    def write_results(folder: Path) -> None:
-        from anchorview.sources.results_folder import save_results
-
-        if not in_parts:
-            results = {"embedding": model.embedding_, "labels": labels}
-            if method == "auto":
-                results["confidence"] = confidence
-                results["second_labels"] = model.second_labels_
-            save_results(folder, results, samples.ids)
-
-    def write_report(path: Path) -> None:
-        from anchorview.report import write_fit_report
-
-        with progress_bar(shown=watched() and not printing.quiet):
-            report_progress("drawing", 0, 1)
-            write_fit_report(
-                path,
-                model,
-                # Views that are too large for memory are not drawn.
-                samples.data if isinstance(samples.data, MultiViewData) else None,
-                target=samples.target,
-                sample_ids=samples.ids,
-                call=command_line(),
-                scores=scores or None,
-                seconds=seconds,
-                name=samples.name,
-            )
-
+        fit = _fit(load, method, settings, paths, scheduler)
     writers: dict[str, Callable[[Path], object]] = {
-        "--out": lambda path: write_labels(labels, confidence, samples.ids, path),
-        "--save": lambda path: model.save(path),
-        "--results": write_results,
-        "--report": write_report,
+        "--out": lambda path: write_labels(fit.labels, fit.confidence, fit.data.ids, path),
+        "--save": lambda path: fit.model.save(path),
+        "--results": fit.write_results,
+        "--report": lambda path: fit.write_report(path, printing),
     }
     given = paths.by_option()
     done, errors = attempt_all({name: partial(writers[name], path) for name, path in given.items()})
     written = {option: path for option, path in given.items() if option in done}
+    views = fit.data.views
     if printing.as_json:
-        record = fit_record(model, labels, confidence, samples.data, scores, seconds, written)
-        print_json(record)
+        print_json(
+            fit_record(
+                fit.model, fit.labels, fit.confidence, views, fit.scores, fit.seconds, written
+            )
+        )
     with summary_to(target):
-        print_views_of_model(model)
-        print_lines(*fit_lines(model, confidence, seconds))
-        if printing.sizes:
-            print_lines(*size_lines(model, labels, samples.data))
-        print_lines(*closing_lines(scores, written, given))
+        print_views_of_model(fit.model)
+        print_lines(*fit_lines(fit.model, fit.confidence, fit.seconds))
+        if show_sizes:
+            print_lines(*size_lines(fit.model, fit.labels, views))
+        print_lines(*closing_lines(fit.scores, written, given))
     raise_all(errors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """A fitted model, and what was measured."""
+
+    model: Any
+    data: LoadedData
+    seconds: float
+    labels: Any
+    """None if they were left on the workers of a cluster, as is the confidence."""
+    confidence: Any
+    scores: Mapping[str, float]
+    in_parts: bool
+    """Whether the fit itself wrote the results folder."""
+
+    def write_results(self, folder: Path) -> None:
+        from anchorview.sources.results_folder import save_results
+
+        if self.in_parts:
+            return
+        results = {"embedding": self.model.embedding_, "labels": self.labels}
+        if hasattr(self.model, "second_labels_"):
+            results["confidence"] = self.confidence
+            results["second_labels"] = self.model.second_labels_
+        save_results(folder, results, self.data.ids)
+
+    def write_report(self, path: Path, printing: Printing) -> None:
+        from anchorview.report import write_fit_report
+
+        with progress_bar(shown=printing.shows_progress):
+            report_progress("drawing", 0, 1)
+            write_fit_report(
+                path,
+                self.model,
+                # Views that are too large for memory are not drawn.
+                self.data.in_memory,
+                target=self.data.target,
+                sample_ids=self.data.ids,
+                call=command_line(),
+                scores=self.scores or None,
+                seconds=self.seconds,
+                name=self.data.name,
+            )
+
+
+def _connection(scheduler: str | None) -> AbstractContextManager[object]:
+    """Connection to a Dask scheduler, if there is one."""
+    if scheduler is None:
+        return nullcontext()
+    from anchorview.sources.dask.connection import connected
+
+    # The client logs tracebacks of errors that are explained here.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    return connected(scheduler)
+
+
+def _fit(
+    load: Callable[[], LoadedData],
+    method: str,
+    settings: Mapping[str, Any],
+    paths: OutputPaths,
+    scheduler: str | None,
+) -> _Fit:
+    import numpy as np
+
+    from anchorview.metrics import clustering_scores
+
+    estimator = _estimator(method, settings)
+    data = load()
+    _check_n_clusters(settings["n_clusters"], method, data)
+    views: Any = data.views
+    if scheduler is not None:
+        from anchorview.distributed import dask_views
+
+        views = dask_views(views)
+    # Of data in memory the embedding fits as well, and is written after the fit.
+    in_parts = data.in_memory is None and paths.results is not None
+    start = perf_counter()
+    model = estimator.fit(views, **data.by_sample, **({"out": paths.results} if in_parts else {}))
+    if data.selection is not None:
+        # The file was opened with the selection; new files are to be opened with it as well.
+        model.view_selection_ = dict(data.selection)
+    seconds = perf_counter() - start
+    labels: Any = None
+    confidence: Any = None
+    # Labels are fetched from the workers only if they are needed.
+    if scheduler is None or paths.out is not None or data.target is not None:
+        labels = np.asarray(model.labels_)
+        confidence = getattr(model, "confidence_", None)
+        confidence = None if confidence is None else np.asarray(confidence)
+    scores = {} if data.target is None else clustering_scores(data.target, labels)
+    return _Fit(model, data, seconds, labels, confidence, scores, in_parts)
 
 
 def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> None:
     """Raise if an output cannot be written after the fit."""
-    if paths.model is not None and method not in SAVED_METHODS:
+    if paths.save is not None and method not in SAVED_METHODS:
         raise ValueError(
             f"--save: models of {method} cannot be saved, only those of "
             f"{' and '.join(SAVED_METHODS)}."
@@ -346,22 +285,24 @@ def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> No
             f"--results is for --method {' or '.join(SAVED_METHODS)}, not {method}. Write the "
             "labels with --out."
         )
+    if paths.results is not None and scheduler is not None:
+        raise ValueError(
+            "--results is for files that this machine reads; with --scheduler the results stay "
+            "on the workers. Write the labels with --out."
+        )
     paths.require_writable()
-    if paths.report is not None:
-        for package in ("bokeh", "jinja2"):
-            optional_import(package, "Reports", "report")
-        if scheduler is not None:
-            raise ValueError(
-                "--report needs the embedding on this machine, but with --scheduler it stays on "
-                "the workers. Leave one of them out."
-            )
+    if paths.report is not None and scheduler is not None:
+        raise ValueError(
+            "--report needs the embedding on this machine, but with --scheduler it stays on "
+            "the workers. Leave one of them out."
+        )
 
 
-def _check_n_clusters(n_clusters: Any, method: str, samples: Samples) -> None:
+def _check_n_clusters(n_clusters: Any, method: str, data: LoadedData) -> None:
     """Raise if -k is missing, or larger than the number of samples."""
     if n_clusters is None and method != "auto":
-        raise ValueError(_missing_n_clusters(samples.target))
-    n_samples = len(samples)
+        raise ValueError(_missing_n_clusters(data.target))
+    n_samples = len(data)
     if n_clusters is None:
         return
     numbers = [n_clusters] if isinstance(n_clusters, int) else n_clusters
@@ -382,9 +323,9 @@ def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
     known = cls().get_params()
     for name in settings:
         if name not in known:
-            own = [option for key, option in FIT_OPTIONS.items() if key.rstrip("=") in known]
+            others = [option for key, option in FIT_OPTIONS.items() if key.rstrip("=") in known]
             raise ValueError(
-                f"{option_name(name)} is not a setting of {method}, which has {', '.join(own)}."
+                f"{option_name(name)} is not a setting of {method}, which has {', '.join(others)}."
             )
     return cls(**settings)
 

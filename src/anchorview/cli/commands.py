@@ -3,7 +3,7 @@
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,20 +14,17 @@ from typer.core import TyperGroup
 from anchorview import __version__
 from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
-from anchorview.cli.batch_files import with_batch
 from anchorview.cli.clustering import (
+    SAVED_METHODS,
     OutputPaths,
     Printing,
-    Samples,
-    cluster_samples,
-    is_large,
+    cluster,
     option_name,
-    read_samples,
     require_separate,
-    selection_like_fit,
     write_labels,
 )
 from anchorview.cli.explaining import explain_clusters
+from anchorview.cli.loading import LoadedData, ReadingOptions, TableOptions, load_model
 from anchorview.cli.terminal import (
     explained_errors,
     print_json,
@@ -35,7 +32,6 @@ from anchorview.cli.terminal import (
     printable,
     progress_bar,
     summary_to,
-    watched,
 )
 
 # Typer does not export the base class of usage errors.
@@ -109,38 +105,24 @@ def anchorview(
 
 
 @app.command()
+@options.with_groups
 def fit(
     data: options.Data,
+    paths: OutputPaths,
+    reading: ReadingOptions,
+    settings: options.Settings,
+    printing: Printing,
     n_clusters: options.Clusters = None,
-    out: options.Out = None,
-    save: options.Save = None,
-    report: options.Report = None,
-    results: options.Results = None,
-    memory_limit: options.MemoryLimit = None,
-    scheduler: options.Scheduler = None,
-    zero_rows_missing: options.ZeroRowsMissing = False,
-    class_labels: options.Labels = None,
-    no_id_column: options.NoIdColumn = False,
-    no_header: options.NoHeader = False,
+    method: options.Method = None,
+    budget: options.Budget = None,
     batch: options.Batch = None,
     view: options.View = None,
     impute: options.Impute = None,
     preprocess: options.PreprocessView = None,
-    method: options.Method = None,
-    budget: options.Budget = None,
-    n_anchors: options.NAnchors = None,
-    n_components: options.NComponents = None,
-    beta: options.Beta = None,
-    scaling: options.Scaling = None,
-    solver: options.Solver = None,
-    assignment: options.Assignment = None,
-    n_init: options.NInit = None,
-    max_iter: options.MaxIter = None,
-    tol: options.Tol = None,
+    memory_limit: options.MemoryLimit = None,
+    scheduler: options.Scheduler = None,
     random_state: options.Seed = 0,
     verbose: options.Verbose = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
 ) -> None:
     """Cluster multi-view data.
 
@@ -149,74 +131,46 @@ def fit(
     the data (y, gt, labels, ...) are used only for scores. Data larger than memory are clustered
     from disk by auto and dalmc.
     """
-    given = {
-        "n_anchors": n_anchors,
-        "n_components": n_components,
-        "beta": beta,
-        "scaling": scaling,
-        "solver": solver,
-        "assignment": assignment,
-        "n_init": n_init,
-        "max_iter": max_iter,
-        "tol": tol,
-    }
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     with explained_errors(options=terminal.FIT_OPTIONS):
-        paths = OutputPaths(out, save, report, results)
         require_separate(paths.by_option(), {"DATA": data})
-        selection = options.parse_pairs(view, "--view")
-        steps = options.parse_pairs(preprocess, "--preprocess")
-        layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
-        layout["views"] = selection
-        on_disk = is_large(data, memory_limit, class_labels, **layout) or scheduler is not None
-        chosen = method or ("dalmc" if settings else "auto")
-        for name, value in (("--scheduler", scheduler), ("--memory-limit", memory_limit)):
-            if value is not None and chosen not in ("auto", "dalmc"):
-                raise ValueError(f"{name} is for --method auto and dalmc, not {chosen}.")
-        if results is not None and scheduler is not None:
+        given = settings.given()
+        chosen = method or ("dalmc" if given else "auto")
+        for_our_methods = {
+            "memory_limit": memory_limit,
+            "impute": impute,
+            "preprocess": options.parse_pairs(preprocess, "--preprocess"),
+        }
+        reader = reading.of(data, options.parse_pairs(view, "--view"), batch)
+        _check_fit_options(chosen, n_clusters, {"scheduler": scheduler, **for_our_methods})
+        if budget is not None and method is None and given:
             raise ValueError(
-                "--results is for files that this machine reads; with --scheduler the results stay "
-                "on the workers. Write the labels with --out."
+                f"--budget is for --method auto, but {option_name(min(given))} selects dalmc. "
+                "Leave one of them out."
             )
-        if budget is not None:
-            if method is None and settings:
-                raise ValueError(
-                    f"--budget is for --method auto, but {option_name(min(settings))} "
-                    "selects dalmc. Leave one of them out."
-                )
-            settings["budget"] = budget
-        if memory_limit is not None:
-            settings["memory_limit"] = memory_limit
-        prepared = {"impute": impute, "preprocess": steps}
-        for name, option in prepared.items():
-            if option is not None and chosen not in ("auto", "dalmc"):
-                raise ValueError(f"--{name} is for --method auto and dalmc, not {chosen}.")
-        settings |= {name: option for name, option in prepared.items() if option is not None}
-        if chosen != "auto" and not isinstance(n_clusters, int | None):
-            raise ValueError(
-                f"-k: {chosen} takes one number of clusters, for example -k {n_clusters[0]}; only "
-                "--method auto, the default without settings, chooses among several."
-            )
-        cluster_samples(
-            lambda: with_batch(
-                read_samples(
-                    data,
-                    zero_rows_missing,
-                    class_labels,
-                    on_disk=on_disk,
-                    nan_cells=impute is not None,
-                    **layout,
-                ),
-                batch,
-            ),
+        given |= {"budget": budget, **for_our_methods}
+        on_disk = reader.is_large(memory_limit) or scheduler is not None
+        cluster(
+            lambda: reader.load(on_disk=on_disk, nan_cells=impute is not None),
             paths,
             chosen,
             scheduler,
-            printing=Printing(quiet, as_json),
+            printing=printing,
             n_clusters=n_clusters,
             random_state=random_state,
             verbose=int(verbose),
-            **settings,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+
+
+def _check_fit_options(method: str, n_clusters: Any, for_our_methods: Mapping[str, Any]) -> None:
+    """Raise if a method does not take one of the options."""
+    for name, value in for_our_methods.items():
+        if value is not None and method not in SAVED_METHODS:
+            raise ValueError(f"{option_name(name)} is for --method auto and dalmc, not {method}.")
+    if method != "auto" and not isinstance(n_clusters, int | None):
+        raise ValueError(
+            f"-k: {method} takes one number of clusters, for example -k {n_clusters[0]}; only "
+            "--method auto, the default without settings, chooses among several."
         )
 
 
@@ -227,46 +181,46 @@ def demo(
 ) -> None:
     """Cluster 2000 handwritten digits in six views, which come with the package."""
 
-    def load() -> Samples:
+    def load() -> LoadedData:
         from anchorview import MultiViewData, load_digits
 
         views, y = load_digits(return_X_y=True)
-        return Samples(MultiViewData(views), y, None, "Handwritten digits")
+        return LoadedData(MultiViewData(views), y, None, "Handwritten digits")
 
     can_report = find_spec("bokeh") is not None and find_spec("jinja2") is not None
     with explained_errors():
         paths = OutputPaths(out, report=report if can_report else None)
-        printing = Printing(sizes=False)
-        cluster_samples(load, paths, "auto", printing=printing, n_clusters=10, random_state=0)
+        cluster(
+            load,
+            paths,
+            "auto",
+            printing=Printing(),
+            show_sizes=False,
+            n_clusters=10,
+            random_state=0,
+        )
     if not can_report:
         print_lines('To write a report: pip install "anchorview[report]"')
 
 
 @app.command()
+@options.with_groups
 def convert(
     data: options.Data,
     folder: options.NewFolder,
+    tables: TableOptions,
     dtype: options.NumberType = None,
-    zero_rows_missing: options.ZeroRowsMissing = False,
-    no_id_column: options.NoIdColumn = False,
-    no_header: options.NoHeader = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
     with explained_errors(options=terminal.DATA_OPTIONS):
         require_separate({"FOLDER": folder}, {"DATA": data})
-        with progress_bar(shown=watched() and not quiet):
+        with progress_bar(shown=Printing(quiet).shows_progress):
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
-            datasets.convert(
-                data,
-                folder,
-                zero_rows_missing=zero_rows_missing,
-                dtype=dtype,
-                id_column=not no_id_column,
-                header=not no_header,
-            )
+            missing = tables.zero_rows_missing
+            datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **tables.layout)
         views = datasets.open_views(folder).views
     with summary_to("nowhere" if quiet else "stdout"):
         summaries.print_views(views)
@@ -274,57 +228,42 @@ def convert(
 
 
 @app.command()
+@options.with_groups
 def predict(
     model: options.Model,
     data: options.Data,
+    reading: ReadingOptions,
+    printing: Printing,
     out: options.Out = None,
     level: options.Level = None,
     batch: options.Batch = None,
-    zero_rows_missing: options.ZeroRowsMissing = False,
-    class_labels: options.Labels = None,
-    no_id_column: options.NoIdColumn = False,
-    no_header: options.NoHeader = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
     with explained_errors(options=terminal.DATA_OPTIONS):
-        target = Printing(quiet, as_json).summary_target(out)
+        target = printing.summary_target(out)
         paths = OutputPaths(out)
         require_separate(paths.by_option(), {"MODEL": model, "DATA": data})
         paths.require_writable()
-        with progress_bar(shown=watched() and not quiet):
+        with progress_bar(shown=printing.shows_progress):
             report_progress("reading", 0, 1)
-            from anchorview import load
             from anchorview.metrics import clustering_scores
 
-            fitted: Any = load(model)
-            if not hasattr(fitted, "predict"):
-                raise ValueError(f"{model} is an ablation, which cannot label new samples.")
+            fitted = load_model(model)
             _require_level(fitted, level, model)
+            loaded = reading.of(data, batch=batch).load_for(fitted)
             is_chosen = level in (None, fitted.n_clusters_fit_)
-            with_confidence = hasattr(fitted, "predict_with_confidence") and is_chosen
-            layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
-            layout["views"] = selection_like_fit(data, fitted)
-            samples = read_samples(
-                data,
-                zero_rows_missing,
-                class_labels,
-                on_disk=is_large(data, None, class_labels, **layout),
-                nan_cells=fitted.imputation_ is not None,
-                **layout,
-            )
-            samples = with_batch(samples, batch)
-            given = samples.by_sample
-            if with_confidence:
-                labels, confidence = fitted.predict_with_confidence(samples.data, **given)
+            confidence = None
+            if is_chosen and hasattr(fitted, "predict_with_confidence"):
+                labels, confidence = fitted.predict_with_confidence(
+                    loaded.views, **loaded.by_sample
+                )
             else:
                 at_level = {} if is_chosen else {"level": level}
-                labels, confidence = fitted.predict(samples.data, **given, **at_level), None
-            scores = {} if samples.target is None else clustering_scores(samples.target, labels)
+                labels = fitted.predict(loaded.views, **loaded.by_sample, **at_level)
+            scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
         if out is not None:
-            write_labels(labels, confidence, samples.ids, out)
-        if as_json:
+            write_labels(labels, confidence, loaded.ids, out)
+        if printing.as_json:
             print_json(summaries.prediction_record(fitted, labels, confidence, scores, out, level))
         with summary_to(target):
             print_lines(
@@ -334,33 +273,21 @@ def predict(
 
 
 @app.command()
+@options.with_groups
 def explain(
     model: options.Model,
     data: options.Data,
+    reading: ReadingOptions,
+    printing: Printing,
     markers: options.Markers = None,
     summary: options.ClusterSummary = None,
     report: options.ClusterReport = None,
     batch: options.Batch = None,
-    zero_rows_missing: options.ZeroRowsMissing = False,
-    class_labels: options.Labels = None,
-    no_id_column: options.NoIdColumn = False,
-    no_header: options.NoHeader = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
 ) -> None:
     """Explain the clusters of a saved model: features, typical samples, nearest clusters."""
     with explained_errors(options=terminal.DATA_OPTIONS):
-        explain_clusters(
-            model,
-            data,
-            {"--markers": markers, "--summary": summary, "--report": report},
-            Printing(quiet, as_json),
-            zero_rows_missing=zero_rows_missing,
-            class_labels=class_labels,
-            batch=batch,
-            id_column=not no_id_column,
-            header=not no_header,
-        )
+        outputs = {"--markers": markers, "--summary": summary, "--report": report}
+        explain_clusters(model, reading.of(data, batch=batch), outputs, printing)
 
 
 @app.command()
@@ -372,7 +299,7 @@ def relabel(
 ) -> None:
     """Name and merge the clusters of a saved model, as chosen in its report."""
     with explained_errors():
-        paths = OutputPaths(model=save)
+        paths = OutputPaths(save=save)
         require_separate(paths.by_option(), {"MODEL": model, "MAPPING": mapping})
         paths.require_writable()
         from anchorview import load
@@ -390,12 +317,10 @@ def relabel(
 
 
 @app.command()
+@options.with_groups
 def info(
     path: options.ModelOrData,
-    zero_rows_missing: options.ZeroRowsMissing = False,
-    class_labels: options.Labels = None,
-    no_id_column: options.NoIdColumn = False,
-    no_header: options.NoHeader = False,
+    reading: ReadingOptions,
     view: options.View = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -403,8 +328,7 @@ def info(
     with explained_errors(options=terminal.DATA_OPTIONS):
         from anchorview import load
 
-        layout: dict[str, Any] = {"id_column": not no_id_column, "header": not no_header}
-        layout["views"] = options.parse_pairs(view, "--view")
+        reader = reading.of(path, options.parse_pairs(view, "--view"))
         if _may_be_a_model(path):
             fitted = load(path)
             if as_json:
@@ -413,20 +337,17 @@ def info(
             summaries.print_views_of_model(fitted)
             print_lines(*summaries.model_lines(fitted))
             return
-        if is_large(path, None, class_labels, **layout):
-            file: Any = read_samples(path, False, class_labels, on_disk=True, **layout).data
-            views, available, target = file.views, file.available, file.target
-            lines: Iterable[str] = ()
-        else:
-            samples: Any = read_samples(path, zero_rows_missing, class_labels, **layout)
-            data, target = samples.data, samples.target
-            views = dict(zip(data.names, data.views, strict=True))
-            available, lines = data.available, summaries.data_lines(data, target)
+        loaded = reader.load(on_disk=reader.is_large())
+        data = loaded.in_memory
+        views: Any = loaded.views.views
+        if data is not None:
+            views = dict(zip(data.names, views, strict=True))
         if as_json:
-            print_json(summaries.data_record(views, available, target))
+            print_json(summaries.data_record(views, loaded.views.available, loaded.target))
             return
-        summaries.print_views(views, available)
-        print_lines(*lines)
+        summaries.print_views(views, loaded.views.available)
+        if data is not None:
+            print_lines(*summaries.data_lines(data, loaded.target))
 
 
 def _require_level(fitted: Any, level: int | None, path: Path) -> None:

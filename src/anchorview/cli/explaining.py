@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
-from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.progress import report_progress
-from anchorview.cli.batch_files import with_batch
 from anchorview.cli.clustering import (
     Printing,
-    is_large,
-    read_samples,
+    require_report_packages,
     require_separate,
-    selection_like_fit,
     warn_about_formulas,
 )
+from anchorview.cli.loading import DataReader, load_model
 from anchorview.cli.terminal import (
     attempt_all,
     print_json,
@@ -28,7 +25,6 @@ from anchorview.cli.terminal import (
     progress_bar,
     raise_all,
     summary_to,
-    watched,
 )
 
 if TYPE_CHECKING:
@@ -39,15 +35,7 @@ SHOWN_CLUSTERS = 40
 
 
 def explain_clusters(
-    model_path: Path,
-    data_path: Path,
-    outputs: Mapping[str, Path | None],
-    printing: Printing,
-    *,
-    zero_rows_missing: bool,
-    class_labels: str | None,
-    batch: Path | None,
-    **layout: Any,
+    model_path: Path, reader: DataReader, outputs: Mapping[str, Path | None], printing: Printing
 ) -> None:
     """Inspect the clusters of a model on samples, write the outputs and print a summary.
 
@@ -55,63 +43,41 @@ def explain_clusters(
     one of them fails.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
-    require_separate(given, {"MODEL": model_path, "DATA": data_path})
+    require_separate(given, {"MODEL": model_path, "DATA": reader.path})
     for path in given.values():
         require_writable(path)
     if "--report" in given:
-        for package in ("bokeh", "jinja2"):
-            optional_import(package, "Reports", "report")
-    shown = watched() and not printing.quiet
-    with progress_bar(shown=shown):
+        require_report_packages()
+    with progress_bar(shown=printing.shows_progress):
         report_progress("reading", 0, 1)
-        from anchorview import load
         from anchorview.inspection import cluster_markers, cluster_summary
-        from anchorview.views.container import MultiViewData
 
-        model: Any = load(model_path)
-        if not hasattr(model, "predict"):
-            raise ValueError(f"{model_path} is an ablation, which cannot label new samples.")
-        layout["views"] = selection_like_fit(data_path, model)
-        samples = read_samples(
-            data_path,
-            zero_rows_missing,
-            class_labels,
-            on_disk=is_large(data_path, None, class_labels, **layout),
-            nan_cells=model.imputation_ is not None,
-            **layout,
-        )
-        samples = with_batch(samples, batch)
-        summary = cluster_summary(model, samples.data)
+        model = load_model(model_path)
+        data = reader.load_for(model)
+        summary = cluster_summary(model, data.views)
 
     def write_report(path: Path) -> None:
         from anchorview.report import write_fit_report
 
         # Views that are too large for memory are not drawn.
-        in_memory = samples.data if isinstance(samples.data, MultiViewData) else None
-        write_fit_report(
-            path,
-            model,
-            in_memory,
-            target=samples.target,
-            sample_ids=samples.ids,
-            name=samples.name,
-        )
+        views, ids = data.in_memory, data.ids
+        write_fit_report(path, model, views, target=data.target, sample_ids=ids, name=data.name)
 
     writers: dict[str, Callable[[Path], object]] = {
-        "--markers": lambda path: _write_markers(cluster_markers(model, samples.data), path),
+        "--markers": lambda path: _write_markers(cluster_markers(model, data.views), path),
         "--summary": lambda path: _write_summary(summary, path),
         "--report": write_report,
     }
-    with progress_bar(shown=shown):
+    with progress_bar(shown=printing.shows_progress):
         done, errors = attempt_all(
             {option: partial(writers[option], path) for option, path in given.items()}
         )
     written = {option: path for option, path in given.items() if option in done}
     if printing.as_json:
-        print_json(_record(model, summary, len(samples), written))
-    with summary_to(printing.summary_target(None)):
+        print_json(_record(model, summary, len(data), written))
+    with summary_to(printing.summary_target()):
         _print_clusters(summary)
-        print_lines(*_closing_lines(len(samples), summary, written))
+        print_lines(*_closing_lines(len(data), summary, written))
     raise_all(errors)
 
 

@@ -2,8 +2,12 @@
 
 # Imported by ``--help``: light modules only.
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -40,6 +44,32 @@ def parse_pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:
             raise ValueError(f"{option} names the view {name!r} twice.")
         pairs[name] = value
     return pairs or None
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Make the fields of dataclasses among a command's parameters options of the command."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            types = get_type_hints(groups[name], include_extras=True)
+            added = [(each.name, each.default, types[each.name]) for each in fields(groups[name])]
+        else:
+            added = [(name, parameter.default, hints[name])]
+        parameters += [
+            Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for option, default, annotation in added
+        ]
+
+    @wraps(command)
+    def grouped(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
+        command(**values)
+
+    grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return grouped
 
 
 def option(description: str, *names: str, default: str | bool = True, **rest: Any) -> Any:
@@ -244,3 +274,22 @@ Tol = Annotated[
     float | None,
     _setting("0.0001", "Relative change of the objective below which iterations stop."),
 ]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the methods."""
+
+    n_anchors: NAnchors = None
+    n_components: NComponents = None
+    beta: Beta = None
+    scaling: Scaling = None
+    solver: Solver = None
+    assignment: Assignment = None
+    n_init: NInit = None
+    max_iter: MaxIter = None
+    tol: Tol = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were passed, by parameter of the estimator."""
+        return {name: value for name, value in vars(self).items() if value is not None}

@@ -1,19 +1,26 @@
 """Summaries of data, fits and models: tables of views, and lines of text."""
 
 # Imported by ``--help``: scikit-learn and pandas are imported only where they are used.
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anchorview.cli.level_summaries import choice_line, level_lines, level_records
 from anchorview.cli.terminal import print_table, printable
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     from anchorview.views.container import MultiViewData
     from anchorview.views.stored_view import Target, ViewFile
+
+
+MAX_LISTED_NUMBERS = 6
+"""Maximum number of numbers of clusters that are listed one by one."""
+
+MAX_SPLITS = 5
+"""Maximum number of lines on clusters that split."""
 
 
 def print_views(views: Mapping[str, Any], available: "NDArray[np.bool_] | None" = None) -> None:
@@ -156,7 +163,7 @@ def fit_record(
         if model.curve_ is not None:
             curve = model.curve_.items()
             record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
-        record |= level_records(model)
+        record |= _level_records(model)
     else:
         record["n_iter"] = int(model.n_iter_)
     record["outputs"] = {option.removeprefix("--"): str(path) for option, path in written.items()}
@@ -193,7 +200,7 @@ def model_record(model: Any) -> dict[str, Any]:
         "n_clusters": _n_clusters(model),
         "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
         **names,
-        **level_records(model),
+        **_level_records(model),
         "n_iter": int(model.n_iter_),
         "views": view_records(model),
     }
@@ -243,7 +250,6 @@ def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
     from anchorview.estimators.representation import view_sentences
 
     if model.curve_ is not None:
-        yield choice_line(model)
         yield from level_lines(model)
     elif model.n_clusters is None:
         yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
@@ -313,3 +319,57 @@ def _plain(value: Any) -> Any:
 def _n_clusters(model: Any) -> int:
     # The parameter of AutoDALMC may be None or several numbers.
     return int(getattr(model, "n_clusters_", model.n_clusters))
+
+
+def level_lines(model: Any) -> Iterator[str]:
+    """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
+    from anchorview.estimators.auto.levels import TRIVIAL_NUMBER, structure_beyond
+    from anchorview.inspection.cluster_splits import level_steps
+
+    curve, chosen = model.curve_, model.n_clusters_fit_
+    line = f"chose {chosen} clusters among {_tried(curve.index.tolist())}: "
+    line += _evidence(model.levels_.loc[chosen])
+    if chosen > TRIVIAL_NUMBER and TRIVIAL_NUMBER in curve.index:
+        chance = model.chance_curve_[TRIVIAL_NUMBER]
+        trivial = float(structure_beyond(curve[TRIVIAL_NUMBER], chance))
+        if trivial > model.levels_.loc[chosen, "structure"]:
+            line += f"; {TRIVIAL_NUMBER}: {trivial:.2f}, not clearly better"
+    yield line
+    for number, level in model.levels_.drop(chosen).iterrows():
+        yield f"another level: {number} clusters, {_evidence(level)}"
+    lines = [
+        f"at {step.fine} clusters: cluster {printable(split.parent)} of {step.coarse} splits into "
+        f"{len(split.children)} (agreement {split.agreement:.2f}, by chance {split.chance:.2f})"
+        for step in level_steps(model)
+        if chosen in (step.coarse, step.fine)
+        for split in step.splits
+        if split.structure > 0
+    ]
+    shown = len(lines) if len(lines) <= MAX_SPLITS else MAX_SPLITS - 1
+    yield from lines[:shown]
+    if len(lines) > shown:
+        yield f"{len(lines) - shown} more clusters split"
+
+
+def _level_records(model: Any) -> dict[str, Any]:
+    """Levels as JSON can hold them; nothing if there are none."""
+    if getattr(model, "levels_", None) is None:
+        return {}
+    return {"levels": model.levels_.reset_index().to_dict("records")}
+
+
+def _tried(numbers: Sequence[int]) -> str:
+    """Numbers of clusters, in short."""
+    low, high = numbers[0], numbers[-1]
+    if len(numbers) > 2 and len(numbers) == high - low + 1:
+        return f"{low}-{high}"
+    if len(numbers) <= MAX_LISTED_NUMBERS:
+        return ", ".join(map(str, numbers))
+    return f"{len(numbers)} numbers from {low} to {high}"
+
+
+def _evidence(level: "pd.Series[float]") -> str:
+    return (
+        f"structure {level['structure']:.2f} (agreement {level['agreement']:.2f}, by chance "
+        f"{level['chance']:.2f})"
+    )
