@@ -14,8 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.random import sample_without_replacement
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.batch_correction import BatchCorrection, FittedCorrection, fit_correction
-from anchorview.core.scale import ViewMoments
+from anchorview.core.batch_correction import BatchCorrection, fit_correction
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.row_source import RowSource, ids_in_memory
@@ -140,41 +139,30 @@ class BatchFit:
         """Learn to take out batches and covariates; they are taken out in the new source."""
         assert source.design is not None
         self.design: SampleDesign = source.design
-        self.positions = sampled_positions(*source.shape)
-        self._fitted: FittedCorrection = fit_correction(
-            source, self.design, scales=scales, sampled=self.positions
-        )
+        self._positions = sampled_positions(*source.shape)
+        self._codes = self.design.codes[self._positions]
+        self._fitted = fit_correction(source, self.design, scales=scales, sampled=self._positions)
+        self.correction, self.moments = self._fitted.correction, self._fitted.moments
         self.source = source.prepared(self.correction)
-
-    @property
-    def correction(self) -> BatchCorrection:
-        """The correction that was learned."""
-        return self._fitted.correction
-
-    @property
-    def moments(self) -> ViewMoments:
-        """Moments of the corrected rows."""
-        return self._fitted.moments
 
     def mixing(self, embedding: Any) -> BatchMixing | None:
         """How well batches mix; None if there are only covariates."""
         if not self.design.has_batches:
             return None
-        codes = self.design.codes[self.positions]
         sample = concatenate_samples(*self._fitted.sample)
-        before = mixing_of_views(sample, self._fitted.deviations, codes)
+        before = mixing_of_views(sample, self._fitted.deviations, self._codes)
         rows = normalize(self._of_sample(embedding).astype(np.float64))
-        return BatchMixing(before, mixing_of_rows(rows, codes))
+        return BatchMixing(before, mixing_of_rows(rows, self._codes))
 
     def warn_if_confounded(self, labels: Any) -> None:
         """Warn if clusters cannot be told from batches."""
-        sentence = confounding_sentence(self._of_sample(labels), self.design.codes[self.positions])
+        sentence = confounding_sentence(self._of_sample(labels), self._codes)
         if sentence is not None:
             warnings.warn(sentence, UserWarning, stacklevel=5)
 
     def _of_sample(self, rows: Any) -> Array:
         # In Dask, only these rows are computed.
-        return np.asarray(rows[self.positions])
+        return np.asarray(rows[self._positions])
 
 
 def correction_for(
@@ -214,9 +202,9 @@ class BatchMixin:
         self._correction = self._mixing = None
         if source.design is None:
             return source, None
-        batches = BatchFit(source, scales=self.batch_scale)
-        self._correction = batches.correction
-        return batches.source, batches
+        fit = BatchFit(source, scales=self.batch_scale)
+        self._correction = fit.correction
+        return fit.source, fit
 
     def _batch_sentences(self) -> list[str]:
         """Sentence on the batches and covariates that are taken out."""
@@ -231,11 +219,11 @@ class BatchMixin:
             mixed = f"; mixing of batches {mixing.before:.2f} before, {mixing.after:.2f} after"
         return [f"{' and '.join(parts)} taken out{mixed}"]
 
-    def _judge_batches(self, found: BatchFit | None) -> None:
+    def _judge_batches(self, fit: BatchFit | None) -> None:
         """Find how well batches mix, and warn if clusters cannot be told from them."""
-        if found is not None:
-            self._mixing = found.mixing(self.embedding_)
-            found.warn_if_confounded(self.labels_)
+        if fit is not None:
+            self._mixing = fit.mixing(self.embedding_)
+            fit.warn_if_confounded(self.labels_)
 
     @property
     def batches_(self) -> tuple[str, ...] | None:

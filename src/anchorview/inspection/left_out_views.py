@@ -143,16 +143,15 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     labeled = labeled_source(model, X)
     step = -(-len(labeled.source) // MAX_SAMPLES)
     data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
-    data = _prepared(model, labeled, data)
-    # Labels need no finite values, but refits do.
-    return container_with_views(data, data.views), labels
+    return _prepared(model, labeled, data), labels
 
 
 def _prepared(model: Any, labeled: LabeledSource, data: MultiViewData) -> MultiViewData:
     """All views of a model, as it prepares them."""
     fitted = fitted_views(model)
     if fitted is None:
-        return data
+        # Labels need no finite values, but refits do.
+        return container_with_views(data, data.views)
     positions = zip(fitted.names, fitted.positions_in(labeled.source), strict=True)
     missing = [name for name, position in positions if position is None]
     if missing:

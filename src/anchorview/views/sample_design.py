@@ -42,6 +42,12 @@ class SampleDesign:
         """Whether batches were given, not only covariates."""
         return self.batches != ONE_BATCH
 
+    @property
+    def used_batches(self) -> tuple[str, ...]:
+        """Names of the batches that have samples."""
+        used = np.bincount(self.codes, minlength=len(self.batches)) > 0
+        return tuple(name for name, some in zip(self.batches, used.tolist(), strict=True) if some)
+
 
 def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
     """Design of the samples of several parts of a source; None if they have none."""
