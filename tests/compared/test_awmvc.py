@@ -57,7 +57,7 @@ def test_compressed_iterations_equal_those_on_the_samples(init, n):
     np.testing.assert_allclose(S @ S.T, consensus @ consensus.T, atol=1e-8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(problems())
 def test_consensus_is_orthonormal_and_exact_weights_never_increase_the_objective(problem):
     for init in ("svd", "identity"):

@@ -1,5 +1,3 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from anchorview.compared import AMGL, UOMVSC, _neighbor_graphs
 from anchorview.compared._neighbor_graphs import (
-    building_memory,
     leading_eigenvectors,
     neighbor_graph,
     normalized_affinity,
@@ -127,16 +124,6 @@ class TestNeighborGraph:
         assert W.sum() == pytest.approx(n)
         assert (dense.sum(axis=1) >= 0.5 - 1e-12).all()
 
-    def test_memory_is_linear_and_bounded_by_the_estimate(self):
-        X = np.random.default_rng(0).standard_normal((6000, 10)).astype(np.float32)
-        tracemalloc.start()
-        W = neighbor_graph([X], 15)
-        used = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert W.nnz <= 2 * 15 * 6000
-        assert used < building_memory([X], 15) < 2 * used
-        assert used < 8 * 6000**2 / 2
-
 
 class TestNormalizedAffinity:
     def test_definition(self):
@@ -222,15 +209,15 @@ class TestLeadingEigenvectors:
     def test_chains_of_samples(self, shape, narrow, set_constants):
         """Their leading eigenvalues are close to 1."""
         set_constants(_neighbor_graphs, NARROW=narrow)
-        t = 40 * np.sqrt(np.linspace(0, 1, 2000))
+        t = 40 * np.sqrt(np.linspace(0, 1, 1200))
         X = {
-            "line": np.linspace(0, 1, 2000)[:, None],
+            "line": np.linspace(0, 1, 1200)[:, None],
             "spiral": np.column_stack([t * np.cos(t), t * np.sin(t)]),
         }[shape]
-        X = X[np.random.default_rng(0).permutation(2000)]
+        X = X[np.random.default_rng(0).permutation(1200)]
         A = normalized_affinity(neighbor_graph([X], 2))
         F = leading_eigenvectors(A, 5)
-        values, exact = eigh(A.toarray(), subset_by_index=(1995, 1999))
+        values, exact = eigh(A.toarray(), subset_by_index=(1195, 1199))
         assert 1 - values[0] < 1e-4
         assert np.linalg.norm(A @ F - F * values[::-1], axis=0).max() < 1.1e-8
         assert subspace_angles(F, exact).max() < 1e-4
