@@ -5,7 +5,7 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -334,29 +334,24 @@ class OPMC(Baseline):
         return BaselineResult(best.labels, best.objective)
 
     def _best_run(self, views: list[CenteredView], rng: np.random.RandomState) -> OnePassRun:
-        n = len(views[0].squares)
-        solver = self._solver(views)
-        if n <= 2 * SAMPLE or self.n_init <= FINALISTS:
-            return min(self._random_runs(solver, rng, self.n_init), key=_final_value)
-        rows = np.sort(rng.choice(n, SAMPLE, replace=False))
-        sample = self._solver([view.rows(rows) for view in views])
-        n_runs = self.n_init + FINALISTS
-        sample_runs = self._random_runs(sample, rng, n_runs)
+        n, sizes = len(views[0].squares), (self.n_clusters, self.n_components or self.n_clusters)
+        solver = first = OnePassSolver(views, *sizes)
+        n_finals = FINALISTS if n > 2 * SAMPLE and self.n_init > FINALISTS else 0
+        if n_finals:
+            rows = np.sort(rng.choice(n, SAMPLE, replace=False))
+            first = OnePassSolver([view.rows(rows) for view in views], *sizes)
+        settings, n_runs = (self.max_iter, self.tol), self.n_init + n_finals
+        runs = (
+            first.run(*first.initialize(rng), *settings, (run, n_runs))
+            for run in range(self.n_init)
+        )
+        if not n_finals:
+            return min(runs, key=_final_value)
         finals: list[OnePassRun] = []
-        for run in heapq.nsmallest(FINALISTS, sample_runs, key=_final_value):
+        for run in heapq.nsmallest(n_finals, runs, key=_final_value):
             _, labels = solver.nearest(solver.distances(run.C, run.W))
-            run_of = (self.n_init + len(finals), n_runs)
-            finals.append(solver.run(labels, run.C, self.max_iter, self.tol, run_of))
+            finals.append(solver.run(labels, run.C, *settings, (self.n_init + len(finals), n_runs)))
         return min(finals, key=_final_value)
-
-    def _random_runs(
-        self, solver: OnePassSolver, rng: np.random.RandomState, n_runs: int
-    ) -> Iterator[OnePassRun]:
-        for run in range(self.n_init):
-            yield solver.run(*solver.initialize(rng), self.max_iter, self.tol, (run, n_runs))
-
-    def _solver(self, views: list[CenteredView]) -> OnePassSolver:
-        return OnePassSolver(views, self.n_clusters, self.n_components or self.n_clusters)
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, width = data.shape
