@@ -4,7 +4,6 @@ Imports ``core`` and everything below, and the registry of methods. The estimato
 package, not the other way round.
 """
 
-from anchorview.estimators.persistence.model_file import ModelFileError
-from anchorview.estimators.persistence.saving import load_model, save_model
+from anchorview.estimators.persistence.model_file import ModelFileError, load_model, save_model
 
 __all__ = ["ModelFileError", "load_model", "save_model"]

@@ -1,4 +1,4 @@
-"""The file format of fitted models: one JSON document and named arrays, under a checksum.
+"""Fitted models to files and back: one JSON document and named arrays, under a checksum.
 
 The file is a zip archive of uncompressed members, ``anchorview.json`` first and then one ``.npy``
 per array. The archive's comment, the last 64 bytes of the file, is the SHA-256 of all bytes before
@@ -9,18 +9,34 @@ no size that the file declares is trusted before it fits in the size of the file
 import hashlib
 import json
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.lib import format as npy
+from sklearn.utils.validation import check_is_fitted
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.typing import Array
+from anchorview.estimators.methods import REGISTRY, method_class
+from anchorview.estimators.persistence.codec import (
+    Tree,
+    decode,
+    encode,
+    entries,
+    insert_arrays,
+    require,
+    split_arrays,
+)
+
+if TYPE_CHECKING:
+    from anchorview.estimators.auto.auto_dalmc import AutoDALMC
+    from anchorview.estimators.dalmc import DALMC
 
 FORMAT = "anchorview-model"
 FORMAT_VERSION = 1
@@ -34,19 +50,140 @@ MAX_HEADER_SIZE = 256
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int32))
 
+METHODS_BY_CLASS = {
+    method.class_path.rpartition(".")[2]: method.name
+    for method in REGISTRY
+    if not method.is_compared
+}
+"""Estimators that can be saved. Each has a `FittedState` subclass as `_state_class`."""
+
 
 class ModelFileError(ValueError):
     """A file that is not a usable model; the message says what was found and what to do."""
 
 
-def invalid(path: Path, reason: object) -> ModelFileError:
-    """Error for an intact file that was not made by :func:`write_model_file`."""
+def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file; saving it again gives the same file.
+
+    Sums over past batches are not saved: a loaded model cannot continue `DALMC.partial_fit`.
+    Sequences and ranges that are parameters become lists, a RandomState instance becomes None, and
+    sample ids that are neither integers nor strings become strings.
+    """
+    check_is_fitted(model, "labels_")
+    try:
+        # What is written has been read before, so every file that is written can be loaded.
+        document, arrays = _stored(model)
+        document = json.loads(json.dumps(document))
+        insert_arrays(document, arrays)
+        document, arrays = _stored(_restored(document))
+    except (ValueError, TypeError, OverflowError, LookupError) as error:
+        raise ValueError(f"The model cannot be saved: {error}. Fit it again.") from error
+    _write(Path(path), document, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
+    """Read a model that :func:`save_model` wrote; it embeds and predicts as the saved one.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    model : DALMC or AutoDALMC
+
+    Raises
+    ------
+    ModelFileError
+        If the file does not exist, is damaged, is not a model, or was written by a newer version of
+        anchorview.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import anchorview
+    >>> views, _ = anchorview.make_multiview(60, n_clusters=3, random_state=0)
+    >>> model = anchorview.DALMC(n_clusters=3, random_state=0).fit(views)
+    >>> with TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "clusters.anchorview")
+    ...     loaded = anchorview.load(Path(folder) / "clusters.anchorview")
+    >>> loaded
+    DALMC(n_clusters=3, random_state=0)
+      60 samples in 3 clusters of 21, 20, 19
+      view_0: 20 features, weight 0.45
+      view_1: 30 features, weight 0.29
+      view_2: 40 features, weight 0.26
+    >>> bool((loaded.predict(views) == model.labels_).all())
+    True
+    """
+    path = Path(path)
+    document, arrays = _read(path)
+    try:
+        insert_arrays(document, arrays)
+        return _restored(document)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # Stored values are not checked one by one, so they may fail anywhere.
+        raise _invalid(path, error) from error
+
+
+def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array]]:
+    """JSON document and arrays of a fitted model."""
+    # A subclass is stored as the estimator that it extends.
+    names = (cls.__name__ for cls in type(model).__mro__)
+    params = {name: _stored_param(value) for name, value in model.get_params().items()}
+    return split_arrays(
+        {
+            "estimator": next(name for name in names if name in METHODS_BY_CLASS),
+            "params": params,
+            "state": encode(model._state_class.of(model)),
+        }
+    )
+
+
+def _stored_param(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, np.generic) or np.ndim(value):
+        return np.asarray(value).tolist()
+    return value
+
+
+def _restored(tree: Tree) -> "DALMC | AutoDALMC":
+    """Model of a tree, all of which is checked."""
+    tree = entries(tree, {"estimator", "params", "state"}, "")
+    name, params = tree["estimator"], tree["params"]
+    require(isinstance(name, str) and name in METHODS_BY_CLASS, "its estimator is unknown")
+    require(isinstance(params, dict), "'params' is not an object")
+    estimator = method_class(METHODS_BY_CLASS[name])
+    unknown = min(params.keys() - estimator().get_params().keys(), default=None)
+    require(unknown is None, f"the parameter {unknown!r} is unknown")
+    for key, value in params.items():
+        simple = type(value) in (int, float, str, bool, type(None))
+        if isinstance(value, list):
+            simple = all(type(item) in (int, float) for item in value)
+        if isinstance(value, dict):
+            simple = all(type(item) in (str, type(None)) for item in value.values())
+        require(simple, f"the parameter {key!r} has a wrong type")
+    # Parameters that are newer than the file have their defaults.
+    model: DALMC | AutoDALMC = estimator(**params)
+    model._validate_params()
+    decode(tree["state"], model._state_class, "state").restore(model)
+    return model
+
+
+def _invalid(path: Path, reason: object) -> ModelFileError:
+    """Error for an intact file that was not made by :func:`save_model`."""
     # What a file says about itself may be long.
     what = " ".join(str(reason).split()).rstrip(".")[:200]
     return ModelFileError(f"{path}: is not a valid model ({what}). Save the model again.")
 
 
-def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file that appears under its name only once it is complete.
 
     The same content gives the same bytes.
@@ -71,7 +208,7 @@ def write_model_file(path: Path, document: Mapping[str, Any], arrays: Mapping[st
         stream.write(digest)
 
 
-def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Document of a model file, without what identifies the format, and its arrays.
 
     Raises ModelFileError unless it is an intact file of this format and version.
@@ -90,7 +227,7 @@ def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     except Exception as error:
         # A correct checksum does not prove good intent, and the parsers of zip, JSON and .npy fail
         # on malicious bytes in more ways than they document.
-        raise invalid(path, error) from error
+        raise _invalid(path, error) from error
 
 
 def _foreign(path: Path) -> ModelFileError:
