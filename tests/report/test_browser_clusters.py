@@ -33,12 +33,13 @@ def many_clusters(tmp_path_factory):
         centers = random.uniform(0, 60, (k, 2))
         model = SimpleNamespace(
             relabel=None,
+            labels_=labels,
             view_names_in_=(EVIL, "text"),
             embedding_=centers[labels] + random.standard_normal((n, 2)),
             normalize_embedding=False,
         )
         ids = [f"sample {row}" for row in range(n)]
-        fit = CheckedFit(model, labels, k, None, ids, None, {})
+        fit = CheckedFit(model, labels, pd.RangeIndex(k), None, ids, None, {})
         sizes = np.bincount(labels)
         clusters = pd.DataFrame(
             {
@@ -64,7 +65,7 @@ def many_clusters(tmp_path_factory):
         representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
         confidence = random.random_sample(n)
         certainty = Certainty(confidence, np.full(n, -1), confidence < 0.5, "")
-        findings = Findings(clusters, markers, representatives, certainty, None, [])
+        findings = Findings(clusters, certainty, representatives, markers, None, [])
         contents = SampleContents(ids, None, None, on_map=True)
         with pytest.MonkeyPatch.context() as patch:
             positions = np.asarray(model.embedding_)

@@ -1,23 +1,20 @@
 """The section on the number of clusters: chart, levels and how clusters split."""
 
 from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import AutoDALMC, load
+from anchorview import AutoDALMC
 from anchorview.report import model_sections, number_section, write_fit_report
 from anchorview.report.checked_fit import check_fit
-from anchorview.report.findings import find
+from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import candidate_parts
-from anchorview.report.page import Chart, Folded, Table, Text
+from anchorview.report.page import Chart, Folded, Table
 from helpers.nested_clusters import nested_views
 from helpers.pages import EVIL, ParsedPage
 from helpers.unjudged import structure_not_judged
-
-MODELS = Path(__file__).parents[1] / "data" / "models"
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +26,8 @@ def model():
 
 
 def section_parts(model):
-    fit = check_fit(model, None, None, None, None)
-    return number_section.number_section(fit, find(fit)).parts
+    fit = check_fit(model)
+    return number_section.number_section(fit, inspect_fit(fit)).parts
 
 
 def test_chart_and_table_of_the_levels(model):
@@ -140,18 +137,8 @@ def test_only_the_chosen_level_has_no_tree(model):
     assert "Dotted" not in parts[0].description
 
 
-def test_models_of_older_files_have_only_their_curve():
-    older = load(MODELS / "auto_v4.anchorview")
-    assert isinstance(section_parts(older)[0], Text if older.curve_ is None else Chart)
-    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
-    chart, *rest = section_parts(older)
-    assert len(chart.content.lines) == 1
-    assert "was chosen (dashed)." in chart.description
-    assert not any(isinstance(part, Table | Folded) for part in rest)
-
-
 def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
-    fit = check_fit(model, None, None, None, None)
+    fit = check_fit(model)
     each = candidate_parts(fit)[2].content.values
     assert len(each) == 4
     set_constants(model_sections, MAX_DRAWN_CANDIDATES=3)
@@ -167,5 +154,5 @@ def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
     doubled = deepcopy(model)
     doubled.candidates_ = pd.concat([model.candidates_] * 2, ignore_index=True)
     doubled.agreement_ = np.tile(model.agreement_, (2, 2))
-    fit = check_fit(doubled, None, None, None, None)
+    fit = check_fit(doubled)
     np.testing.assert_allclose(candidate_parts(fit)[2].content.values, each)

@@ -81,8 +81,8 @@ def test_contents_are_matched_by_sample_id():
     frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     texts = pd.Series([f"text of {name}" for name in ids], index=ids)
-    fit = check_fit(model, frames, None, None, None, texts=texts.iloc[::-1])
-    assert fit.texts == texts.tolist()
+    fit = check_fit(model, frames, texts=texts.iloc[::-1])
+    assert list(fit.texts) == texts.tolist()
 
 
 def test_thumbnails_and_texts_are_on_cards_and_in_tooltips(open_page, pictures, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import check_fit
-from anchorview.report.findings import find
+from anchorview.report.findings import inspect_fit
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import pattern_name, sample_map
 
@@ -17,9 +17,9 @@ def drawn(incomplete_fit, set_constants):
     rows = np.arange(1, 240, 2)
     positions = np.random.RandomState(0).rand(120, 2) * [3, 1] - 5
     set_constants(map_module, map_layout=lambda *_, **__: (rows, positions))
-    fit = check_fit(model, data, target, sample_ids, None)
+    fit = check_fit(model, data, target=target, sample_ids=sample_ids)
     contents = SampleContents(sample_ids, None, None, on_map=True)
-    return sample_map(fit, find(fit), contents), rows, positions
+    return sample_map(fit, inspect_fit(fit), contents), rows, positions
 
 
 def test_points_have_the_values_of_their_samples(drawn, incomplete_fit):

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Certainty, Findings
-from anchorview.report.verdict import listed, verdict
+from anchorview.report.findings import Certainty, Findings, in_words, verdict
 
 
 def sentence(doubtful_by_cluster, disagreeing=()):
@@ -19,11 +18,11 @@ def sentence(doubtful_by_cluster, disagreeing=()):
     for cluster, count in enumerate(doubtful_by_cluster):
         confidence[cluster, :count] = 0.2
     without = pd.DataFrame({"disagrees": [view in disagreeing for view in "abc"]}, index=[*"abc"])
-    fit = CheckedFit(SimpleNamespace(), labels, k, None, None, None, {})
+    fit = CheckedFit(SimpleNamespace(), labels, pd.RangeIndex(k), None, None, None, {})
     frame = pd.DataFrame({"size": [20] * k})
     low = confidence.ravel() < 0.5
     certainty = Certainty(confidence.ravel(), np.full(20 * k, -1), low, "")
-    findings = Findings(frame, None, None, certainty, without, [])
+    findings = Findings(frame, certainty, None, None, without, [])
     return verdict(fit, findings)
 
 
@@ -62,10 +61,10 @@ def test_verdict(doubtful, disagreeing, expected):
 
 
 def test_without_confidence_only_the_number_is_known():
-    fit = CheckedFit(SimpleNamespace(), np.arange(4), 4, None, None, None, {})
+    fit = CheckedFit(SimpleNamespace(), np.arange(4), pd.RangeIndex(4), None, None, None, {})
     findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."
 
 
 def test_long_lists_are_cut():
-    assert listed(range(9)) == "0, 1, 2, 3 and 5 more"
+    assert in_words(range(9)) == "0, 1, 2, 3 and 5 more"

@@ -4,12 +4,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.optional_imports import optional_import
 from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
-from anchorview.plotting.drawn_samples import DrawnSamples
+from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 
 class ClusterSizesDisplay:
@@ -62,7 +61,7 @@ class ClusterSizesDisplay:
 
         Parameters
         ----------
-        model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
+        model : fitted estimator, or any other object with `labels_`
             AutoDALMC stores the confidence in the samples of its fit. Other estimators need `X` for
             it; without it, all bars have the same color.
         X : views in memory, in any form that `fit` takes, default=None
@@ -189,7 +188,7 @@ class ViewAgreementDisplay:
 
         Parameters
         ----------
-        model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
+        model : fitted estimator with `view_weights_`
             Only AutoDALMC has the agreement.
         ax : matplotlib Axes, default=None
             Axes to draw on; if None, new ones.
@@ -200,9 +199,10 @@ class ViewAgreementDisplay:
         -------
         display : ViewAgreementDisplay
         """
-        check_is_fitted(model)
-        agreement = getattr(model, "view_agreement_", None)
-        return cls(model.view_weights_, agreement).plot(ax, **bar_kw)
+        weights = fitted_attribute(model, "view_weights_")
+        if not isinstance(weights, pd.Series):
+            weights = pd.Series(np.asarray(weights, dtype=float))
+        return cls(weights, getattr(model, "view_agreement_", None)).plot(ax, **bar_kw)
 
     def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
         """Draw the bars.

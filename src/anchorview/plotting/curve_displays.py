@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
+from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR, cluster_color
+from anchorview.plotting.drawn_samples import fitted_attribute
 from anchorview.plotting.matplotlib_charts import draw_lines
 
 
@@ -75,7 +76,7 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
+        model : fitted estimator with `objective_`
             AutoDALMC has the objective of its best candidate.
         name : str, default=None
             Name in the legend.
@@ -88,8 +89,7 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
         """
-        check_is_fitted(model)
-        return cls(model.objective_, name=name).plot(ax, **line_kw)
+        return cls(fitted_attribute(model, "objective_"), name=name).plot(ax, **line_kw)
 
     def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the curve.
@@ -196,7 +196,7 @@ class ClusterNumberDisplay:
         -------
         display : ClusterNumberDisplay
         """
-        check_is_fitted(model)
+        require_labels(model)
         curve = getattr(model, "curve_", None)
         if curve is None:
             raise ValueError(

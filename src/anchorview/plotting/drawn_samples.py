@@ -7,26 +7,65 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection import doubtful
+from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
 from anchorview.views.container import MultiViewData, container_with_nan
 
 
+def fitted_attribute(model: Any, name: str) -> Any:
+    """Attribute of a fitted model; raises if it is not fitted, or is of a kind without it."""
+    require_labels(model)
+    if not hasattr(model, name):
+        raise ValueError(f"{type(model).__name__} has no {name}, so there is nothing to draw.")
+    return getattr(model, name)
+
+
+def cluster_codes(model: Any, labels: Any) -> "tuple[Array, pd.Index[Any]]":
+    """Numbers of the clusters of samples, from 0, and the clusters.
+
+    The clusters include empty ones if the model knows of them by `cluster_names_`, `n_clusters_` or
+    `n_clusters`. Otherwise they are the labels that occur, which may be of any type.
+    """
+    labels = np.asarray(labels)
+    names = getattr(model, "cluster_names_", None)
+    if names is not None:
+        return labels, pd.Index(names, name="cluster")
+    count = getattr(model, "n_clusters_", None) or getattr(model, "n_clusters", None)
+    if isinstance(count, int | np.integer) and np.isin(labels, np.arange(count)).all():
+        return labels, pd.RangeIndex(int(count), name="cluster")
+    codes, clusters = pd.factorize(labels, sort=True)
+    return codes, pd.Index(clusters, name="cluster")
+
+
+def stored_embedding(model: Any) -> Any:
+    """Embedding of the samples of the fit; None if the model has none.
+
+    A model loaded from a file may lack an embedding that the fit wrote to another file.
+    """
+    embedding = getattr(model, "embedding_", None)
+    return None if embedding is None or len(embedding) != len(model.labels_) else embedding
+
+
+def normalizes_embedding(model: Any) -> bool:
+    """Whether the model clusters the rows of its embedding scaled to unit length."""
+    return hasattr(model, "embedding_") and bool(getattr(model, "normalize_embedding", True))
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnSamples:
-    """Samples in the order in which they were given."""
+    """Samples in the order in which they were given, and the model that labels them."""
 
     model: Any
     X: Any
     """Views of the samples; None for those of the fit."""
 
     def __post_init__(self) -> None:
-        check_is_fitted(self.model, "labels_")
+        require_labels(self.model)
         if self._are_fitted and not len(self.labels):
             raise ValueError(
                 "The model has no labels: the fit wrote them to a separate file, and the model "
@@ -51,8 +90,8 @@ class DrawnSamples:
     def data(self) -> MultiViewData:
         """The views, in memory."""
         data = container_with_nan(self.X)
-        fitted_ids = self.model.sample_ids_
-        if hasattr(self.model, "predict") or data.sample_ids is None or fitted_ids is None:
+        fitted_ids = getattr(self.model, "sample_ids_", None)
+        if not self._are_fitted or data.sample_ids is None or fitted_ids is None:
             return data
         rows = data.sample_ids.get_indexer(fitted_ids)
         if (rows < 0).any():
@@ -63,38 +102,43 @@ class DrawnSamples:
         return data[rows]
 
     @cached_property
+    def _clusters(self) -> "tuple[Array, pd.Index[Any]]":
+        labels = self.model.labels_ if self._are_fitted else self.model.predict(self.X)
+        return cluster_codes(self.model, labels)
+
+    @property
     def labels(self) -> Array:
-        """Cluster of each sample."""
-        return np.asarray(self.model.labels_ if self._are_fitted else self.model.predict(self.X))
+        """Number of the cluster of each sample."""
+        return self._clusters[0]
+
+    @property
+    def clusters(self) -> "pd.Index[Any]":
+        """Names of the clusters; their numbers, if they have no others."""
+        return self._clusters[1]
 
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":
         """Ids of the samples, if they have any."""
-        return self.model.sample_ids_ if self._are_fitted else self.data.sample_ids
+        stored = getattr(self.model, "sample_ids_", None)
+        return stored if self._are_fitted else self.data.sample_ids
 
     @cached_property
     def embedding(self) -> Any:
         """What samples are laid out by: their embedding, in memory or not, or else the views."""
-        if not self._are_fitted:
+        if not self._are_fitted and hasattr(self.model, "__anchorview_explain__"):
             embedding = self.model.transform(self.X, scale=False)
             return embedding.to_numpy() if isinstance(embedding, pd.DataFrame) else embedding
-        embedding = getattr(self.model, "embedding_", None)
+        embedding = stored_embedding(self.model) if self._are_fitted else None
         if embedding is None and self.X is not None:
             return reduced_views(self.data)
+        if embedding is None and hasattr(self.model, "embedding_"):
+            raise ValueError("The model file does not contain the embedding. Pass X.")
         if embedding is None:
             raise ValueError(
                 f"{self.model_name} computes no embedding, so the views are needed for the map: "
                 "pass X, on which it was fitted."
             )
-        if len(embedding) != len(self.labels):
-            raise ValueError("The model file does not contain the embedding. Pass X.")
         return embedding
-
-    @property
-    def normalizes_embedding(self) -> bool:
-        """Whether the rows of the embedding are to be scaled to unit length."""
-        has_embedding = hasattr(self.model, "embedding_")
-        return has_embedding and bool(getattr(self.model, "normalize_embedding", True))
 
     @cached_property
     def confidence(self) -> Array:
@@ -109,14 +153,6 @@ class DrawnSamples:
     def stores_confidence(self) -> bool:
         """Whether confidence is an attribute of the model; otherwise it takes a pass over rows."""
         return hasattr(self.model, "confidence_")
-
-    @property
-    def clusters(self) -> "pd.Index[Any]":
-        """Names of the clusters; their numbers, if they have no others."""
-        names = getattr(self.model, "cluster_names_", None)
-        if names is None:
-            names = range(int(getattr(self.model, "n_clusters_", None) or self.model.n_clusters))
-        return pd.Index(names, name="cluster")
 
     def aligned(self, values: Any, name: str) -> "pd.Series[Any]":
         """Values of the samples: a Series with ids is matched by id, all else by position.
@@ -175,16 +211,16 @@ def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[
     if view is not None and view not in data.names:
         raise ValueError(f"There is no view {quoted(view)}. The views are {listed(data.names)}.")
     searched = [p for p, name in enumerate(data.names) if view in (None, name)]
-    found = [
+    matches = [
         (p, int(column))
         for p in searched
         if (names := data.feature_names[p]) is not None
         for column in np.flatnonzero(names == str(feature))
     ]
-    if len(found) == 1:
-        return found[0]
-    if len(found) > 1:
-        views = listed([data.names[p] for p, _ in found])
+    if len(matches) == 1:
+        return matches[0]
+    if len(matches) > 1:
+        views = listed([data.names[p] for p, _ in matches])
         raise ValueError(
             f"Several features are named {quoted(feature)}, in the views {views}. Pass one as "
             "color=(view, feature)."

@@ -20,7 +20,7 @@ from anchorview.plotting.axes import (
     size_in_points,
 )
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
-from anchorview.plotting.drawn_samples import DrawnSamples
+from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
 POSITION_COLUMNS = ("x", "y", "cluster")
@@ -118,7 +118,7 @@ class SampleMapDisplay:
 
         Parameters
         ----------
-        model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
+        model : fitted estimator, or any other object with `labels_`
             Samples are laid out by its embedding or, if it computes none, by the leading principal
             components of the standardized views, for which `X` is needed.
         X : views in memory, in any form that `fit` takes, default=None
@@ -162,7 +162,7 @@ class SampleMapDisplay:
             columns[name] = values
         assert name is not None
         rows, positions = map_layout(
-            samples.embedding, samples.labels, max_points, normalize=samples.normalizes_embedding
+            samples.embedding, samples.labels, max_points, normalize=normalizes_embedding(model)
         )
         points = pd.DataFrame({"x": positions[:, 0], "y": positions[:, 1]}, index=rows)
         for column, values in columns.items():

@@ -9,10 +9,13 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.typing import Array
+from anchorview.inspection.labeled_parts import fitted_views
 from anchorview.metrics import clustering_scores
+from anchorview.plotting.drawn_samples import cluster_codes, normalizes_embedding, stored_embedding
 from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, container_with_nan
+from anchorview.views.view_selection import select_like_fit
 
 UNKNOWN_CLASS = "–"
 """Class of samples without a known one."""
@@ -20,13 +23,19 @@ UNKNOWN_CLASS = "–"
 
 @dataclass(frozen=True, eq=False)
 class CheckedFit:
-    """A fitted model with the samples it was fitted on, in the same order."""
+    """A fitted model with the samples it was fitted on, in the same order.
+
+    The model may be any object with `labels_`; what depends on other attributes is left out if it
+    does not have them.
+    """
 
     model: Any
     labels: Array
-    n_clusters: int
+    """Number of the cluster of each sample, from 0."""
+    clusters: "pd.Index[Any]"
+    """Names of the clusters, or their numbers; also of those without samples."""
     data: MultiViewData | None
-    """The views, if they are given."""
+    """The views as they were given, matched to those of the fit; None if they are not given."""
     sample_ids: Sequence[object] | None
     classes: Array | None
     """Known classes as strings, or :data:`UNKNOWN_CLASS`; None if no class is known."""
@@ -46,48 +55,51 @@ class CheckedFit:
         return hasattr(self.model, "candidates_")
 
     @property
-    def embedding(self) -> Any:
-        """Embedding of all samples; None if the model has none."""
-        embedding = getattr(self.model, "embedding_", None)
-        # A model loaded from a file may lack an embedding that the fit wrote to another file.
-        return None if embedding is None or len(embedding) != len(self.labels) else embedding
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.clusters)
+
+    @property
+    def cluster_names(self) -> Sequence[str]:
+        """Names of the clusters, by default their numbers."""
+        return [str(cluster) for cluster in self.clusters]
+
+    @property
+    def n_fitted_clusters(self) -> int:
+        """Number of clusters of the fit, before some were merged."""
+        return int(getattr(self.model, "n_clusters_fit_", self.n_clusters))
+
+    @property
+    def view_names(self) -> Sequence[str]:
+        """Names of the views; none if neither the model nor the user gives any."""
+        given = () if self.data is None else self.data.names
+        return list(getattr(self.model, "view_names_in_", given))
+
+    @property
+    def n_features_per_view(self) -> Sequence[int]:
+        """Number of features of each view."""
+        given = () if self.data is None else self.data.n_features_per_view
+        return list(getattr(self.model, "n_features_per_view_", given))
 
     @cached_property
     def coordinates(self) -> Any:
         """What the map is laid out by: the embedding, or else the views; None without both."""
-        if self.embedding is not None or self.data is None:
-            return self.embedding
-        return reduced_views(self.data)
+        embedding = stored_embedding(self.model)
+        return embedding if embedding is not None or self.data is None else reduced_views(self.data)
 
     @property
     def coordinates_name(self) -> str:
         """What `coordinates` are, in words."""
-        if self.embedding is None:
+        if stored_embedding(self.model) is None:
             return f"the standardized views ({self.estimator_name} computes no embedding)"
         if self.is_auto:
             return "the embedding of the best candidate (the clusters are a consensus of all)"
         return "the embedding that was clustered"
 
     @property
-    def cluster_names(self) -> Sequence[str]:
-        """Names of the clusters, by default their numbers."""
-        names = getattr(self.model, "cluster_names_", None)
-        return [str(c) for c in range(self.n_clusters)] if names is None else list(names)
-
-    @property
-    def n_fitted_clusters(self) -> int:
-        """Number of clusters that the fit found, before some were merged."""
-        return int(getattr(self.model, "n_clusters_fit_", self.n_clusters))
-
-    @property
-    def normalizes_embedding(self) -> bool:
-        """Whether the model clusters the rows of the embedding scaled to unit length."""
-        return self.embedding is not None and bool(getattr(self.model, "normalize_embedding", True))
-
-    @property
-    def confidence(self) -> Array | None:
-        """Confidence in the label of each sample; None if the model has none."""
-        return getattr(self.model, "confidence_", None)
+    def normalizes_coordinates(self) -> bool:
+        """Whether the rows of `coordinates` are to be scaled to unit length."""
+        return stored_embedding(self.model) is not None and normalizes_embedding(self.model)
 
     @cached_property
     def sizes(self) -> Array:
@@ -97,10 +109,11 @@ class CheckedFit:
 
 def check_fit(
     model: Any,
-    X: Any,
-    target: Any,
-    sample_ids: Any,
-    scores: Any,
+    X: Any = None,
+    *,
+    target: Any = None,
+    sample_ids: Any = None,
+    scores: Mapping[str, float] | None = None,
     texts: Any = None,
     thumbnails: Any = None,
 ) -> CheckedFit:
@@ -109,50 +122,54 @@ def check_fit(
         raise ValueError(
             f"This {type(model).__name__} is not fitted yet. Call fit before writing a report."
         )
-    labels = np.asarray(model.labels_)
+    labels, clusters = cluster_codes(model, model.labels_)
     if not len(labels):
         raise ValueError(
             "The model has no labels: the fit wrote them to a separate file, and the model file "
             "does not contain them. Fit again and report on that model."
         )
-    data = None
-    if X is not None:
-        data = model._validate(X, reset=False)
+    ids = getattr(model, "sample_ids_", None)
+    data = None if X is None else _views_of_fit(model, X)
+    if data is not None:
         _check_length("X", data, labels)
-        data = _reorder(data, data.sample_ids, model.sample_ids_, "X")
-    if target is not None:
-        target = np.asarray(_in_order_of_fit(target, "target", model))
-        if target.ndim != 1:
-            raise ValueError(f"target must have one class per sample; its shape is {target.shape}.")
-    if texts is not None:
-        texts = list(_in_order_of_fit(texts, "texts", model))
-    if thumbnails is not None:
-        thumbnails = list(_in_order_of_fit(thumbnails, "thumbnails", model))
-    if sample_ids is None:
-        sample_ids = model.sample_ids_
+        data = _reorder(data, data.sample_ids, ids, "X")
+    target, texts, thumbnails = (
+        None if values is None else _in_order_of_fit(values, name, labels, ids)
+        for name, values in (("target", target), ("texts", texts), ("thumbnails", thumbnails))
+    )
+    sample_ids = ids if sample_ids is None else sample_ids
     if sample_ids is not None:
         sample_ids = sample_ids if isinstance(sample_ids, Sequence) else pd.Index(sample_ids)
         _check_length("sample_ids", sample_ids, labels)
-    known = np.zeros(len(labels), bool) if target is None else ~pd.isna(target)
-    classes = None
-    if known.any():
-        classes = np.where(known, np.asarray(target).astype(str), UNKNOWN_CLASS)
+    classes, known = None, np.zeros(len(labels), bool)
+    if target is not None:
+        target = np.asarray(target)
+        if target.ndim != 1:
+            raise ValueError(f"target must have one class per sample; its shape is {target.shape}.")
+        known = ~pd.isna(target)
+        classes = np.where(known, target.astype(str), UNKNOWN_CLASS) if known.any() else None
     if scores is None:
         scores = {} if classes is None else clustering_scores(classes[known], labels[known])
-    n_clusters = int(getattr(model, "n_clusters_", None) or model.n_clusters)
-    return CheckedFit(
-        model, labels, n_clusters, data, sample_ids, classes, scores, texts, thumbnails
-    )
+    return CheckedFit(model, labels, clusters, data, sample_ids, classes, scores, texts, thumbnails)
 
 
-def _in_order_of_fit(values: Any, name: str, model: Any) -> Any:
+def _views_of_fit(model: Any, X: Any) -> MultiViewData:
+    """Views in memory, matched to those of a model that knows them."""
+    X = select_like_fit(X, getattr(model, "view_selection_", None))
+    # Models of this package take single missing values only if they impute them.
+    complete = hasattr(model, "imputation_") and model.imputation_ is None
+    data = MultiViewData(X) if complete else container_with_nan(X)
+    fitted = fitted_views(model)
+    return data if fitted is None else data.matched_to(fitted)
+
+
+def _in_order_of_fit(values: Any, name: str, labels: Array, ids: Any) -> Any:
     """Check the length of values by sample; a Series with sample ids is brought into order."""
-    _check_length(name, values, model.labels_)
-    ids = model.sample_ids_
+    _check_length(name, values, labels)
     if isinstance(values, pd.Series) and ids is not None and matched_by_id(values.index, ids):
         require_known_ids(values.index, ids, name)
         return _reorder(values.to_numpy(), values.index, ids, name)
-    return values
+    return values.to_numpy() if isinstance(values, pd.Series) else values
 
 
 def _reorder(values: Any, sample_ids: Any, fitted_ids: Any, name: str) -> Any:

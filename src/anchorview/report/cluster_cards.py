@@ -129,7 +129,7 @@ def _samples_by_cluster(fit: CheckedFit, findings: Findings) -> list[list[int]]:
 
 def _views_by_cluster(fit: CheckedFit, findings: Findings) -> list[list[CardView]]:
     """Views of each cluster with their markers, the view with the largest share first."""
-    names = list(fit.model.view_names_in_)
+    names = list(fit.view_names)
     shares = [findings.clusters.get(f"view:{name}") for name in names]
     if findings.markers is None and all(share is None for share in shares):
         return [[] for _ in range(fit.n_clusters)]
@@ -150,28 +150,26 @@ def _views_by_cluster(fit: CheckedFit, findings: Findings) -> list[list[CardView
 
 def _markers(fit: CheckedFit, findings: Findings) -> dict[tuple[int, str], list[Marker]]:
     """Features of each cluster and view that stand out."""
-    found: dict[tuple[int, str], list[Marker]] = {}
+    markers: dict[tuple[int, str], list[Marker]] = {}
     if findings.markers is None:
-        return found
-    named = dict.fromkeys(fit.model.view_names_in_, True)
-    if fit.data is not None:
-        given = zip(fit.data.names, fit.data.feature_names, strict=True)
-        named |= {view: names is not None for view, names in given}
+        return markers
+    given = () if fit.data is None else zip(fit.data.names, fit.data.feature_names, strict=True)
+    named = {view: names is not None for view, names in given}
     columns = ["cluster", "view", "feature", "effect", "mean_in", "mean_out"]
     rows: list[tuple[int, str, str, float, float, float]] = list(
         zip(*(findings.markers[column].tolist() for column in columns), strict=True)
     )
     for cluster, view, feature, effect, mean_in, mean_out in rows:
         if abs(effect) >= MIN_EFFECT:
-            name = feature if named[view] else f"#{feature}"
+            name = feature if named.get(view, True) else f"#{feature}"
             marker = Marker(
                 name,
                 f"{effect:+.1f}".replace("-", "−"),
                 "up" if effect > 0 else "down",
                 f"{name}: mean {mean_in:.4g} in the cluster, {mean_out:.4g} outside",
             )
-            found.setdefault((cluster, view), []).append(marker)
-    return found
+            markers.setdefault((cluster, view), []).append(marker)
+    return markers
 
 
 def _largest_classes(fit: CheckedFit) -> list[str] | None:

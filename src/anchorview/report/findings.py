@@ -1,31 +1,40 @@
-"""What inspection tells about a fit, as far as the report shows it."""
+"""What inspection tells about a fit, as far as the report shows it, and the verdict on it."""
 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.text import capitalized, one_line
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.auto.settings import candidate_settings
-from anchorview.estimators.dalmc import DALMC
+from anchorview.estimators.auto.structure import structure_sentence
+from anchorview.estimators.explanation import explanation_of_model
+from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.inspection.summary import DistanceSums, summary_of
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
+from anchorview.plotting.drawn_samples import stored_embedding
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.views.container import MultiViewData
 
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
 
-NEXT_TO_OWN = 0.5
+DOUBTFUL_SHARE = 0.5
 """Samples are doubtful if their membership in the next cluster is more than this share of that in
-their own. Memberships themselves depend on the number of clusters."""
+their cluster. Memberships themselves depend on the number of clusters."""
+
+UNCLEAR_SHARE = 0.25
+"""Clusters with a larger share of doubtful samples are unclear."""
+
+MAX_LISTED = 5
+"""Maximum number of clusters or views that are listed by name."""
 
 CONSENSUS = (
     "The share of the candidate partitions that agree with the cluster of a sample, weighted as in "
@@ -74,11 +83,11 @@ class Findings:
     clusters: pd.DataFrame
     """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
     and `nearest_cluster`; and `view:<name>`, the share of each view; as of `cluster_summary`."""
-    markers: pd.DataFrame | None
-    """The leading rows of `cluster_markers` of each cluster and view."""
+    certainty: Certainty | None
     representatives: pd.DataFrame | None
     """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
-    certainty: Certainty | None
+    markers: pd.DataFrame | None
+    """The leading rows of `cluster_markers` of each cluster and view."""
     without_view: pd.DataFrame | None
     """As returned by `leave_one_view_out`."""
     left_out: Sequence[str]
@@ -92,33 +101,85 @@ def doubtful_by_cluster(fit: CheckedFit, findings: Findings) -> Array | None:
     return np.bincount(fit.labels[findings.certainty.doubtful], minlength=fit.n_clusters)
 
 
-def find(fit: CheckedFit) -> Findings:
-    """Inspect a fit."""
-    clusters, certainty, typical = overview(fit)
+def inspect_fit(fit: CheckedFit) -> Findings:
+    """Clusters, features, samples and views of a fit, as far as they are known."""
     without_view, left_out = _without_view(fit)
-    return Findings(clusters, _leading_markers(fit), typical, certainty, without_view, left_out)
+    if fit.data is not None:
+        overview = _overview_of_views(fit, fit.data)
+    else:
+        overview = _overview_of_model(fit)
+    return Findings(*overview, _leading_markers(fit), without_view, left_out)
+
+
+Overview = tuple[pd.DataFrame, Certainty | None, pd.DataFrame | None]
+"""The fields `clusters`, `certainty` and `representatives` of `Findings`."""
+
+
+def _overview_of_model(fit: CheckedFit) -> Overview:
+    """What the model has stored about its samples."""
+    model, embedding = fit.model, stored_embedding(fit.model)
+    if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
+        explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
+        sums = DistanceSums.of_all(explanation.located_rows(rows))
+        samples = samples_of_blocks(explanation.located_rows(rows), 0, Samples.in_order)
+        clusters = sums.table(pd.RangeIndex(fit.n_clusters))
+        return clusters, _certainty(fit, samples), None
+    clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
+    certainty = None
+    if fit.is_auto:
+        certainty = _consensus(model, model.confidence_, model.second_labels_)
+    return clusters, certainty, None
+
+
+def _overview_of_views(fit: CheckedFit, data: MultiViewData) -> Overview:
+    # Labels of models that do not explain themselves are those of the fit, even if they predict.
+    explains = hasattr(fit.model, "__anchorview_explain__") and hasattr(fit.model, "predict")
+    labeled = labeled_source(fit.model if explains else fit.clusters[fit.labels], data)
+    labeled = replace(labeled, clusters=pd.Index(fit.clusters.get_indexer(labeled.clusters)))
+    # Labels say nothing about clusters without samples.
+    clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
+    clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
+    samples = kept_samples(labeled, Samples.in_order, "confidence")
+    samples = samples._replace(second=labeled.clusters[samples.second].to_numpy())
+    typical = samples.nearest(N_REPRESENTATIVES)
+    rows = {"cluster": labeled.clusters[typical.labels], "row": typical.positions}
+    return clusters, _certainty(fit, samples), pd.DataFrame(rows)
+
+
+def _certainty(fit: CheckedFit, samples: Samples) -> Certainty | None:
+    if fit.n_clusters == 1:
+        return None
+    if fit.is_auto:
+        return _consensus(fit.model, samples.confidence, samples.second)
+    doubtful = samples.second_confidence > DOUBTFUL_SHARE * samples.confidence
+    return Certainty(samples.confidence, samples.second, doubtful, MEMBERSHIP)
+
+
+def _consensus(model: Any, confidence: Array, second_labels: Array) -> Certainty:
+    limit = model.confidence_threshold_
+    return Certainty(confidence, second_labels, confidence < limit, CONSENSUS.format(limit))
 
 
 def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
     if fit.data is None or np.count_nonzero(fit.sizes) < 2:
         return None
-    n_rows = fit.n_clusters * fit.data.shape[1]
+    explanation = explanation_of_model(fit.model)
+    data = fit.data if explanation is None else explanation.prepare(fit.data)
+    n_rows = fit.n_clusters * data.shape[1]
     n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
-    markers = cluster_markers(fit.labels, fit.data, n_features=n_features)
+    markers = cluster_markers(fit.labels, data, n_features=n_features)
     return markers.groupby(["cluster", "view"], sort=False).head(N_MARKERS)
 
 
 def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
-    data = fit.data
-    if data is None or len(data.views) < 2:
+    data, model = fit.data, fit.model
+    if data is None or len(data.views) < 2 or not hasattr(model, "get_params"):
         return None, []
-    model = fit.model
+    cost = 1.0 if hasattr(model, "transform") else float(BASELINE_COST)
     if fit.is_auto:
         # Only the fits without a view are affected, not the clusters of the model.
         model = copy(model).set_params(budget=REFIT_BUDGET)
         cost = float(len(candidate_settings(fit.n_clusters, len(data), REFIT_BUDGET)))
-    else:
-        cost = 1.0 if isinstance(model, DALMC) else float(BASELINE_COST)
     n_samples = min(len(data), MAX_SAMPLES)
     cost *= float(n_samples) * data.shape[1] * len(data.views) * fit.n_clusters
     if cost > MAX_REFIT_COST:
@@ -126,58 +187,60 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
             "The results without each view are left out, since the model would be fitted once per "
             "view; anchorview.inspection.leave_one_view_out computes them."
         ]
-    return leave_one_view_out(model, data), []
+    try:
+        return leave_one_view_out(model, data), []
+    except Exception as error:
+        if hasattr(model, "view_names_in_"):
+            raise
+        # Models of others need not take fewer views, and may refuse them by any error.
+        return None, [f"The model cannot be fitted without one of the views: {one_line(error)}"]
 
 
-class Overview(NamedTuple):
-    """What is known about clusters and samples without looking at features."""
-
-    clusters: pd.DataFrame
-    """Indexed by cluster, with the columns of `cluster_summary` that are known."""
-    certainty: Certainty | None = None
-    typical: pd.DataFrame | None = None
-    """The columns `cluster` and `row` of typical samples of each cluster, the nearest first."""
-
-
-def overview(fit: CheckedFit) -> Overview:
-    """Clusters, the certainty of their samples and typical samples, as far as they are known."""
-    if fit.data is not None:
-        return _of_views(fit, fit.data)
-    model = fit.model
-    if isinstance(model, DALMC) and fit.embedding is not None:
-        explanation, rows = model.__anchorview_explain__(), np.asarray(fit.embedding)
-        sums = DistanceSums.of_all(explanation.located_rows(rows))
-        samples = samples_of_blocks(explanation.located_rows(rows), 0, Samples.in_order)
-        return Overview(sums.table(pd.RangeIndex(fit.n_clusters)), _certainty(fit, samples))
-    clusters = pd.DataFrame({"size": fit.sizes, "share": fit.sizes / len(fit.labels)})
-    if fit.is_auto:
-        return Overview(clusters, _consensus(model, model.confidence_, model.second_labels_))
-    return Overview(clusters)
+def verdict(fit: CheckedFit, findings: Findings) -> str:
+    """Sentences on clusters, samples and views: what to know when reading nothing else."""
+    parts = [_verdict_on_clusters(fit, findings)]
+    if findings.certainty is not None:
+        n_doubtful = int(findings.certainty.doubtful.sum())
+        verb = "is" if n_doubtful == 1 else "are"
+        doubtful = f"{n_doubtful:,} of {len(fit.labels):,} samples {verb} doubtful"
+        parts.append(doubtful if n_doubtful else "no sample is doubtful")
+    if findings.without_view is not None:
+        disagreeing = findings.without_view.index[findings.without_view["disagrees"]].tolist()
+        if disagreeing:
+            verb = "disagrees" if len(disagreeing) == 1 else "disagree"
+            parts.append(f"{in_words(disagreeing)} {verb} with the other views")
+    sentences = ["; ".join(parts)]
+    structure = getattr(fit.model, "structure_", None)
+    if structure is not None:
+        sentences.append(structure_sentence(structure))
+    sentences += [*view_sentences(fit.model), *batch_sentences(fit.model)]
+    return " ".join(f"{capitalized(sentence)}." for sentence in sentences)
 
 
-def _of_views(fit: CheckedFit, data: MultiViewData) -> Overview:
-    model = fit.model
-    labeled = labeled_source(model, data)
-    if getattr(model, "cluster_names_", None) is not None:
-        numbers = pd.Index(fit.cluster_names).get_indexer(labeled.clusters)
-        labeled = replace(labeled, clusters=pd.Index(numbers))
-    # Estimators that cannot predict do not know of clusters without samples.
-    clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
-    clusters["size"], clusters["share"] = fit.sizes, fit.sizes / len(fit.labels)
-    samples = kept_samples(labeled, Samples.in_order, "confidence")
-    samples = samples._replace(second=labeled.clusters[samples.second].to_numpy())
-    typical = samples.nearest(N_REPRESENTATIVES)
-    rows = {"cluster": labeled.clusters[typical.labels], "row": typical.positions}
-    return Overview(clusters, _certainty(fit, samples), pd.DataFrame(rows))
+def _verdict_on_clusters(fit: CheckedFit, findings: Findings) -> str:
+    number = "1 cluster" if fit.n_clusters == 1 else f"{fit.n_clusters} clusters"
+    doubtful = doubtful_by_cluster(fit, findings)
+    if doubtful is None:
+        return number
+    unclear = np.flatnonzero(doubtful > UNCLEAR_SHARE * fit.sizes).tolist()
+    if not unclear:
+        return f"{number}, all of them clear"
+    if len(unclear) == fit.n_clusters:
+        return f"{number}, none of them clear"
+    if 2 * len(unclear) > fit.n_clusters:
+        return f"{number}, only {fit.n_clusters - len(unclear)} of them clear"
+    if len(unclear) > MAX_LISTED:
+        return f"{number}, clear but for {len(unclear)} of them"
+    noun = "cluster" if len(unclear) == 1 else "clusters"
+    names = [fit.cluster_names[cluster] for cluster in unclear]
+    return f"{number}, clear but for {noun} {in_words(names)}"
 
 
-def _certainty(fit: CheckedFit, samples: Samples) -> Certainty:
-    if fit.is_auto:
-        return _consensus(fit.model, samples.confidence, samples.second)
-    doubtful = samples.second_confidence > NEXT_TO_OWN * samples.confidence
-    return Certainty(samples.confidence, samples.second, doubtful, MEMBERSHIP)
-
-
-def _consensus(model: AutoDALMC, confidence: Array, second_labels: Array) -> Certainty:
-    limit = model.confidence_threshold_
-    return Certainty(confidence, second_labels, confidence < limit, CONSENSUS.format(limit))
+def in_words(names: Sequence[object]) -> str:
+    """Names in a sentence."""
+    texts = [str(name) for name in names]
+    if len(texts) > MAX_LISTED:
+        texts = [*texts[: MAX_LISTED - 1], f"{len(texts) - MAX_LISTED + 1} more"]
+    if len(texts) == 1:
+        return texts[0]
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -3,29 +3,27 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.optional_imports import optional_import
-from anchorview.estimators.base import MultiViewClusterer
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
-from anchorview.report.cluster_sections import association_section
-from anchorview.report.findings import Findings, find
+from anchorview.report.findings import Findings, inspect_fit, verdict
 from anchorview.report.number_section import number_section
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import sample_map
-from anchorview.report.verdict import verdict
 from anchorview.views.container import ViewsLike
 
 
 def write_fit_report(
     path: str | os.PathLike[str],
-    model: MultiViewClusterer,
-    X: ViewsLike,
+    model: Any,
+    X: "ViewsLike | None" = None,
     *,
     target: ArrayLike | None = None,
     sample_ids: ArrayLike | None = None,
@@ -53,10 +51,12 @@ def write_fit_report(
     ----------
     path : path-like
         The file, usually with the suffix ``.html``.
-    model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`
-        Parts for which the model has no attributes are omitted.
-    X : views in memory, in any form accepted by `fit`, or None
-        The samples the model was fitted on. If None, parts that need the views are omitted.
+    model : fitted AutoDALMC, DALMC or estimator of :mod:`anchorview.compared`, or any other
+        Any object with `labels_` has a report, such as a clusterer of scikit-learn. Parts for which
+        the model has no attributes are omitted.
+    X : views in memory, in any form accepted by `fit`, default=None
+        The samples the model was fitted on. If None, parts that need the views are omitted:
+        features and typical samples of the clusters, and comparisons of the views.
     target : array-like (n,), default=None
         Known classes, for the confusion matrix and the scores; may have missing values.
     sample_ids : array-like (n,), default=None
@@ -104,8 +104,16 @@ def write_fit_report(
     require_writable(Path(path))
     for package in ("bokeh.plotting", "jinja2"):
         optional_import(package, "Reports", "report")
-    fit = check_fit(model, X, target, sample_ids, scores, texts, thumbnails)
-    findings = find(fit)
+    fit = check_fit(
+        model,
+        X,
+        target=target,
+        sample_ids=sample_ids,
+        scores=scores,
+        texts=texts,
+        thumbnails=thumbnails,
+    )
+    findings = inspect_fit(fit)
     contents = SampleContents(
         fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.coordinates is not None
     )
@@ -116,40 +124,43 @@ def write_fit_report(
         sections.append(cluster_sections.doubtful_section(fit, findings, contents))
     drawn = sample_map(fit, findings, contents)
     sections.insert(0, cluster_sections.map_section(fit, drawn))
-    sections.append(view_sections.view_section(fit, findings))
+    if fit.view_names:
+        sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
     if associations is not None:
-        sections.append(association_section(associations))
+        sections.append(cluster_sections.association_section(associations))
     sections.append(number_section(fit, findings))
     sections.append(_technical_section(fit, findings, call, seconds))
     title = f"{fit.estimator_name} clusters" if name is None else name
-    views = "1 view" if model.n_views_in_ == 1 else f"{model.n_views_in_} views"
-    subtitle = f"{len(fit.labels):,} samples in {views}, clustered by {fit.estimator_name}"
+    subtitle = f"{len(fit.labels):,} samples"
+    if fit.view_names:
+        n_views = len(fit.view_names)
+        subtitle += f" in {n_views} {'view' if n_views == 1 else 'views'}"
+    subtitle += f", clustered by {fit.estimator_name}"
     write_page(Path(path), title, subtitle, sections, verdict=verdict(fit, findings))
 
 
 def _technical_section(
     fit: CheckedFit, findings: Findings, call: str | None, seconds: float | None
 ) -> Section:
-    facts = {
-        "Samples": f"{len(fit.labels):,}",
-        "Views": f"{fit.model.n_views_in_}",
-        "Features": f"{fit.model.n_features_in_:,}",
-        "Clusters": f"{fit.n_clusters}",
-        "Iterations": f"{fit.model.n_iter_}",
-    }
+    facts = {"Samples": f"{len(fit.labels):,}"}
+    if fit.view_names:
+        facts["Views"] = f"{len(fit.view_names)}"
+        facts["Features"] = f"{sum(fit.n_features_per_view):,}"
+    facts["Clusters"] = f"{fit.n_clusters}"
+    if hasattr(fit.model, "n_iter_"):
+        facts["Iterations"] = f"{fit.model.n_iter_}"
     if seconds is not None:
         facts["Seconds"] = f"{seconds:.3g}"
-    parts: list[Part] = [
-        Folded("Sizes of the problem", [Facts(facts)]),
-        Folded("Table of the clusters", [cluster_sections.cluster_table(fit, findings)]),
-        Folded("Convergence", model_sections.convergence_parts(fit)),
-    ]
-    predictions = view_sections.prediction_agreement(fit)
-    if predictions:
-        parts.append(Folded("Predictions from single views", predictions))
-    if fit.is_auto:
-        parts.append(Folded("Candidate settings", model_sections.candidate_parts(fit)))
-    parts.append(Folded("How to reproduce", model_sections.reproduction_parts(fit, call)))
-    return Section("Technical details", parts)
+    folded: dict[str, Sequence[Part]] = {
+        "Sizes of the problem": [Facts(facts)],
+        "Table of the clusters": [cluster_sections.cluster_table(fit, findings)],
+        "Convergence": model_sections.convergence_parts(fit),
+        "Predictions from single views": view_sections.prediction_agreement(fit),
+        "Candidate settings": model_sections.candidate_parts(fit),
+        "How to reproduce": model_sections.reproduction_parts(fit, call),
+    }
+    return Section(
+        "Technical details", [Folded(title, parts) for title, parts in folded.items() if parts]
+    )

@@ -21,7 +21,9 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
 def convergence_parts(fit: CheckedFit) -> list[Part]:
-    """Return the objective per iteration."""
+    """Return the objective per iteration; nothing for models without one."""
+    if not hasattr(fit.model, "objective_"):
+        return []
     objective = np.asarray(fit.model.objective_, dtype=float)
     iterations = list(range(1, len(objective) + 1))
     whose = " of the best candidate" if fit.is_auto else ""
@@ -31,15 +33,16 @@ def convergence_parts(fit: CheckedFit) -> list[Part]:
         "that is flat at its end has converged.",
         pd.DataFrame({"Iteration": iterations, "Objective": objective}),
     )
-    return [Text(_stopping_reason(fit.model)), chart]
+    return [Text(_stopping_reason(fit.model, len(objective))), chart]
 
 
-def _stopping_reason(model: Any) -> str:
-    stopped = f"Stopped after {model.n_iter_} iteration{'s' if model.n_iter_ != 1 else ''}"
+def _stopping_reason(model: Any, n_values: int) -> str:
+    n_iter = getattr(model, "n_iter_", n_values)
+    stopped = f"Stopped after {n_iter} iteration{'s' if n_iter != 1 else ''}"
     max_iter = getattr(model, "max_iter", None)
     if max_iter is None:
         return f"{stopped}."
-    if model.n_iter_ >= max_iter:
+    if n_iter >= max_iter:
         return f"{stopped}, at max_iter={max_iter}; increase it if the curve is not flat."
     tol = getattr(model, "tol", None)
     if tol is None:
@@ -48,7 +51,9 @@ def _stopping_reason(model: Any) -> str:
 
 
 def candidate_parts(fit: CheckedFit) -> list[Part]:
-    """Return the candidate settings and the agreement between them."""
+    """Return the candidate settings of AutoDALMC and the agreement between them."""
+    if not fit.is_auto:
+        return []
     model = fit.model
     table = model.candidates_.reset_index(drop=True).rename_axis(None)
     if (table["error"] == "").all():
@@ -95,13 +100,15 @@ def _agreement_chart(model: Any) -> Chart:
 
 def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
     """Return the call and the versions of the packages."""
-    parts: list[Part] = [
-        Text("Parameters that are not given have their default values."),
-        Code(python_call(fit.model)),
-    ]
+    parts: list[Part] = []
+    if hasattr(fit.model, "get_params"):
+        parts += [
+            Text("Parameters that are not given have their default values."),
+            Code(python_call(fit.model)),
+        ]
     if call is not None:
         parts += [Text("Or from the shell:"), Code(call)]
-    if not isinstance(fit.model.random_state, int | np.integer):
+    if not isinstance(getattr(fit.model, "random_state", 0), int | np.integer):
         parts.append(
             Text("random_state was not a fixed number, so another fit may differ slightly.")
         )
@@ -113,14 +120,20 @@ def reproduction_parts(fit: CheckedFit, call: str | None) -> list[Part]:
 
 def python_call(model: Any) -> str:
     """Return Python code that repeats a fit."""
-    name = type(model).__name__
-    module = "anchorview.compared" if ".compared" in type(model).__module__ else "anchorview"
-    settings = []
+    name, module = type(model).__name__, type(model).__module__
+    package = module.partition(".")[0]
+    if package == "anchorview":
+        module = "anchorview.compared" if ".compared" in module else "anchorview"
+    elif "._" in module:
+        # scikit-learn and others export the classes of private modules in their packages.
+        module = module[: module.index("._")]
+    values, settings = model.get_params(deep=False), []
     for parameter in signature(type(model)).parameters.values():
-        value = getattr(model, parameter.name)
+        value = values.get(parameter.name, parameter.default)
         if isinstance(value, np.generic | np.ndarray):
             value = value.tolist()
         # A RandomState cannot be written as code.
         if repr(value) != repr(parameter.default) and not isinstance(value, np.random.RandomState):
             settings.append(f"{parameter.name}={value!r}")
-    return f"from {module} import {name}\n\nmodel = {name}({', '.join(settings)}).fit(views)"
+    code = f"model = {name}({', '.join(settings)}).fit(views)"
+    return code if module == "__main__" else f"from {module} import {name}\n\n{code}"

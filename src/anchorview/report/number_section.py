@@ -10,9 +10,8 @@ from anchorview.inspection.cluster_splits import Split, Step, level_steps
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import Findings, in_words
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
-from anchorview.report.verdict import listed
 
 NEARLY_ONE = 0.1
 """Clusters with a smaller separation from the nearest are reported as nearly one with it."""
@@ -28,11 +27,14 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
     """Return the section on the number of clusters."""
     model = fit.model
     if getattr(model, "curve_", None) is None:
-        parts: list[Part] = [Text(f"The number of clusters, {fit.n_fitted_clusters}, was given.")]
+        n_clusters = fit.n_fitted_clusters
+        text = f"{fit.estimator_name} chose {n_clusters} clusters."
+        if hasattr(model, "n_clusters"):
+            text = f"The number of clusters, {n_clusters}, was given."
+        parts: list[Part] = [Text(text)]
     else:
-        parts = [_chart(model, fit.n_fitted_clusters)]
-        if model.levels_ is not None:
-            parts += [_level_table(model.levels_), *map(_step_part, level_steps(model))]
+        parts = [_chart(model, fit.n_fitted_clusters), _level_table(model.levels_)]
+        parts += map(_step_part, level_steps(model))
     touching = _touching_clusters(fit, findings)
     if touching:
         parts.append(Text(touching))
@@ -41,42 +43,33 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
 
 def _chart(model: Any, chosen: int) -> Chart:
     curve, chance, levels = model.curve_, model.chance_curve_, model.levels_
-    lines = [Line(curve.index.tolist(), curve.tolist(), "" if chance is None else "agreement")]
-    table = pd.DataFrame({"Clusters": curve.index, "Agreement between families": curve.to_numpy()})
-    text = f"Agreement between the families of settings per number of clusters; {chosen} "
-    if chance is None:
-        text += "was chosen (dashed)."
-        others = []
-    else:
-        lines.append(Line(lines[0].x, chance.tolist(), "by chance", color=OTHER_COLOR))
-        table["By chance"] = chance.to_numpy()
-        others = levels.index[~levels["chosen"]].tolist()
-        dotted = f" Dotted: other levels, {listed(others)}." if others else ""
-        text += (
-            "was chosen (dashed), the number with the most structure: agreement beyond that on "
-            f"data without clusters. {TRIVIAL_NUMBER} clusters are chosen only if they are clearly "
-            f"better than all larger numbers.{dotted}"
-        )
+    numbers = curve.index.tolist()
+    others = levels.index[~levels["chosen"]].tolist()
     chart = LineChart(
-        lines,
+        [
+            Line(numbers, curve.tolist(), "agreement"),
+            Line(numbers, chance.tolist(), "by chance", color=OTHER_COLOR),
+        ],
         "Number of clusters",
         "Agreement between families",
         marked_x=chosen,
         also_marked=others,
     )
-    return Chart(chart, text, table)
+    dotted = f" Dotted: other levels, {in_words(others)}." if others else ""
+    text = (
+        f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
+        "(dashed), the number with the most structure: agreement beyond that on data without "
+        f"clusters. {TRIVIAL_NUMBER} clusters are chosen only if they are clearly better than all "
+        f"larger numbers.{dotted}"
+    )
+    table = {"Clusters": numbers, "Agreement between families": curve, "By chance": chance}
+    return Chart(chart, text, pd.DataFrame(table))
 
 
 def _level_table(levels: pd.DataFrame) -> Table:
-    columns = {
-        "Clusters": levels.index,
-        "Structure": levels["structure"].to_numpy(),
-        "Agreement": levels["agreement"].to_numpy(),
-        "By chance": levels["chance"].to_numpy(),
-        "Prominence": levels["prominence"].to_numpy(),
-        "Chosen": levels["chosen"].to_numpy(),
-    }
-    frame = pd.DataFrame(columns)
+    columns = ["structure", "agreement", "chance", "prominence", "chosen"]
+    frame = levels[columns].rename_axis("clusters").reset_index()
+    frame.columns = ["Clusters", "Structure", "Agreement", "By chance", "Prominence", "Chosen"]
     highlight = pd.DataFrame("", index=frame.index, columns=frame.columns)
     highlight.loc[frame["Chosen"]] = "best"
     return Table(
@@ -157,5 +150,5 @@ def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
             pairs.append(" with ".join(names[c] for c in sorted(pair)))
     return (
         f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
-        f"{listed(pairs)}. Merge them above if they mean the same to you."
+        f"{in_words(pairs)}. Merge them above if they mean the same to you."
     )

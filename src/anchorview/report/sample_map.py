@@ -45,7 +45,7 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     """Lay out the map; None if there is nothing to lay it out by."""
     if fit.coordinates is None:
         return None
-    rows, positions = map_layout(fit.coordinates, fit.labels, normalize=fit.normalizes_embedding)
+    rows, positions = map_layout(fit.coordinates, fit.labels, normalize=fit.normalizes_coordinates)
     payload = {
         **_positions(positions),
         "rows": rows.tolist(),

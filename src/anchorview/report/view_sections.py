@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
+from anchorview._utils.text import capitalized
+from anchorview.estimators.representation import view_sentences
 from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import REFIT_BUDGET, Findings
+from anchorview.report.findings import REFIT_BUDGET, Findings, in_words
 from anchorview.report.page import Chart, Part, Section, Table, Text
-from anchorview.report.verdict import listed, set_aside_sentences
 from anchorview.views.container import MultiViewData, container_of_checked_rows
 
 AGREEMENT_SAMPLES = 5_000
@@ -35,23 +36,22 @@ WEIGHT_AND_AGREEMENT = (
 
 def view_section(fit: CheckedFit, findings: Findings) -> Section:
     """Return the section with weights, agreement and influence of the views."""
-    model = fit.model
-    names, weights = list(model.view_names_in_), np.asarray(model.view_weights_, dtype=float)
-    columns: dict[str, Any] = {"View": names, "Features": list(model.n_features_per_view_)}
+    model, names = fit.model, list(fit.view_names)
+    columns: dict[str, Any] = {"View": names, "Features": fit.n_features_per_view}
     if fit.data is not None:
         available = fit.data.available
         columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
-    columns["Weight"] = weights
-    heaviest = int(np.argmax(weights))
-    charts: list[Part] = [
-        Chart(
-            BarChart(names, weights, "Weight"),
-            f"Weights of the views, which sum to 1; {names[heaviest]} has the largest, "
-            f"{weights[heaviest]:.2f}.",
-            half=hasattr(model, "view_agreement_"),
-        )
-    ]
+    charts: list[Part] = []
     explanations = []
+    if hasattr(model, "view_weights_"):
+        columns["Weight"] = weights = np.asarray(model.view_weights_, dtype=float)
+        heaviest = int(np.argmax(weights))
+        description = (
+            f"Weights of the views, which sum to 1; {names[heaviest]} has the largest, "
+            f"{weights[heaviest]:.2f}."
+        )
+        chart = BarChart(names, weights, "Weight")
+        charts.append(Chart(chart, description, half=hasattr(model, "view_agreement_")))
     if hasattr(model, "view_agreement_"):
         columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
         chart = BarChart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
@@ -67,7 +67,8 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         columns |= _without_view_columns(findings.without_view.loc[names])
         explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
         text = _disagreement(findings.without_view)
-    text = " ".join(filter(None, [*set_aside_sentences(fit), text]))
+    set_aside = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
+    text = " ".join(filter(None, [*set_aside, text]))
     explanations += findings.left_out
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
     parts += charts
@@ -111,7 +112,7 @@ def _disagreement(frame: pd.DataFrame) -> str:
     verb, it = ("disagrees", "it") if len(disagreeing) == 1 else ("disagree", "they")
     shows = "shows" if it == "it" else "show"
     return (
-        f"{listed(disagreeing)} {verb} with the other views: {it} may be noisy, or {it} {shows} "
+        f"{in_words(disagreeing)} {verb} with the other views: {it} may be noisy, or {it} {shows} "
         "something that the others do not."
     )
 
@@ -119,7 +120,9 @@ def _disagreement(frame: pd.DataFrame) -> str:
 def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     """Chart of the agreement between predictions from single views, if they are possible."""
     data = fit.data
-    if data is None or len(data.views) < 2 or not hasattr(fit.model, "predict"):
+    # Models that match views by name predict from any of them.
+    predicts = hasattr(fit.model, "predict") and hasattr(fit.model, "view_names_in_")
+    if data is None or len(data.views) < 2 or not predicts:
         return []
     complete = np.arange(len(data))
     if data.available is not None:

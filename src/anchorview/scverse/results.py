@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.typing import Array
+from anchorview.inspection.labeled_parts import require_labels
 from anchorview.views.mudata_views import AnnotatedData, require_mudata
 
 
@@ -62,7 +62,7 @@ def write_results(
     (60, ['params', 'view_matrices', 'view_names', 'view_preprocessing', 'view_weights'])
     """
     require_writable_object(data, key)
-    check_is_fitted(model, "labels_")
+    require_labels(model)
     rows = _rows_of_cells(data, model, partial)
     clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
     names = getattr(model, "cluster_names_", None)
