@@ -1,13 +1,11 @@
 """Curves of the objective and of numbers of clusters."""
 
 from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import load
 from anchorview.plotting import ClusterNumberDisplay, ConvergenceDisplay
 
 
@@ -60,14 +58,6 @@ def test_chance_and_the_other_levels_are_drawn(auto):
     assert [line.get_xdata()[0] for line in display.level_lines_] == [9, 11]
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert names == ["agreement", "by chance", "chosen: 3", "other levels: 9, 11"]
-
-
-def test_models_of_older_files_have_neither_chance_nor_levels():
-    older = load(Path(__file__).parents[1] / "data" / "models" / "auto_v4.anchorview")
-    older.curve_ = pd.Series({2: 0.5, older.n_clusters_: 0.7})
-    display = ClusterNumberDisplay.from_estimator(older)
-    assert display.chance_line_ is None
-    assert display.level_lines_ == []
 
 
 def test_single_number_of_clusters_raises(dalmc):

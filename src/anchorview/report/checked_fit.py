@@ -14,8 +14,8 @@ from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import cluster_codes, normalizes_embedding, stored_embedding
 from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
-from anchorview.views.container import MultiViewData, container_with_nan
-from anchorview.views.view_selection import select_like_fit
+from anchorview.views.container import MultiViewData, container_of_views
+from anchorview.views.input_grammar import parse, selection_like_fit
 
 UNKNOWN_CLASS = "–"
 """Class of samples without a known one."""
@@ -155,10 +155,13 @@ def check_fit(
 
 def _views_of_fit(model: Any, X: Any) -> MultiViewData:
     """Views in memory, matched to those of a model that knows them."""
-    X = select_like_fit(X, getattr(model, "view_selection_", None))
-    # Models of this package take single missing values only if they impute them.
-    complete = hasattr(model, "imputation_") and model.imputation_ is None
-    data = MultiViewData(X) if complete else container_with_nan(X)
+    if isinstance(X, MultiViewData):
+        data = X
+    else:
+        selection = selection_like_fit(X, getattr(model, "view_selection_", None))
+        # Models of this package take single missing values only if they impute them.
+        nan_cells = getattr(model, "imputation_", True) is not None
+        data = container_of_views(parse(X, selection), nan_cells=nan_cells)
     fitted = fitted_views(model)
     return data if fitted is None else data.matched_to(fitted)
 
