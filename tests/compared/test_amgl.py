@@ -30,14 +30,6 @@ def test_authors_program(toy, vectors, set_constants, dense_graph, tolerance):
     assert adjusted_rand_score(model.labels_, expected["lab"].ravel()) > 0.95
 
 
-def test_traces_of_the_laplacians():
-    rng = np.random.default_rng(0)
-    A = affinities([rng.random((30, 4)), rng.random((30, 3))])
-    F, _ = np.linalg.qr(rng.standard_normal((30, 4)))
-    expected = [np.trace(F.T @ (np.eye(30) - M.toarray()) @ F) for M in A]
-    np.testing.assert_allclose(laplacian_traces(A, F), expected, rtol=1e-12)
-
-
 def test_zero_traces_are_bounded_from_below():
     """Otherwise rounding would decide the weight, 1 / 0."""
     pairs = sparse.csr_array(np.kron(np.eye(3), [[0, 1], [1, 0]]))

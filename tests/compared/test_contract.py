@@ -16,7 +16,7 @@ from anchorview._utils.progress import listen_to_progress
 from helpers.data import clustered_views
 
 QUICK = {name: {"n_init": 3} for name in ("AWMVC", "FPMVSCAG", "OPMC", "SMVSC")}
-QUICK |= {"EOMSCCA": {"max_iter": 3}, "SFMC": {"max_iter": 1}}
+QUICK |= {"EOMSCCA": {"max_iter": 3}, "LMVSC": {"n_anchors": 10}, "SFMC": {"max_iter": 1}}
 REFILLED = {"BMVC", "OMSC", "OPMC", "UOMVSC"}
 """Methods that fill empty clusters; the others leave them to K-means."""
 
@@ -85,7 +85,7 @@ def test_too_little_memory_raises_before_the_fit(name, clusters, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "many samples"])
 def test_memory_estimate_is_an_upper_bound(name, kind):
-    n, widths = (6000, (8, 5)) if kind == "many samples" else (1500, (60, 40))
+    n, widths = (4000, (8, 5)) if kind == "many samples" else (1000, (60, 40))
     views, _ = clustered_views(n, 4, widths)
     if kind == "sparse":
         views = {key: sparse.csr_array(np.maximum(view - 3, 0)) for key, view in views.items()}

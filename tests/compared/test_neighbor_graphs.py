@@ -134,10 +134,6 @@ class TestNormalizedAffinity:
             normalized_affinity(W).toarray(), np.eye(40) - laplacian, atol=1e-14
         )
 
-    def test_vertex_without_neighbors(self):
-        W = sparse.csr_array(np.array([[0, 1.0, 0], [1, 0, 0], [0, 0, 0]]))
-        np.testing.assert_array_equal(normalized_affinity(W).toarray(), W.toarray())
-
 
 def blobs(n, components, seed=0, d=3):
     rng = np.random.default_rng(seed)

@@ -57,16 +57,3 @@ def test_filling_equals_a_loop_and_leaves_no_cluster_empty(partition):
     assert set(filled) == set(range(k))
     np.testing.assert_array_equal(labels, before)
     assert np.sum(filled != labels) == k - len(set(labels))
-
-
-@pytest.mark.parametrize(
-    ("labels", "misfit", "n_clusters", "expected"),
-    [
-        pytest.param([0, 0, 0, 2, 2], [1, 3, 0, 2, 9], 4, [0, 3, 0, 2, 1], id="worst move"),
-        pytest.param([0, 1, 1], [9, 1, 2], 3, [0, 1, 2], id="a single member stays"),
-        pytest.param([1, 0, 1], [5, 1, 2], 2, [1, 0, 1], id="nothing empty"),
-    ],
-)
-def test_samples_with_the_largest_misfit_move(labels, misfit, n_clusters, expected):
-    filled = fill_empty_clusters(np.array(labels), np.array(misfit, dtype=float), n_clusters)
-    np.testing.assert_array_equal(filled, expected)
