@@ -16,7 +16,7 @@ from anchorview._utils.progress import listen_to_progress
 from helpers.data import clustered_views
 
 QUICK = {name: {"n_init": 3} for name in ("AWMVC", "FPMVSCAG", "OPMC", "SMVSC")}
-QUICK |= {"EOMSCCA": {"max_iter": 3}, "LMVSC": {"n_anchors": 10}, "SFMC": {"max_iter": 1}}
+QUICK |= {"EOMSCCA": {"max_iter": 3}, "LMVSC": {"tol": 1e-3}, "SFMC": {"max_iter": 1}}
 REFILLED = {"BMVC", "OMSC", "OPMC", "UOMVSC"}
 """Methods that fill empty clusters; the others leave them to K-means."""
 
