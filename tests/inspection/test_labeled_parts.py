@@ -56,18 +56,6 @@ def test_every_part_has_the_labels_of_its_rows(kind, form, tmp_path):
     np.testing.assert_array_equal(labeled.clusters[labels], expected)
 
 
-def test_models_label_new_samples_with_missing_views_and_cells(tmp_path):
-    views, _ = clustered_views(N)
-    first = next(iter(views))
-    views[first][3, 2] = np.nan
-    views[first][5] = np.nan
-    model = DALMC(3, impute="mean", random_state=0).fit(views)
-    new = {name: view[::-1].copy() for name, view in views.items()}
-    for form in ("memory", "files"):
-        labels = collected(labeled_source(model, in_form(new, form, tmp_path)))[2]
-        np.testing.assert_array_equal(labels, model.predict(new))
-
-
 def test_models_without_imputation_refuse_missing_cells():
     views, _ = clustered_views(N)
     model = DALMC(3, random_state=0).fit(views)
@@ -131,29 +119,6 @@ def test_a_series_with_integer_index_is_matched_to_integer_ids():
     data = frames(views, pd.Index(np.arange(N)[::-1].copy()))
     labeled = labeled_source(pd.Series(y), data)
     np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], y[::-1])
-
-
-def test_labels_may_be_names():
-    views, y = clustered_views(N)
-    names = np.array(["x", "y", "z"])[y]
-    labeled = labeled_source(names, views)
-    assert list(labeled.clusters) == ["x", "y", "z"]
-    np.testing.assert_array_equal(labeled.clusters[collected(labeled)[2]], names)
-
-
-def test_what_has_no_name_has_that_of_the_model():
-    views, _ = clustered_views(N, widths=(4, 3))
-    columns = [[f"a{j}" for j in range(4)], [f"b{j}" for j in range(3)]]
-    named = {
-        name: pd.DataFrame(view, columns=own)
-        for name, view, own in zip(("text", "image"), views.values(), columns, strict=True)
-    }
-    model = OPMC(3, random_state=0).fit(named)
-    for data in (named, list(views.values())):
-        labeled = labeled_source(model, data)
-        assert labeled.view_names == ("text", "image")
-        assert [list(own) for own in labeled.feature_names] == columns
-    assert labeled_source(model.labels_, views).feature_names == (None, None)
 
 
 @pytest.mark.parametrize(

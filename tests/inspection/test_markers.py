@@ -290,13 +290,6 @@ def test_samples_of_one_cluster_cannot_be_compared():
         cluster_markers(np.full(150, 5), views)
 
 
-@pytest.mark.parametrize("n_features", [0, -3])
-def test_n_features_is_positive(n_features):
-    views, y = clustered_views(150)
-    with pytest.raises(ValueError, match=f"n_features={n_features} should be >= 1"):
-        cluster_markers(y, views, n_features=n_features)
-
-
 def test_values_whose_squares_overflow_raise():
     views, y = clustered_views(150)
     views["view_1"] *= 4e153 / np.abs(views["view_1"]).max()

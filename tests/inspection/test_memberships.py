@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load
+from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.estimators.explanation import with_largest_at
@@ -79,20 +79,6 @@ def test_memberships_follow_their_definition(overlapping):
 
 
 @pytest.mark.usefixtures("many_parts")
-@pytest.mark.parametrize("function", [memberships, outlier_scores])
-def test_files_and_dask_give_the_same(overlapping, tmp_path, function):
-    model, views = overlapping
-    expected = function(model, views)
-    pd.testing.assert_index_equal(expected.index, pd.RangeIndex(150))
-    pd_testing = pd.testing.assert_frame_equal
-    if expected.ndim == 1:
-        pd_testing = pd.testing.assert_series_equal
-    pd_testing(function(model, stored(tmp_path, views)), expected, rtol=1e-9)
-    with dask.config.set(scheduler="threads"):
-        pd_testing(function(model, in_dask(views, 40)), expected, rtol=1e-9)
-
-
-@pytest.mark.usefixtures("many_parts")
 @pytest.mark.parametrize("form", ["files", "dask", "batches"])
 def test_models_fitted_elsewhere_learn_the_same_scale(form, tmp_path):
     views, _ = clustered_views(150, 4, separation=2.0)
@@ -108,14 +94,6 @@ def test_models_fitted_elsewhere_learn_the_same_scale(form, tmp_path):
             other.fit(stored(tmp_path, views) if form == "files" else in_dask(views, 40))
         found = memberships(other, views)
     np.testing.assert_allclose(np.sort(found, axis=1), np.sort(expected, axis=1), atol=1e-6)
-
-
-def test_a_loaded_model_gives_the_same(overlapping, tmp_path):
-    model, views = overlapping
-    model.save(tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    for function in (memberships, outlier_scores):
-        np.testing.assert_allclose(function(loaded, views), function(model, views), atol=1e-9)
 
 
 def test_merged_clusters_have_the_membership_of_the_nearest(overlapping):

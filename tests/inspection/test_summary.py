@@ -1,6 +1,5 @@
 """Summaries against the functions whose results they combine, in every form of input."""
 
-import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.estimators import explanation
 from anchorview.inspection import (
     cluster_markers,
     cluster_summary,
@@ -16,7 +14,6 @@ from anchorview.inspection import (
     representatives,
     view_contributions,
 )
-from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -80,17 +77,6 @@ def test_separation_equals_a_direct_computation(fitted):
         assert found.loc[c, "separation"] == pytest.approx(expected)
 
 
-@pytest.mark.usefixtures("many_parts")
-def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, set_constants):
-    _, model, views = fitted
-    expected = cluster_summary(model, views)
-    pd.testing.assert_frame_equal(cluster_summary(model, stored(tmp_path, views)), expected)
-    with dask.config.set(scheduler="threads"):
-        pd.testing.assert_frame_equal(cluster_summary(model, in_dask(views, 40)), expected)
-    set_constants(explanation, LARGEST_BLOCK=64)
-    pd.testing.assert_frame_equal(cluster_summary(model, views), expected)
-
-
 def test_names_of_samples_features_and_clusters():
     views, _ = clustered_views(90, 3, (6, 5), separation=5.0)
     ids = [f"s{i}" for i in range(90)]
@@ -137,10 +123,3 @@ def test_clusters_without_samples(fitted):
     assert (others["nearest_cluster"] != 2).all()
     alone = cluster_summary(model, {name: view[rows[:1]] for name, view in views.items()})
     assert alone["nearest_cluster"].isna().all()
-
-
-def test_counts_are_checked(fitted):
-    _, model, views = fitted
-    for name in ("n_features", "n_medoids"):
-        with pytest.raises(ValueError, match=f"{name}=0 should be >= 1"):
-            cluster_summary(model, views, **{name: 0})

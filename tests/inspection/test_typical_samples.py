@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 
-import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +9,7 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.estimators import explanation
 from anchorview.inspection import doubtful, memberships, representatives
-from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -90,20 +87,6 @@ def test_confidence_is_that_of_the_model(fitted):
     np.testing.assert_allclose(found["confidence"], expected[found.index], atol=1e-9)
 
 
-@pytest.mark.usefixtures("many_parts")
-@pytest.mark.parametrize("function", [representatives, doubtful])
-def test_files_dask_and_blocks_give_the_same(fitted, tmp_path, function, set_constants):
-    _, model, frames = fitted
-    expected = function(model, frames, n_samples=7)
-    views = {name: frame.to_numpy() for name, frame in frames.items()}
-    positions = expected.assign(sample=model.sample_ids_.get_indexer(expected["sample"]))
-    pd.testing.assert_frame_equal(function(model, stored(tmp_path, views), n_samples=7), positions)
-    with dask.config.set(scheduler="threads"):
-        pd.testing.assert_frame_equal(function(model, in_dask(views, 40), n_samples=7), positions)
-    set_constants(explanation, LARGEST_BLOCK=64)
-    pd.testing.assert_frame_equal(function(model, frames, n_samples=7), expected)
-
-
 def test_doubtful_samples_of_fit_need_no_views(fitted):
     kind, model, frames = fitted
     if kind == "baseline":
@@ -132,11 +115,3 @@ def test_merged_clusters(fitted):
     after = found.set_index("sample")["confidence"]
     if kind != "ablation":  # The means of merged clusters are other centers.
         assert (after >= before[after.index] - 1e-12).all()
-
-
-def test_counts_are_checked(fitted):
-    _, model, frames = fitted
-    for function in (representatives, doubtful):
-        with pytest.raises(ValueError, match="n_samples=0 should be >= 1"):
-            function(model, frames, n_samples=0)
-    assert len(representatives(model, frames, n_samples=1000)) == N

@@ -2,16 +2,13 @@
 
 from copy import deepcopy
 
-import dask
 import numpy as np
-import pandas as pd
 import pytest
 
-from anchorview import DALMC, AutoDALMC, load
+from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.inspection import view_contributions
-from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -97,21 +94,6 @@ def test_clusters_have_the_mean_over_their_samples(incomplete):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.usefixtures("many_parts")
-@pytest.mark.parametrize("by", ["sample", "cluster"])
-def test_files_dask_and_loaded_models_give_the_same(incomplete, tmp_path, by):
-    _, model, views = incomplete
-    expected = view_contributions(model, views, by=by)
-    found = view_contributions(model, stored(tmp_path, views), by=by)
-    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
-    with dask.config.set(scheduler="threads"):
-        found = view_contributions(model, in_dask(views, 40), by=by)
-    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
-    model.save(tmp_path / "m")
-    found = view_contributions(load(tmp_path / "m"), views, by=by)
-    pd.testing.assert_frame_equal(found, expected, atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", ["dalmc", "auto"])
 def test_noise_contributes_about_nothing(kind):
     views, _ = clustered_views(300, K, (20, 30), separation=8.0)
@@ -119,12 +101,6 @@ def test_noise_contributes_about_nothing(kind):
     means = view_contributions(fitted(kind, views), views).mean()
     assert abs(means["noise"]) < 0.1 * means.sum()
     assert (means.drop("noise") > 0.25 * means.sum()).all()
-
-
-def test_errors(incomplete):
-    _, model, views = incomplete
-    with pytest.raises(ValueError, match="by='view' should be 'sample' or 'cluster'"):
-        view_contributions(model, views, by="view")
 
 
 def test_contributions_to_labels_sum_to_the_margin_in_the_views():

@@ -94,6 +94,7 @@ SHAPES |= {
     },
     Consensus: {"patterns": "k r k", "offsets": "k", "votes": "r k", "weights": "r"},
     RowSums: {"sizes": "k", "sums": "k l", "squares": "k"},
+    Lift: {"scalings": "*", "views": "*"},
     ViewLift: {"directions": "d* j*", "landmarks": "m* j*", "column_factors": "m*"},
 }
 
@@ -135,7 +136,7 @@ def _require_candidates(
         embedded = widths if family.lift is None else _lifted_widths(family.lift, widths)
         lengths = AxisLengths(k=k, v=len(embedded))
         lengths.update({f"d{p}": width for p, width in enumerate(embedded)})
-        lengths.require_value(family.scalings, "scalings")
+        lengths.require_value(family.scalings, "scalings", "*")
         lengths.require_value(candidate.view_weights, "view_weights", "v")
         lengths.require_value(candidate.objective, "objective", "t")
         lengths.require_value(candidate.runs, "runs")

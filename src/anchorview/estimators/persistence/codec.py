@@ -55,7 +55,7 @@ def _(series: FloatSeries) -> FloatSeries:
 
 SHAPES: dict[type, dict[str, str]] = {}
 """Axes of the attributes of classes. Axes with the same name have the same length; a star stands
-for the position of a view."""
+for the position of a view, and alone for a sequence of one object per view."""
 
 
 class AxisLengths(dict[str, int]):
@@ -75,18 +75,16 @@ class AxisLengths(dict[str, int]):
     ) -> None:
         """Check the shape of an array with some axes, or those of an object or of a sequence."""
         if isinstance(value, list | tuple):
-            kinds = {type(item) for item in value}
-            axes = [spec or "", *(axes for kind in kinds for axes in _shapes_of(kind).values())]
-            if "*" in "".join(axes):
+            if spec is not None and "*" in spec:
                 self.require_length(path, "v", len(value))
             for i, item in enumerate(value):
                 self.require_value(item, f"{path}/{i}", spec, i)
+        elif type(value) in SHAPES:
+            self.require(value, position)
         elif spec is not None and value is not None:
             names = spec.replace("*", str(position)).split()
             fits = len(value.shape) == len(names) and all(map(self._fits, names, value.shape))
             require(fits, f"{path!r} has shape {value.shape}")
-        elif type(value) in SHAPES:
-            self.require(value, position)
 
     def require_length(self, name: str, axis: str, length: int) -> None:
         """Check the length of a sequence."""

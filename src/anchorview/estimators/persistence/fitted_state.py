@@ -102,6 +102,9 @@ class FittedState:
         widths = {f"d{p}": width for p, width in enumerate(self.n_features_per_view_)}
         lengths = AxisLengths(v=len(self.view_names_in_), **widths)
         lengths.require_length("n_features_per_view_", "v", len(widths))
+        if self._correction is not None:
+            lengths["b"] = len(self._correction.batches)
+            lengths["q"] = len(self._correction.covariate_names)
         lengths.require(self)
         require_labels("labels_", self.labels_, self.n_clusters)
         return lengths
@@ -138,18 +141,19 @@ SHAPES |= {
     FittedState: {
         "feature_names_per_view_": "d*",
         "imputation_": "d*",
+        "preprocessing_": "*",
         "embedding_": "n l",
         "labels_": "n",
         "sample_ids_": "n",
         "view_weights_": "v",
     },
-    DALMCState: {"bases_": "d* m*", "anchors_": "m* l", "objective_": "t"},
+    DALMCState: {"bases_": "d* m*", "anchors_": "m* l", "objective_": "t", "scalings_": "*"},
     ViewScaling: {"center": "d*", "deviation": "d*"},
     FittedStep: {"idf": "d*"},
     ClusterSpread: {"sizes": "k", "squares": "k"},
     Assignment: {"centroids": "k l"},
     Relabeling: {"clusters": "k"},
-    BatchCorrection: {"covariate_centers": "q", "covariate_scales": "q"},
+    BatchCorrection: {"covariate_centers": "q", "covariate_scales": "q", "views": "*"},
     ViewCorrection: {
         "sizes": "b",
         "intercepts": "b d*",
@@ -158,7 +162,7 @@ SHAPES |= {
         "mean": "d*",
         "deviation": "d*",
     },
-    Embedder: {},
+    Embedder: {"scalings": "*"},
     Trace: {},
     Start: {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*"},
     Step: {

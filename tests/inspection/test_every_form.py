@@ -1,0 +1,95 @@
+"""Files, Dask, small blocks and loaded models give the same tables, each in one pass."""
+
+from functools import partial
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, inspection, load
+from anchorview.compared import OPMC
+from anchorview.estimators import explanation
+from helpers.dask_problems import in_dask, stored
+from helpers.data import clustered_views
+from helpers.unjudged import structure_not_judged
+
+N, K = 150, 4
+
+FUNCTIONS = {
+    "summary": inspection.cluster_summary,
+    "doubtful": partial(inspection.doubtful, n_samples=7),
+    "memberships": inspection.memberships,
+    "outlier scores": inspection.outlier_scores,
+    "representatives": inspection.representatives,
+    "contributions": inspection.view_contributions,
+    "contributions by cluster": partial(inspection.view_contributions, by="cluster"),
+}
+
+
+@pytest.fixture(scope="module", params=["dalmc", "auto", "baseline"])
+def fitted(request):
+    missing = 0.0 if request.param == "baseline" else 0.2
+    views, _ = clustered_views(N, K, separation=2.5, missing=missing)
+    models = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}
+    with structure_not_judged():
+        return models[request.param].set_params(random_state=0).fit(views), views
+
+
+@pytest.mark.usefixtures("many_parts")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_form_gives_the_same(fitted, name, tmp_path, set_constants):
+    model, views = fitted
+    function = FUNCTIONS[name]
+    expected = pd.DataFrame(function(model, views))
+
+    def check(table):
+        pd.testing.assert_frame_equal(pd.DataFrame(table), expected, rtol=1e-7, atol=1e-9)
+
+    check(function(model, stored(tmp_path, views)))
+    with dask.config.set(scheduler="threads"):
+        check(function(model, in_dask(views, 40)))
+    if hasattr(model, "save"):
+        model.save(tmp_path / "m")
+        check(function(load(tmp_path / "m"), views))
+    set_constants(explanation, LARGEST_BLOCK=64)
+    check(function(model, views))
+
+
+@pytest.mark.usefixtures("many_parts")
+def test_a_summary_reads_every_chunk_once(fitted):
+    model, views = fitted
+    if isinstance(model, OPMC):
+        pytest.skip("the means of its clusters need a pass of their own")
+    read = []
+
+    def noted(block):
+        read.append(len(block))
+        return block
+
+    chunked = {
+        name: da.from_array(view, chunks=(40, -1)).map_blocks(noted, meta=np.empty((0, 0)))
+        for name, view in views.items()
+    }
+    with dask.config.set(scheduler="threads"), structure_not_judged():
+        model = type(model)(**model.get_params()).fit(in_dask(views, 40))
+        inspection.cluster_summary(model, chunked)
+    assert sum(read) == N * len(views)
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (inspection.cluster_markers, {"n_features": 0}),
+        (inspection.cluster_summary, {"n_features": -3}),
+        (inspection.cluster_summary, {"n_medoids": 0}),
+        (inspection.representatives, {"n_samples": 0}),
+        (inspection.doubtful, {"n_samples": 0}),
+        (inspection.view_contributions, {"by": "view"}),
+    ],
+)
+def test_options_are_checked(fitted, function, options):
+    (option, value) = next(iter(options.items()))
+    with pytest.raises(ValueError, match=f"{option}={value!r} should be"):
+        function(*fitted, **options)
