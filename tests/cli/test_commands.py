@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-import anchorview
 from anchorview import DALMC, AutoDALMC, load_digits
 from anchorview.cli import commands, options
 from anchorview.core.scale import SCALINGS
@@ -115,10 +114,6 @@ def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     labels, confidence = read_confident_labels(tmp_path / "digits_labels.csv")
     np.testing.assert_array_equal(labels, model.labels_)
     np.testing.assert_allclose(confidence, model.confidence_, atol=6e-4)
-
-
-def test_version():
-    assert output_of("--version") == f"anchorview {anchorview.__version__}\n"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_a_killed_run_resumes_and_repeats_nothing(folder, finished, tmp_path):
     resumed, uninterrupted = results_of(out), results_of(whole)
     assert resumed.keys() == uninterrupted.keys()
     for key, result in resumed.items():
-        for part in ("status", "scores", "own"):
+        for part in ("status", "scores", "returned"):
             assert result[part] == uninterrupted[key][part]
     for table in (whole / "tables").glob("*.csv"):
         if not table.stem.startswith(("runtime", "environment", "memory")):

@@ -226,7 +226,7 @@ def test_fit_prints_sizes_and_missing_views(tables):
 
 
 def test_help_version_completion_and_module():
-    assert output_of("-V") == output_of("--version")
+    assert output_of("-V") == output_of("--version") == f"anchorview {anchorview.__version__}\n"
     for arguments in ([], ["-h"]):
         assert "experiment" in output_of(*arguments)
     assert output_of("experiment") == output_of("experiment", "-h")
@@ -246,14 +246,6 @@ def test_help_version_completion_and_module():
             env=os.environ | environment,
         )
         assert (done.returncode, done.stdout) == (0, shown), done.stderr
-
-
-def test_info_on_an_unknown_type_names_the_known_ones(tmp_path):
-    path = tmp_path / "x.foo"
-    path.write_text("hello")
-    message = error_of("info", path)
-    assert "unknown file type '.foo'" in message
-    assert ".npz" in message
 
 
 # Signals

@@ -6,7 +6,6 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
 from anchorview import MultiViewData
-from anchorview.core.assign import assigned
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.job_worker import (
     impute_means,
@@ -58,20 +57,6 @@ def test_runs_are_single_kmeans_on_the_embedding_of_one_fit(method, settings, no
     assert result.returned == clustering_scores(CLASSES, model.labels_)
 
 
-@pytest.mark.parametrize("method", NORMALIZED)
-def test_attributes_of_estimators_describe_their_kmeans(method):
-    model = fit(method)
-    _, labels = assigned(
-        model.embedding_,
-        K,
-        method="kmeans",
-        normalize=model.normalize_embedding,
-        n_init=model.n_init,
-        seed=model._seeds()[1],
-    )
-    np.testing.assert_array_equal(labels, model.labels_)
-
-
 @pytest.mark.parametrize(
     ("method", "settings", "single_start", "runs"),
     [
@@ -110,13 +95,6 @@ def test_rows_and_classes_are_ordered_together(order):
     np.testing.assert_array_equal(np.sort(rows), numbers)
     assert (np.diff(classes) >= 0).all() == (order == "sorted")
     assert (np.diff(rows) > 0).all() == (order == "file")
-
-
-def test_the_order_of_rows_does_not_change_the_scores_of_dalmc():
-    # K-means would start from other rows.
-    settings = {"assignment": "cluster_qr"}
-    by_class, random = (run(settings=settings, runs=1, order=o) for o in ("sorted", "shuffled"))
-    assert by_class.returned == pytest.approx(random.returned, abs=1e-12)
 
 
 def test_jobs_are_reproducible():

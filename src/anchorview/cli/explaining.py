@@ -1,7 +1,7 @@
 """What the clusters of a saved model are: summary, markers and report, from files to files."""
 
 # Imported by ``--help``: light modules only.
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isnan
 from pathlib import Path
@@ -87,22 +87,19 @@ def _write_markers(markers: "pd.DataFrame", path: Path) -> None:
 
 
 def _write_summary(summary: "pd.DataFrame", path: Path) -> None:
-    table = _with_joined_cells(summary)
+    joined = {name: summary[name].map(_joined) for name in ("medoids", "features")}
+    table = summary.assign(**joined)
     warn_about_formulas([*table["medoids"], *table["features"]], "sample ids and feature names")
     _write_table(table, path, index=True)
+
+
+def _joined(items: Iterable[object]) -> str:
+    return "; ".join(map(str, items))
 
 
 def _write_table(table: "pd.DataFrame", path: Path, *, index: bool) -> None:
     with atomic_write(path) as stream:
         table.to_csv(stream, index=index, float_format="%.6g", lineterminator="\n")
-
-
-def _with_joined_cells(summary: "pd.DataFrame") -> "pd.DataFrame":
-    """Summary in which ids and features are texts."""
-    table = summary.copy()
-    for column in ("medoids", "features"):
-        table[column] = ["; ".join(map(str, cell)) for cell in summary[column]]
-    return table
 
 
 def _print_clusters(summary: "pd.DataFrame") -> None:
@@ -132,35 +129,18 @@ def _closing_lines(
         more = len(summary) - SHOWN_CLUSTERS
         yield f"and {more} more clusters; --summary writes all of them to a file"
     yield f"{n_samples} samples in {len(summary)} clusters"
-    for option, name in (
-        ("--markers", "Markers"),
-        ("--summary", "Summary"),
-        ("--report", "Report"),
-    ):
-        if option in written:
-            yield f"{name} written to {printable(written[option])}"
+    for option, path in written.items():
+        yield f"{option.removeprefix('--').capitalize()} written to {printable(path)}"
 
 
 def _record(
     model: Any, summary: "pd.DataFrame", n_samples: int, written: Mapping[str, Path]
 ) -> dict[str, Any]:
     """Machine-readable summary of the clusters."""
-    table = summary.reset_index().astype(object)
-    clusters = [
-        {name: _plain(value) for name, value in row.items()} for row in table.to_dict("records")
-    ]
     return {
         "method": type(model).__name__,
         "n_samples": n_samples,
         "n_clusters": len(summary),
-        "clusters": clusters,
+        "clusters": summary.reset_index().astype(object).to_dict("records"),
         "outputs": {option.removeprefix("--"): str(path) for option, path in written.items()},
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell as JSON can hold it."""
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    value = value.item() if hasattr(value, "item") else value
-    return value if isinstance(value, str | int | float | None) else str(value)

@@ -195,7 +195,7 @@ def model_record(model: Any) -> dict[str, Any]:
     names = {} if model.cluster_names_ is None else {"cluster_names": list(model.cluster_names_)}
     return {
         "method": type(model).__name__,
-        "params": {name: _plain(value) for name, value in model.get_params().items()},
+        "params": model.get_params(),
         "n_samples": len(model.labels_),
         "n_clusters": _n_clusters(model),
         "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
@@ -307,13 +307,6 @@ def _n_missing(data: "MultiViewData | ViewFile") -> dict[str, int]:
     if data.available is None:
         return dict.fromkeys(data.names, 0)
     return dict(zip(data.names, (~data.available).sum(axis=0).tolist(), strict=True))
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if isinstance(value, list | tuple | range):
-        return [int(each) for each in value]
-    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _n_clusters(model: Any) -> int:

@@ -146,15 +146,19 @@ def print_lines(*lines: str) -> None:
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print a record as JSON on stdout; numbers that are not finite become null."""
-    write_stdout(json.dumps(_finite(record), indent=2) + "\n")
+    write_stdout(json.dumps(_as_json(record), indent=2) + "\n")
 
 
-def _finite(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
     if isinstance(value, Mapping):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+        return {name: _as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_as_json(each) for each in value]
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _print_summary(text: str) -> None:

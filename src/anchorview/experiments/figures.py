@@ -3,7 +3,7 @@
 Equal results give identical SVG and PNG files.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -132,57 +132,43 @@ def _score_line(curve: Sequence[Record], metric: str, name: str, x_unit: float =
     )
 
 
-FIGURES: tuple[tuple[str, str, str, Callable[[SuiteResults, str], Panel]], ...] = (
-    (
-        "accuracy",
+FIGURES: Mapping[str, tuple[str, str, Callable[[SuiteResults, str], Panel]]] = {
+    "accuracy": (
         "compare",
         "ACC of the methods, nothing tuned with labels",
         partial(accuracy_chart, contest="honest"),
     ),
-    (
-        "accuracy-oracle",
+    "accuracy-oracle": (
         "compare",
         "ACC of the methods, oracle: settings chosen with the labels",
         partial(accuracy_chart, contest="oracle"),
     ),
-    (
-        "time-accuracy",
+    "time-accuracy": (
         "runtime",
         "ACC of the labels that a fit returns against its time, default and (auto)",
         time_chart,
     ),
-    (
-        "beta",
-        "beta",
-        "Figures 2-3 of the paper: scores of DALMC against beta",
-        parameter_chart,
-    ),
-    (
-        "anchors",
+    "beta": ("beta", "Figures 2-3 of the paper: scores of DALMC against beta", parameter_chart),
+    "anchors": (
         "anchors",
         "Figures 4-5 of the paper: scores of DALMC against number of anchors",
         parameter_chart,
     ),
-    (
-        "convergence",
+    "convergence": (
         "convergence",
         "Figure 6 of the paper: objective of DALMC per iteration",
         convergence_chart,
     ),
-    (
-        "incomplete-acc",
-        "incomplete",
-        "ACC against the fraction of missing entries",
-        partial(missing_chart, metric="ACC"),
-    ),
-    (
-        "incomplete-nmi",
-        "incomplete",
-        "NMI against the fraction of missing entries",
-        partial(missing_chart, metric="NMI"),
-    ),
-)
-"""Name, suite, title and chart of each figure."""
+    **{
+        f"incomplete-{metric.lower()}": (
+            "incomplete",
+            f"{metric} against the fraction of missing entries",
+            partial(missing_chart, metric=metric),
+        )
+        for metric in ("ACC", "NMI")
+    },
+}
+"""Suite, title and chart of each figure, by name."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +216,7 @@ class Figure:
 
 def figures(frame: pd.DataFrame) -> Iterator[Figure]:
     """Yield all figures of evaluated results."""
-    for name, suite, title, make_chart in FIGURES:
+    for name, (suite, title, make_chart) in FIGURES.items():
         results = SuiteResults(frame, suite)
         charts = [make_chart(results, data) for data in results.data]
         panels = [chart for chart in charts if isinstance(chart, LineChart) or chart.names]
