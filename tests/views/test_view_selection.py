@@ -323,4 +323,4 @@ def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp
     source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
     assert source.reduce(len, int.__add__, "counting") == 60
     with pytest.raises(MemoryError, match="Compressing 1 patterns of missing views"):
-        source.require_compressible()
+        DALMC(2, solver="compressed", memory_limit="20MB").fit(source)

@@ -39,9 +39,14 @@ class EmbeddedRows(Protocol):
 class LocalRows:
     """Rows that this process can read by slices: an array, or a view on disk."""
 
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-        self.shape: tuple[int, int] = rows.shape
+    def __init__(self, embedding: Any) -> None:
+        self.embedding = embedding
+        self.labels: Any = None
+        self.shape: tuple[int, int] = embedding.shape
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows."""
+        self.labels = function(self.embedding)
 
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
@@ -55,7 +60,7 @@ class LocalRows:
 
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                return function(self.rows[rows], rows.start)
+                return function(self.embedding[rows], rows.start)
 
         n, width = self.shape
         # Blocks of equal sizes keep all threads busy.
@@ -66,7 +71,7 @@ class LocalRows:
 
     def whole(self) -> Array:
         """All rows, in memory."""
-        return np.asarray(self.rows)
+        return np.asarray(self.embedding)
 
 
 MAX_STEPS = 300

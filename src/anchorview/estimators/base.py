@@ -209,7 +209,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         start, assignment = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         return int(start), int(assignment)
 
-    def _say(self, message: str, since: float | None = None) -> float:
+    def _say(self, message: object, since: float | None = None) -> float:
         """If verbose, print a message with the seconds since a time; returns the current time."""
         now = perf_counter()
         if self.verbose:
@@ -282,6 +282,8 @@ class EmbeddingClusterer(
                     "use solver='compressed', give more samples than features, or do not pass out=."
                 )
             source.require_output_folder(Path(out))
+        self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
+        self._learn_views(source)
         return source
 
     def _require_possible(self, data: RowSource) -> None:

@@ -28,7 +28,7 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
-from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
+from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
@@ -42,7 +42,7 @@ from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.persistence.fitted_state import DALMCState
-from anchorview.sources.part_source import PartSource, embedded
+from anchorview.sources.part_source import LabeledRows, PartSource, embedded
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -57,6 +57,11 @@ def _can_add_batches(model: "DALMC") -> bool:
             "first row can be scaled."
         )
     return True
+
+
+def _graph_rows(graph: Array, part: MultiViewData) -> Array:
+    """Embedding of all samples by an ablation, which cannot embed others."""
+    return graph.astype(part.dtype)
 
 
 def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Array:
@@ -414,37 +419,26 @@ class DALMC(EmbeddingClusterer):
         self : DALMC
         """
         source = self._open(X, out, views, join, batch, covariates)
+        start_seed, assignment_seed = self._seeds()
         source, batches = self._fit_batches(source)
         folder = None if out is None else Path(out)
-        start_seed, assignment_seed = self._seeds()
         self.plan_ = self._plan(source, folder)
-        self._say(str(self.plan_))
-        clock = perf_counter()
+        clock = self._say(self.plan_)
         moments = None if batches is None else batches.moments
         scalings = fit_scalings(source, self.scaling, moments)
         problem = self._compress(source, scalings)
-        self._learn_views(source)
-        self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
-        self._batch_sums: BatchSums | None = None
-        self._say(f"scaled and compressed {source!r}", clock)
-
+        self._say(f"scaled and compressed {len(source)} samples", clock)
         solution = self._solve(problem, source, start_seed)
-
-        def embed(part: MultiViewData) -> Array:
-            return solution.graph.astype(part.dtype)
-
         clock = perf_counter()
-        width = solution.graph.shape[1]
-        with embedded(source, self._embedder or embed, width, folder) as rows:
+        embedder = self._embedder or partial(_graph_rows, solution.graph)
+        with embedded(source, embedder, solution.graph.shape[1], folder) as rows:
             clock = self._say("embedded", clock)
-            self._assignment = self._fit_assignment(rows, assignment_seed)
-            rows.label(self._assignment)
-            known = rows.labels if isinstance(rows.labels, np.ndarray) else None
-            self._spread = cluster_spread(rows, self._assignment, known)
+            self._assign(rows, assignment_seed)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
-        self._relabeling = None
+        self._batch_sums: BatchSums | None = None
         self._say("assigned", clock)
-        self._judge_batches(batches)
+        if batches is not None:
+            self._judge_batches(batches)
         return self
 
     @available_if(_can_add_batches)
@@ -498,12 +492,9 @@ class DALMC(EmbeddingClusterer):
         self._correction = self._mixing = None
         self.view_selection_ = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
-        sampled = LocalRows(self._embedder(sums.sample))
-        self._assignment = self._fit_assignment(sampled, assignment_seed)
-        self._spread = cluster_spread(sampled, self._assignment)
+        self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
-        self._relabeling = None
         self._batch_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
@@ -631,7 +622,7 @@ class DALMC(EmbeddingClusterer):
             source, scalings, wanted, alignment, unit_norm=self.unit_norm
         )
         self.plan_ = replace(self.plan_, truncation=truncation)
-        self._say(str(truncation))
+        self._say(truncation)
         return problem
 
     def _solve(self, problem: Problem, schema: RowSource, seed: int) -> Solution:
@@ -648,9 +639,8 @@ class DALMC(EmbeddingClusterer):
         )
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
+        self.objective_, self.n_iter_ = solution.objective, solution.n_iter
         self.view_weights_ = self._by_view(solution.weights, "weight")
-        self.objective_ = solution.objective
-        self.n_iter_ = solution.n_iter
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
         self._embedder: Any = embedder_of(solution, problem)
@@ -662,8 +652,9 @@ class DALMC(EmbeddingClusterer):
         )
         return solution
 
-    def _fit_assignment(self, rows: EmbeddedRows, seed: int) -> Assignment:
-        return fit_assignment(
+    def _assign(self, rows: LabeledRows, seed: int) -> None:
+        """Cluster and label rows of the embedding."""
+        self._assignment = fit_assignment(
             rows,
             self.n_clusters,
             method=self.assignment,  # type: ignore[arg-type]
@@ -671,6 +662,10 @@ class DALMC(EmbeddingClusterer):
             n_init=self.n_init,
             seed=seed,
         )
+        rows.label(self._assignment)
+        known = rows.labels if isinstance(rows.labels, np.ndarray) else None
+        self._spread = cluster_spread(rows, self._assignment, known)
+        self._relabeling = None
 
     def _map(self, source: RowSource, out: PathLike | None, *, factor: float | None) -> Any:
         """Embeddings of samples times a factor, or labels if it is None.

@@ -13,7 +13,7 @@ from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings, in_words
 from anchorview.report.page import Chart, Part, Section, Table, Text
-from anchorview.views.container import MultiViewData, container_of_checked_rows
+from anchorview.views.container import MultiViewData, container_of_checked
 
 AGREEMENT_SAMPLES = 5_000
 """Maximum number of samples on which predictions from single views are compared."""
@@ -138,7 +138,7 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     for name, view, features in zip(
         sampled.names, sampled.views, sampled.feature_names, strict=True
     ):
-        alone = container_of_checked_rows({name: view}, True, (features,))
+        alone = container_of_checked((view,), (name,), True, None, None, (features,))
         alone.design = sampled.design
         partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])

@@ -34,7 +34,7 @@ from anchorview.sources.results_folder import (
 )
 from anchorview.views.container import (
     MultiViewData,
-    container_of_checked_rows,
+    container_of_checked,
     container_of_rows,
 )
 from anchorview.views.input_grammar import NamedViews
@@ -75,6 +75,9 @@ class DiskSource(PartSource):
         self.views = dict(zip(views.names, views.views, strict=True))
         self.names, self.named, self.feature_names = views.names, views.named, views.feature_names
         self.n = common_length(views.views, self.names)
+        self.n_features_per_view = tuple(0 if v is None else int(v.shape[1]) for v in views.views)
+        self.shape = self.n, sum(self.n_features_per_view)
+        self.dtype = working_precision(v.dtype for v in views.views if v is not None)
         has = views.available
         self.available = None if has is None else availability(has, self.n, self.names)
         self._given_ids = views.sample_ids
@@ -95,16 +98,6 @@ class DiskSource(PartSource):
         stored = _stored(self.views.values())
         return next((ids for v in stored if (ids := v.ids(slice(self.n))) is not None), None)
 
-    @property
-    def n_features_per_view(self) -> tuple[int, ...]:
-        """Number of features of each view; 0 for one that is None."""
-        return tuple(0 if v is None else int(v.shape[1]) for v in self.views.values())
-
-    @property
-    def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
-        return working_precision(v.dtype for v in self.views.values() if v is not None)
-
     def _passing_part(self, rows: slice) -> MultiViewData:
         """Read some samples into memory that is used again for the next part."""
         views = dict(self.views)
@@ -119,7 +112,10 @@ class DiskSource(PartSource):
 
     def _part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         if self.complete:
-            part = container_of_checked_rows(views, self.named, self.feature_names)
+            matrices = tuple(views.values())
+            part = container_of_checked(
+                matrices, self.names, self.named, None, None, self.feature_names
+            )
         else:
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
@@ -176,8 +172,7 @@ class DiskSource(PartSource):
         if request.keeps_embedding:
             self._reserve((self.n, request.n_anchors), self.dtype)
         planned, self._product_bytes = plan_in_passes(self, request)
-        if planned.route == "compressed":
-            self.require_compressible()
+        self._compresses = planned.route == "compressed"
         rows = min(self.part_rows, self.n)
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
         return replace(planned, memory={planned.route: self._reserved + passing})
@@ -338,8 +333,6 @@ class DiskRows(LocalRows):
 
     def __init__(self, rows: Array | StoredView, labels_file: BinaryIO | None) -> None:
         super().__init__(rows)
-        self.embedding: Any = rows
-        self.labels: Any = None
         self._labels_file = labels_file
 
     def label(self, function: Callable[[Array], Array]) -> None:

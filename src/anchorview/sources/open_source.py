@@ -56,9 +56,9 @@ def open_source(
     if data.available is not None:
         for p in np.flatnonzero(~data.available.any(axis=0)):
             matrices[p] = None
-    features = zip(data.names, data.feature_names, strict=True)
-    known = {name: names for name, names in features if names is not None}
-    views = NamedViews(data.names, data.named, matrices, data.available, data.sample_ids, known)
+    views = NamedViews(
+        data.names, data.named, matrices, data.available, data.sample_ids, data.feature_names
+    )
     in_parts = DiskSource(views, memory_budget(memory_limit), nan_cells)
     in_parts.design = data.design
     return in_parts

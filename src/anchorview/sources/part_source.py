@@ -44,6 +44,7 @@ class PartSource(RowSource):
     _patterns: frozenset[tuple[int, ...]] = frozenset()
     """Patterns of available views that the first pass has found."""
     _compresses: bool = False
+    """Whether a fit is planned that adds up Gram matrices of all patterns."""
 
     def prepared(self, function: PartFunction[MultiViewData]) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
@@ -66,25 +67,22 @@ class PartSource(RowSource):
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; the first pass checks the views as well."""
         if self._scanned:
+            self._require_pattern_memory()
             return self.reduce_as_is(function, merge, stage)
         scan, result = self.reduce_as_is(
             partial(_with_scan, function), partial(_merge_with_scan, merge), stage
         )
         scan.require_fittable(self)
         self._patterns = scan.patterns
-        if self._compresses:
-            self._require_pattern_memory()
+        self._require_pattern_memory()
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
         self._scanned = True
         return result
 
-    def require_compressible(self) -> None:
-        """Raise, now or after the first pass, if Gram matrices of all patterns need too much."""
-        self._compresses = True
-        if self._patterns:
-            self._require_pattern_memory()
-
     def _require_pattern_memory(self) -> None:
+        """Raise if a fit compresses the samples and Gram matrices of all patterns need too much."""
+        if not self._compresses:
+            return
         widths = self.n_features_per_view
         squares = [sum(widths[p] for p in views) ** 2 for views in self._patterns]
         # The Gram matrices of all patterns, the one being added, and the pseudo-samples.
@@ -120,25 +118,11 @@ def embedded(
 ) -> Iterator[LabeledRows]:
     """Embed all samples of a source, in memory or in parts."""
     if isinstance(source, MultiViewData):
-        yield MemoryRows(function(source))
+        yield LocalRows(function(source))
     else:
         assert isinstance(source, PartSource)
         with source.embed(function, width, out) as rows:
             yield rows
-
-
-class MemoryRows(LocalRows):
-    """The embedding and the labels as arrays."""
-
-    labels: Array
-
-    def __init__(self, embedding: Array) -> None:
-        super().__init__(embedding)
-        self.embedding = embedding
-
-    def label(self, function: Callable[[Array], Array]) -> None:
-        """Label all rows."""
-        self.labels = function(self.embedding)
 
 
 @dataclass(frozen=True, eq=False)

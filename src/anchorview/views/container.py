@@ -15,7 +15,7 @@ from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
-from anchorview.views.low_rank_sum import LowRankSum, is_sparse
+from anchorview.views.low_rank_sum import LowRankSum
 from anchorview.views.matrix_checks import (
     availability,
     common_length,
@@ -165,9 +165,12 @@ class MultiViewData(RowSource):
         self.views, self.names, self.named = views, names, named
         self.available, self.sample_ids = available, sample_ids
         self.feature_names = feature_names
+        self.n_features_per_view = tuple(int(view.shape[1]) for view in views)
+        self.shape = int(views[0].shape[0]), sum(self.n_features_per_view)
+        self.dtype = working_precision(view.dtype for view in views)
 
     def __len__(self) -> int:
-        return int(self.views[0].shape[0])
+        return self.shape[0]
 
     def _repr_html_(self) -> str:
         observed = [int(self._has(p).sum()) for p in range(len(self.views))]
@@ -200,7 +203,7 @@ class MultiViewData(RowSource):
         if not isinstance(rows, slice):
             rows = np.atleast_1d(rows)
             rows = rows.astype(int) if rows.size == 0 else rows
-        data = _new(
+        data = container_of_checked(
             tuple(view[rows] for view in self.views),
             self.names,
             self.named,
@@ -210,16 +213,6 @@ class MultiViewData(RowSource):
         )
         data.design = None if self.design is None else self.design[rows]
         return data
-
-    @property
-    def n_features_per_view(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-        return tuple(int(view.shape[1]) for view in self.views)
-
-    @property
-    def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
-        return working_precision(view.dtype for view in self.views)
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all samples: the container is a source with one part."""
@@ -292,7 +285,7 @@ class MultiViewData(RowSource):
     def with_views(self, positions: Sequence[int]) -> "MultiViewData":
         """Return the same samples with some of the views, of which a sample may have none."""
         available = None if self.available is None else self.available[:, list(positions)]
-        data = _new(
+        data = container_of_checked(
             tuple(self.views[p] for p in positions),
             tuple(self.names[p] for p in positions),
             self.named,
@@ -321,7 +314,7 @@ class MultiViewData(RowSource):
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        data = _new(
+        data = container_of_checked(
             tuple(views),
             fitted.names,
             self.named,
@@ -397,13 +390,18 @@ def _checked(
     available = availability(given, n, views.names)
     if views.available is not None:
         available &= availability(views.available, n, views.names)
-    features = views.feature_names
     for p, (matrix, description) in enumerate(zip(matrices, views.descriptions, strict=True)):
         if matrix is None:
             available[:, p] = False
         else:
             available[:, p] &= finite_rows(
-                matrix, available[:, p], description, ids, features[p], first_row, nan_cells
+                matrix,
+                available[:, p],
+                description,
+                ids,
+                views.feature_names[p],
+                first_row,
+                nan_cells,
             )
     require_a_view(available, ids, first_row)
     empty = sparse.csr_array((n, 1), dtype=np.float32)
@@ -412,8 +410,11 @@ def _checked(
     return checked, views.names, views.named, has, ids, views.feature_names
 
 
-def _new(*contents: Any) -> MultiViewData:
-    """Container of views that are known to be valid, without checking them again."""
+def container_of_checked(*contents: Any) -> MultiViewData:
+    """Container of views that are known to be valid, without checking them again.
+
+    The contents are views, names, `named`, availability, sample ids and feature names.
+    """
     data: MultiViewData = object.__new__(MultiViewData)
     data._set(*contents)
     return data
@@ -431,15 +432,14 @@ def container_of_rows(
 
     With `nan_cells`, single values may be NaN: they will be imputed.
     """
-    part = NamedViews(tuple(views), named, list(views.values()), available).aligned()
-    data = _new(*_checked(part, None, first_row, nan_cells))
-    data.feature_names = feature_names
-    return data
+    names, matrices = tuple(views), list(views.values())
+    part = NamedViews(names, named, matrices, available, None, feature_names).aligned()
+    return container_of_checked(*_checked(part, None, first_row, nan_cells))
 
 
 def container_of_views(views: NamedViews, *, nan_cells: bool = False) -> MultiViewData:
     """Container of views that were parsed; with `nan_cells`, single values may be NaN."""
-    return _new(*_checked(_in_memory(views), nan_cells=nan_cells))
+    return container_of_checked(*_checked(_in_memory(views), nan_cells=nan_cells))
 
 
 def container_with_nan(X: ViewsLike) -> MultiViewData:
@@ -455,16 +455,11 @@ def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> Mult
         if view is not data.views[p] or view.dtype.kind == "f":
             description = describe_view(p, names[p])
             finite_rows(view, has[:, p], description, data.sample_ids, features[p], 0)
-    filled = _new(views, names, data.named, data.available, data.sample_ids, features)
+    filled = container_of_checked(
+        views, names, data.named, data.available, data.sample_ids, features
+    )
     filled.first_row, filled.design = data.first_row, data.design
     return filled
-
-
-def container_of_checked_rows(
-    views: Mapping[str, Array], named: bool, feature_names: tuple[FeatureNames | None, ...]
-) -> MultiViewData:
-    """Container of some samples that are known to have finite values in every view."""
-    return _new(tuple(views.values()), tuple(views), named, None, None, feature_names)
 
 
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
@@ -473,7 +468,9 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     views = tuple(map(_stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
     available = none_if_complete(np.vstack(has))
-    data = _new(views, first.names, first.named, available, None, first.feature_names)
+    data = container_of_checked(
+        views, first.names, first.named, available, None, first.feature_names
+    )
     data.design = stacked_design([part.design for part in parts])
     return data
 
@@ -489,7 +486,7 @@ def _stacked(parts: Sequence[Matrix]) -> Matrix:
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:
     """Rows of a view as a dense array of the view's own type."""
     block = view[rows]
-    return block.toarray() if is_sparse(block) else block
+    return block if isinstance(block, np.ndarray) else block.toarray()
 
 
 def _is_constant(view: Matrix, rows: slice | Array) -> bool:

@@ -5,7 +5,7 @@ with the views afterwards depends on where their rows are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -67,18 +67,13 @@ class NamedViews:
     available: Array | None = None
     """Which samples have which views, as far as the form of the input says it."""
     sample_ids: "pd.Index[Any] | None" = None
-    known_features: Mapping[str, FeatureNames] = field(default_factory=dict)
-    """Feature names by view."""
+    feature_names: tuple[FeatureNames | None, ...] = ()
+    """Names of the features of each view; None for a view without."""
 
     @property
     def descriptions(self) -> list[str]:
         """How messages name the views."""
         return [describe_view(p, name) for p, name in enumerate(self.names)]
-
-    @property
-    def feature_names(self) -> tuple[FeatureNames | None, ...]:
-        """Names of the features of each view; None for a view without."""
-        return tuple(self.known_features.get(name) for name in self.names)
 
     @property
     def in_dask(self) -> bool:
@@ -140,8 +135,9 @@ def _named_views(X: Any) -> NamedViews:
         return _with_anndata(_numbered_views([X] if all(map(_is_row, X)) else X))
     if isinstance(X, ViewFile):
         views = _named_views(X.views)
+        features = tuple(map(X.feature_names.get, views.names))
         return replace(
-            views, available=X.available, sample_ids=X.sample_ids, known_features=X.feature_names
+            views, available=X.available, sample_ids=X.sample_ids, feature_names=features
         )
     if is_mudata(X):
         return _views_of_mudata(X)
@@ -173,7 +169,7 @@ def _views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = No
         list(modalities.views.values()),
         modalities.available,
         mdata.obs_names,
-        modalities.features,
+        tuple(modalities.features.values()),
     )
 
 
@@ -187,19 +183,19 @@ def _with_anndata(
     """
     views = list(given.views)
     matrices = {}
-    features = {}
+    features: list[FeatureNames | None] = [None] * len(views)
     for p, (view, description) in enumerate(zip(views, given.descriptions, strict=True)):
-        if not isinstance(view, np.ndarray) and is_anndata(view):
+        if not isinstance(view, np.ndarray | StoredView) and is_anndata(view):
             choice = MatrixChoice() if choices is None else choices[given.names[p]]
             values, names = chosen_matrix(view, choice, description)
-            features[given.names[p]] = np.asarray(names, dtype=object)
+            features[p] = np.asarray(names, dtype=object)
             if isinstance(values, np.ndarray):
                 views[p] = pd.DataFrame(values, view.obs_names, names, copy=False)
             else:
                 matrices[p] = values
                 views[p] = pd.DataFrame(index=view.obs_names)
     if not matrices:
-        return replace(given, views=views, known_features=features)
+        return replace(given, views=views, feature_names=tuple(features))
     ids_by_view = {p: view.index for p, view in enumerate(views) if isinstance(view, pd.DataFrame)}
     ids, views = align_frames(views, given.descriptions)
     assert ids is not None
@@ -209,25 +205,24 @@ def _with_anndata(
         available[:, p] = rows >= 0
         if p in matrices:
             views[p] = _taken_rows(matrices[p], rows)
-    return replace(given, views=views, available=available, sample_ids=ids, known_features=features)
+    return NamedViews(given.names, given.named, views, available, ids, tuple(features))
 
 
 def _with_columns(given: NamedViews) -> NamedViews:
     """Views with their feature names, and arrays in place of tables of other libraries."""
     views = list(given.views)
-    features = dict(given.known_features)
-    for p, (name, description) in enumerate(zip(given.names, given.descriptions, strict=True)):
+    features = list(given.feature_names) or [None] * len(views)
+    for p, description in enumerate(given.descriptions):
         if views[p] is None or isinstance(views[p], np.ndarray):
             continue
         table = table_values(views[p], description)
         if table is not None:
-            views[p], features[name] = table
+            views[p], features[p] = table
             continue
         warn_about_columns(views[p], description)
-        names = feature_names_of(views[p])
-        if names is not None:
-            features.setdefault(name, names)
-    return replace(given, views=views, known_features=features)
+        if features[p] is None:
+            features[p] = feature_names_of(views[p])
+    return replace(given, views=views, feature_names=tuple(features))
 
 
 def _taken_rows(view: Any, rows: Array) -> Any:

@@ -43,6 +43,11 @@ class RowSource(ABC):
     """Whether the names were given by the user; otherwise they are ``view_0``, ``view_1``..."""
     feature_names: tuple[FeatureNames | None, ...]
     """Names of the features of each view; None for a view without."""
+    n_features_per_view: tuple[int, ...]
+    shape: tuple[int, int]
+    """Number of samples, and number of features over all views."""
+    dtype: "np.dtype[Any]"
+    """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
     sample_ids: "pd.Index[Any] | None" = None
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
@@ -50,16 +55,6 @@ class RowSource(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of samples."""
-
-    @property
-    @abstractmethod
-    def n_features_per_view(self) -> tuple[int, ...]:
-        """Number of features of each view."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
 
     @abstractmethod
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
@@ -113,11 +108,6 @@ class RowSource(ABC):
     @abstractmethod
     def matched_to(self, fitted: "FittedViews") -> "RowSource":
         """Source with views and features in the order in which an estimator was fitted."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples, and number of features over all views."""
-        return len(self), sum(self.n_features_per_view)
 
     @property
     def rows_per_block(self) -> int:

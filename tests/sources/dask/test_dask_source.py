@@ -26,7 +26,6 @@ from anchorview.distributed import dask_views
 from anchorview.sources.dask import dask_rows
 from anchorview.sources.dask.chunks import part_bounds
 from anchorview.sources.dask.dask_source import DaskSource
-from anchorview.sources.disk_source import DiskSource
 from helpers.dask_problems import (
     K,
     assert_same,
@@ -452,7 +451,7 @@ def test_dask_views_with_availability(tmp_path):
     arrays = dask_views(file, 400)
     assert [array.dtype.name for array in arrays.values()] == ["int16", "float32", "float32"]
     assert not DaskSource(arrays)._parts.kept
-    model, streamed = fit(arrays), fit(DiskSource(opened, True, has, None, 1e9))
+    model, streamed = fit(arrays), fit(file)
     assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
     assert (model.labels_.compute() == streamed.labels_).mean() > 0.999
 

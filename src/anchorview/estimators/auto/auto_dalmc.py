@@ -407,8 +407,6 @@ class AutoDALMC(EmbeddingClusterer):
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = perf_counter()
             sample = representative_sample(source, self._n_sampled(n_samples))
-            self._learn_views(source)
-            self.sample_ids_, self.n_samples_fit_ = source.sample_ids, n_samples
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             pool = CandidatePool(sample, seed, n_samples)

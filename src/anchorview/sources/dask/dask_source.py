@@ -67,7 +67,9 @@ class DaskSource(PartSource):
         self.budget = memory_budget(budget)
         self.names, self.named, self.n = found.names, found.named, found.n_samples
         self.feature_names = found.feature_names
-        self._widths, self._dtypes = found.widths, found.dtypes
+        self.n_features_per_view = found.widths
+        self.shape = found.n_samples, sum(found.widths)
+        self.dtype = working_precision(dtype for dtype in found.dtypes if dtype is not None)
         row_bytes = [
             0 if dtype is None else width * dtype.itemsize
             for width, dtype in zip(found.widths, found.dtypes, strict=True)
@@ -89,22 +91,11 @@ class DaskSource(PartSource):
     def __len__(self) -> int:
         return self.n
 
-    @property
-    def n_features_per_view(self) -> tuple[int, ...]:
-        """Number of features of each view; 0 for one that is None."""
-        return self._widths
-
-    @property
-    def dtype(self) -> "np.dtype[Any]":
-        """Precision in which row blocks are multiplied: float32 if it holds every view exactly."""
-        return working_precision(dtype for dtype in self._dtypes if dtype is not None)
-
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit in passes; raises if this process needs more memory than is free."""
         # Without workers, parts are processed in this process.
         planned, product_bytes = plan_in_passes(self, request)
-        if planned.route == "compressed":
-            self.require_compressible()
+        self._compresses = planned.route == "compressed"
         needed = product_bytes * (2 * FAN_IN + 2 * n_cores())
         require_memory(needed, f"Clustering {self!r}", "Reduce the number of features.")
         return replace(planned, memory={planned.route: needed})
@@ -125,7 +116,7 @@ class DaskSource(PartSource):
             self.names,
             self.named,
             self.feature_names,
-            self._widths,
+            self.n_features_per_view,
             self.complete,
             self.nan_cells,
             self._prepare,

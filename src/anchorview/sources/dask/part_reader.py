@@ -12,7 +12,7 @@ from scipy import sparse
 from anchorview._utils.text import describe_view
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.container import MultiViewData, container_of_checked_rows, container_of_rows
+from anchorview.views.container import MultiViewData, container_of_checked, container_of_rows
 from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.sample_design import SampleDesign
 
@@ -57,7 +57,10 @@ class PartReader:
             used += count
             views[name] = self._stacked(p, pieces, start, stop) if count else None
         if self.complete:
-            return container_of_checked_rows(self._plain(views), self.named, self.feature_names)
+            matrices = tuple(self._plain(views).values())
+            return container_of_checked(
+                matrices, self.names, self.named, None, None, self.feature_names
+            )
         ids = self._common_ids(views, start)
         if ids is None or ids.is_unique:
             return self._checked(views, start)
