@@ -35,7 +35,7 @@ class Relabeling:
     def nearest(self, squares: Array) -> Array:
         """Squared distances to the new clusters: to the nearest of the clusters merged in each."""
         members = [np.flatnonzero(self.clusters == c) for c in range(len(self.names))]
-        return np.column_stack([squares[:, own].min(axis=1) for own in members])
+        return np.column_stack([squares[:, merged].min(axis=1) for merged in members])
 
     def spread(self, before: ClusterSpread) -> ClusterSpread:
         """Spread of the new clusters around the centers of those before."""

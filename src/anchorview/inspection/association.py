@@ -96,8 +96,8 @@ def associate(
     codes, clusters = pd.factorize(labels, sort=True)
     if len(clusters) < 2:
         raise ValueError("All samples are in one cluster, so there is nothing to compare.")
-    own = table.iloc[rows]
-    names = own.columns.astype(str)
+    matched = table.iloc[rows]
+    names = matched.columns.astype(str)
     if not names.is_unique:
         raise ValueError(
             f"Several columns of the table are named {quoted(names[names.duplicated()][0])}. "
@@ -105,23 +105,25 @@ def associate(
         )
     results: dict[str, tuple[str, int, _Test]] = {}
     if time is not None or event is not None:
-        results[str(time)] = _survival(codes, own, time, event)
-    for column in own.columns:
+        results[str(time)] = _survival(codes, matched, time, event)
+    for column in matched.columns:
         if column not in (time, event):
-            results[str(column)] = _variable(codes, own[column])
+            results[str(column)] = _variable(codes, matched[column])
     if not results:
         raise ValueError("The table has no columns.")
-    found = pd.DataFrame(
+    associations = pd.DataFrame(
         [
             {"variable": name, "kind": kind, "n": n, **_columns(test)}
             for name, (kind, n, test) in results.items()
         ]
     )
-    found["q_value"] = np.nan
-    known = found["p_value"].notna()
+    associations["q_value"] = np.nan
+    known = associations["p_value"].notna()
     if known.any():
-        found.loc[known, "q_value"] = stats.false_discovery_control(found.loc[known, "p_value"])
-    return found.sort_values("p_value", kind="stable", ignore_index=True)
+        associations.loc[known, "q_value"] = stats.false_discovery_control(
+            associations.loc[known, "p_value"]
+        )
+    return associations.sort_values("p_value", kind="stable", ignore_index=True)
 
 
 def _columns(test: _Test) -> dict[str, object]:
@@ -177,9 +179,9 @@ def _chi_square(codes: Array, values: Array) -> _Test:
     counts = counts[counts.any(axis=1)]
     if min(counts.shape) < 2 or counts.shape[1] == len(values):
         return _Test(name)
-    found = stats.chi2_contingency(counts, correction=False)
-    effect = np.sqrt(found.statistic / (len(values) * (min(counts.shape) - 1)))
-    return _Test(name, float(found.statistic), float(found.pvalue), "Cramer's V", float(effect))
+    test = stats.chi2_contingency(counts, correction=False)
+    effect = np.sqrt(test.statistic / (len(values) * (min(counts.shape) - 1)))
+    return _Test(name, float(test.statistic), float(test.pvalue), "Cramer's V", float(effect))
 
 
 def _kruskal_wallis(codes: Array, values: Array) -> _Test:
@@ -189,11 +191,9 @@ def _kruskal_wallis(codes: Array, values: Array) -> _Test:
     groups = [values[codes == code] for code in np.unique(codes)]
     if len(groups) < 2 or np.ptp(values) == 0:
         return _Test(name)
-    found = stats.kruskal(*groups)
-    effect = found.statistic / (len(values) - 1)
-    return _Test(
-        name, float(found.statistic), float(found.pvalue), "epsilon squared", float(effect)
-    )
+    test = stats.kruskal(*groups)
+    effect = test.statistic / (len(values) - 1)
+    return _Test(name, float(test.statistic), float(test.pvalue), "epsilon squared", float(effect))
 
 
 def _survival(

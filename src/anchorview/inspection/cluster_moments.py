@@ -72,7 +72,7 @@ def _stacked(rows: Sequence[Moments]) -> Moments:
 
 def merge_views(a: Sequence[Moments], b: Sequence[Moments]) -> list[Moments]:
     """Merge the moments of each view."""
-    return [own.merged(other) for own, other in zip(a, b, strict=True)]
+    return [moments.merged(other) for moments, other in zip(a, b, strict=True)]
 
 
 def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Moments]:
@@ -84,9 +84,9 @@ def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Mo
     ]
     blocks = [block for p, view in enumerate(views) for block in view.blocks(p)]
     for block, sums in map_blocks(lambda block: block.sums(), blocks, "markers"):
-        for total, own in zip(totals[block.position], sums[1:], strict=True):
-            if own is not None:
-                total[sums.clusters] += own
+        for total, values in zip(totals[block.position], sums[1:], strict=True):
+            if values is not None:
+                total[sums.clusters] += values
     return [view.moments(*total) for view, total in zip(views, totals, strict=True)]
 
 
@@ -122,9 +122,9 @@ class _ViewRows:
         rows = None if part.available is None else np.flatnonzero(part.available[:, p])
         if rows is not None and len(rows) == len(part):
             rows = None
-        own = labels if rows is None else labels[rows]
-        reference = _middle_of_three(part.views[p], rows, own, n_clusters)
-        return cls(part.views[p], rows, own, reference, n_clusters)
+        known_labels = labels if rows is None else labels[rows]
+        reference = _middle_of_three(part.views[p], rows, known_labels, n_clusters)
+        return cls(part.views[p], rows, known_labels, reference, n_clusters)
 
     def blocks(self, position: int) -> "Iterator[_Block]":
         width, minimum = self.values.shape[1], ROWS_PER_CLUSTER * self.n_clusters
@@ -158,14 +158,14 @@ def _middle_of_three(values: Matrix, rows: Array | None, labels: Array, n_cluste
     """
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
-    found = np.flatnonzero(bounds[1:] > bounds[:-1])
-    first, last = bounds[found], bounds[found + 1] - 1
+    occupied = np.flatnonzero(bounds[1:] > bounds[:-1])
+    first, last = bounds[occupied], bounds[occupied + 1] - 1
     members = [order[i] for i in (first, (first + last) // 2, last)]
     a, b, c = (
-        dense_rows(values, own if rows is None else rows[own]).astype(np.float64) for own in members
+        dense_rows(values, i if rows is None else rows[i]).astype(np.float64) for i in members
     )
     reference = np.zeros((n_clusters, values.shape[1]))
-    reference[found] = np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c))
+    reference[occupied] = np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c))
     return np.nan_to_num(reference, copy=False)
 
 

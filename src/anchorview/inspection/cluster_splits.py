@@ -38,7 +38,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelStep:
     """Two levels that follow each other."""
 
     coarse: int
@@ -52,7 +52,7 @@ class Step:
     """Number of those to which no cluster of the finer level belongs: others took their samples."""
 
 
-def level_steps(model: Any) -> list[Step]:
+def level_steps(model: Any) -> list[LevelStep]:
     """How clusters split from each level of a fitted AutoDALMC to the next; often none."""
     if getattr(model, "levels_", None) is None:
         return []
@@ -60,13 +60,13 @@ def level_steps(model: Any) -> list[Step]:
     return [_step(model, coarse, fine) for coarse, fine in pairwise(numbers)]
 
 
-def _step(model: Any, coarse: int, fine: int) -> Step:
+def _step(model: Any, coarse: int, fine: int) -> LevelStep:
     branches = model.tree_[model.tree_["n_clusters"] == fine]
     counts = branches["parent"].value_counts()
     splits = []
-    for parent, own in branches.groupby("parent"):
-        if len(own) > 1:
-            rows = own.sort_values("size", ascending=False, kind="stable")
+    for parent, siblings in branches.groupby("parent"):
+        if len(siblings) > 1:
+            rows = siblings.sort_values("size", ascending=False, kind="stable")
             columns = (rows[name].tolist() for name in ("cluster", "size", "overlap"))
             children = [
                 Child(_name(model, fine, cluster), size, overlap)
@@ -76,7 +76,7 @@ def _step(model: Any, coarse: int, fine: int) -> Step:
             agreement, chance = float(first["split_agreement"]), float(first["split_chance"])
             splits.append(Split(_name(model, coarse, parent), children, agreement, chance))
     splits.sort(key=lambda split: -split.structure)
-    return Step(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))
+    return LevelStep(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))
 
 
 def _name(model: Any, level: int, cluster: int) -> str:

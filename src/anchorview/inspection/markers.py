@@ -90,7 +90,7 @@ def marker_table(
     labeled: LabeledSource, moments: Sequence[Moments], n_features: int | None = None
 ) -> pd.DataFrame:
     """Table of :func:`cluster_markers`, from the moments of each view."""
-    has_samples = np.any([own.counts.any(axis=1) for own in moments], axis=0)
+    has_samples = np.any([view.counts.any(axis=1) for view in moments], axis=0)
     clusters = labeled.clusters[has_samples]
     if len(clusters) == 1:
         raise ValueError(
@@ -98,20 +98,20 @@ def marker_table(
             "compare it with. Use more clusters or more samples."
         )
     views, features, columns = [], [], []
-    for p, own in enumerate(moments):
-        if not own.counts.any():
+    for p, view in enumerate(moments):
+        if not view.counts.any():
             continue
-        inside = Moments(*(values[has_samples] for values in own))
+        inside = Moments(*(values[has_samples] for values in view))
         outside = inside.outside()
         with np.errstate(over="ignore"):
             overflows = not np.isfinite(inside.squares + outside.squares).all()
         if overflows:
             raise ValueError(labeled.source.overflow_message(p))
         columns.append(_statistics(inside, outside))
-        width, names = own.counts.shape[1], labeled.feature_names[p]
+        width, names = view.counts.shape[1], labeled.feature_names[p]
         views += [labeled.view_names[p]] * width
         features += [str(j) for j in range(width)] if names is None else list(names)
-    table = {name: np.hstack([own[name] for own in columns]) for name in columns[0]}
+    table = {name: np.hstack([view[name] for view in columns]) for name in columns[0]}
     table["q_value"] = _adjusted(table["p_value"])
 
     # NaN, of features that cannot be compared, come last.

@@ -94,9 +94,9 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
        sample from  expected  to
     0       2    x         1   0
     """
-    own, other, ids = _aligned(a, b)
-    codes_a, clusters_a = pd.factorize(own, sort=True)
-    codes_b, clusters_b = pd.factorize(other, sort=True)
+    labels, others, ids = _aligned(a, b)
+    codes_a, clusters_a = pd.factorize(labels, sort=True)
+    codes_b, clusters_b = pd.factorize(others, sort=True)
     counts = np.zeros((len(clusters_a), len(clusters_b)), dtype=np.int64)
     np.add.at(counts, (codes_a, codes_b), 1)
     match_of = np.full(len(clusters_a), -1)
@@ -130,9 +130,9 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
         moved=pd.DataFrame(
             {
                 "sample": moved if ids is None else ids[moved],
-                "from": own[moved],
+                "from": labels[moved],
                 "expected": expected,
-                "to": other[moved],
+                "to": others[moved],
             }
         ),
     )
@@ -140,16 +140,16 @@ def compare_partitions(a: Any, b: Any) -> PartitionComparison:
 
 def _aligned(a: Any, b: Any) -> "tuple[Array, Array, pd.Index[Any] | None]":
     """Labels of both for the same samples, in the order of `a`, and the ids of these."""
-    own, ids = label_values(a)
-    other, other_ids = label_values(b)
+    labels, ids = label_values(a)
+    others, other_ids = label_values(b)
     if ids is None or other_ids is None or not matched_by_id(ids, other_ids):
-        if len(own) != len(other):
+        if len(labels) != len(others):
             raise ValueError(
-                f"a has {len(own)} samples and b {len(other)}. Without sample ids in both, they "
-                "are matched by position: give labels of the same samples."
+                f"a has {len(labels)} samples and b {len(others)}. Without sample ids in both, "
+                "they are matched by position: give labels of the same samples."
             )
         known = other_ids if ids is None or isinstance(ids, pd.RangeIndex) else ids
-        return own, other, known
+        return labels, others, known
     require_unique_ids(ids, "a")
     require_unique_ids(other_ids, "b")
     for index, name, rest, rest_name in ((ids, "a", other_ids, "b"), (other_ids, "b", ids, "a")):
@@ -160,4 +160,4 @@ def _aligned(a: Any, b: Any) -> "tuple[Array, Array, pd.Index[Any] | None]":
                 "Compare clusterings of the same samples; as Series, select them with "
                 f"{name}.loc[ids]."
             )
-    return own, other[other_ids.get_indexer(ids)], ids
+    return labels, others[other_ids.get_indexer(ids)], ids

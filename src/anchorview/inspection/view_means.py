@@ -116,7 +116,7 @@ class MeansExplanation(Explanation):
         labels = self.labels_of(part)
         blocks = self._blocks(part)
         return labels, np.vstack(
-            [self.means.contributions(part[own], labels[own]) for own in blocks]
+            [self.means.contributions(part[rows], labels[rows]) for rows in blocks]
         )
 
     def _blocks(self, part: MultiViewData) -> Iterator[slice]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.estimators.auto.structure import WEAK_STRUCTURE
-from anchorview.inspection.cluster_splits import Split, Step, level_steps
+from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.report.checked_fit import CheckedFit
@@ -82,7 +82,7 @@ def _level_table(levels: pd.DataFrame) -> Table:
     )
 
 
-def _step_part(step: Step) -> Folded:
+def _step_part(step: LevelStep) -> Folded:
     """Return how the clusters of one level split at the next."""
     verb = "splits" if len(step.splits) == 1 else "split"
     title = f"From {step.coarse} to {step.fine} clusters: {len(step.splits)} {verb}"

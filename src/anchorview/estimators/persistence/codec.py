@@ -107,8 +107,8 @@ def _parameters(cls: Any) -> dict[str, Any]:
 
 @cache
 def _annotations(cls: Any) -> dict[str, Any]:
-    found = get_type_hints(cls.__init__, include_extras=True)
-    return {name: annotation for name, annotation in found.items() if name != "return"}
+    hints = get_type_hints(cls.__init__, include_extras=True)
+    return {name: annotation for name, annotation in hints.items() if name != "return"}
 
 
 def encode(value: Any) -> Tree:
@@ -168,9 +168,9 @@ def decode(tree: Tree, annotation: Any, path: str) -> Any:
         return origin(decode(item, arg, f"{path}/{i}") for i, (item, arg) in items)
     if origin is dict:
         pairs = list(map(list, tree.items())) if isinstance(tree, dict) else tree
-        found = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
-        require(len(dict(found)) == len(found), f"{path!r} has an entry twice")
-        return dict(found)
+        decoded = decode(pairs, list[tuple[args]], path)  # type: ignore[valid-type]
+        require(len(dict(decoded)) == len(decoded), f"{path!r} has an entry twice")
+        return dict(decoded)
     types = _parameters(annotation)
     parts = entries(tree, set(types), path)
     parts = {name: decode(parts[name], types[name], f"{path}/{name}") for name in types}
@@ -224,7 +224,7 @@ def split_arrays(tree: Tree, path: str = "") -> tuple[Tree, dict[str, Array]]:
         return tree, {}
     items = tree.items() if isinstance(tree, dict) else enumerate(tree)
     parts = {key: split_arrays(item, f"{path}/{key}") for key, item in items}
-    arrays = {name: array for _, own in parts.values() for name, array in own.items()}
+    arrays = {name: array for _, some in parts.values() for name, array in some.items()}
     document = {key: item for key, (item, _) in parts.items()}
     return document if isinstance(tree, dict) else list(document.values()), arrays
 
