@@ -668,3 +668,15 @@ def test_part_size_counts_small_integers_as_float32(store):
     stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
     rows = {name: open_source({name: stored[name]}, 2e6).part_rows for name in "ab"}
     assert rows["a"] == rows["b"] < N
+
+
+def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):
+    monkeypatch.setattr(disk_source, "workers", lambda: 3)
+    rng = np.random.default_rng(0)
+    has = (np.arange(N)[:, None] % 63 + 1) >> np.arange(6) & 1
+    views = {
+        f"v{p}": np.where(has[:, [p]], rng.normal(size=(N, 50)), np.nan).astype(np.float32)
+        for p in range(6)
+    }
+    with pytest.raises(MemoryError, match=r"Compressing 63 patterns .* needs"):
+        quick(memory_limit="24MB", solver="compressed").fit(store(views))

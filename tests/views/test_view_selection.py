@@ -322,5 +322,5 @@ def test_wide_files_need_memory_for_gram_matrices_only_if_these_are_added_up(tmp
     annotated(sparse.csr_matrix(X), [f"c{i}" for i in range(60)], "g").write(tmp_path / "a.h5ad")
     source = open_source(open_views(tmp_path / "a.h5ad"), "20MB")
     assert source.reduce(len, int.__add__, "counting") == 60
-    with pytest.raises(MemoryError, match="needs .* MB"):
+    with pytest.raises(MemoryError, match=r"needs .* MB"):
         DALMC(2, solver="compressed", memory_limit="20MB").fit(source)
