@@ -168,14 +168,14 @@ def list_suites(data: Folder = None) -> None:
         from anchorview.experiments.data_sets import data_sets
         from anchorview.experiments.plan import SUITES
 
-        found, problem = [], ""
+        in_folder, problem = [], ""
         try:
-            found = [] if data is None else data_sets(data, None)
+            in_folder = [] if data is None else data_sets(data, None)
         except ValueError as error:
             # Without data sets, the instructions below are needed most.
             problem = str(error)
-        names = {each.name for each in found}
-        sets = [each for each in data_sets(None, None) if each.name not in names] + found
+        names = {each.name for each in in_folder}
+        sets = [each for each in data_sets(None, None) if each.name not in names] + in_folder
         rows: list[tuple[object, ...]] = [
             (s.name, s.n_samples, s.n_clusters, len(s.n_features_per_view), s.published_as or "")
             for s in sets

@@ -65,13 +65,13 @@ def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> 
     """Yield the lines on a fit; the confidence is None if it is on workers, or there is none."""
     from anchorview.estimators.representation import batch_sentences
 
-    found = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
+    clusters = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
     if hasattr(model, "candidates_"):
-        yield f"{found}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
+        yield f"{clusters}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
         yield from _auto_lines(model, confidence)
     else:
         most = f" of at most {model.max_iter}" if hasattr(model, "max_iter") else ""
-        yield f"{found}{type(model).__name__}, {model.n_iter_}{most} iterations, {seconds:.2f} s"
+        yield f"{clusters}{type(model).__name__}, {model.n_iter_}{most} iterations, {seconds:.2f} s"
     yield from batch_sentences(model)
 
 

@@ -286,7 +286,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _explanation(error: BaseException, options: Mapping[str, str]) -> str:
-    # The library's own errors of files are complete sentences.
+    # Errors of files that the library raises are complete sentences.
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     text = str(error) or ("not enough memory" if isinstance(error, MemoryError) else repr(error))

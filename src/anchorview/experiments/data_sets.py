@@ -84,23 +84,15 @@ class DataSet:
 def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]:
     """Find and describe data sets.
 
-    Parameters
-    ----------
-    folder : Path or None
-        Folder in which each file and folder that :func:`anchorview.read_views` reads, with classes,
-        is a data set.
-    names : sequence of str or None
-        Data sets to return, in this order: names of files without suffix, built-in data sets
-        (``"digits"``, ``"synthetic"``), or data sets of the paper, which are looked for among the
-        files that start with their name and have their shape. A file takes precedence over a
-        built-in data set, with a warning. None means all data sets in the folder, or without a
-        folder the built-in ones.
+    In a folder, each file and folder that :func:`anchorview.read_views` reads, with classes, is a
+    data set. `names` selects and orders them: names of files without suffix, built-in data sets
+    (``"digits"``, ``"synthetic"``), or data sets of the paper, which are looked for among the files
+    that start with their name and have their shape. A file takes precedence over a built-in data
+    set, with a warning. None means all data sets in the folder, or without a folder the built-in
+    ones.
 
-    Raises
-    ------
-    ValueError
-        If a named data set is missing or unusable, or there is no data set. Unusable files that
-        are not named are skipped with a single warning.
+    Raises a ValueError if a named data set is missing or unusable, or there is no data set.
+    Unusable files that are not named are skipped with a single warning.
     """
     paths = {} if folder is None else _paths_by_name(folder)
     if names is not None:

@@ -29,6 +29,14 @@ def number(record: Record | None, name: str, unit: float = 1.0, **shown: Any) ->
     return Number(record[name] / unit, **shown)
 
 
+def marked_numbers(
+    results: SuiteResults, data: str, name: str, lowest: bool = False, **shown: Any
+) -> list[Number]:
+    """Measured numbers of all columns of a suite, with the best of each contest marked."""
+    numbers = {c: number(results.record(data, c), name, **shown) for c in results.modes}
+    return marked(numbers, results.contests().values(), lowest)
+
+
 def marked_scores(
     results: SuiteResults, data: str, metric: str, point: float | None = None
 ) -> list[Number]:

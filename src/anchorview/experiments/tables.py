@@ -18,9 +18,8 @@ from anchorview.experiments.overview_tables import (
 from anchorview.experiments.plan import LABEL_MODES
 from anchorview.experiments.published_tables import published_tables
 from anchorview.experiments.score_cells import (
-    marked,
+    marked_numbers,
     marked_scores,
-    number,
     score,
     too_few_runs_note,
 )
@@ -130,19 +129,22 @@ def _score_tables(results: SuiteResults) -> Iterator[ResultTable]:
 
 def _returned_tables(results: SuiteResults) -> Iterator[ResultTable]:
     """Scores of the labels that a user gets, from the best of several initializations."""
-    rows = []
-    for data in results.data:
-        for metric in METRICS:
-            scores = {
-                c: number(results.record(data, c), f"{metric}_returned") for c in results.modes
-            }
-            rows.append((data, metric, *marked(scores, results.contests().values())))
     caption = (
         "In percent: scores of labels_ of one fit with the estimator's default number of "
         f"initializations, selected without labels. {_columns_note(results)}"
     )
-    columns = [*headers("data", "metric"), *_columns(results)]
-    yield ResultTable("returned-labels", RETURNED_TABLE, caption, columns, rows, results.notes())
+    yield ResultTable(
+        "returned-labels",
+        RETURNED_TABLE,
+        caption,
+        [*headers("data", "metric"), *_columns(results)],
+        [
+            (data, metric, *marked_numbers(results, data, f"{metric}_returned"))
+            for data in results.data
+            for metric in METRICS
+        ],
+        results.notes(),
+    )
 
 
 def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
@@ -164,18 +166,18 @@ def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
 def _cost_tables(results: SuiteResults) -> Iterator[ResultTable]:
     """Table X, and the same for memory."""
     for name, title, caption, (measured, unit, digits) in COSTS:
-        rows = []
-        for data in results.data:
-            costs = {
-                column: number(
-                    results.record(data, column), measured, unit, percent=False, digits=digits
-                )
-                for column in results.modes
-            }
-            rows.append((data, *marked(costs, results.contests().values(), lowest=True)))
-        caption = f"{caption} {_modes_note(results)}{MARKS_NOTE}-: not done."
-        columns = [*headers("data"), *_columns(results)]
-        yield ResultTable(name, title, caption, columns, rows, results.notes())
+        shown = {"unit": unit, "percent": False, "digits": digits}
+        yield ResultTable(
+            name,
+            title,
+            f"{caption} {_modes_note(results)}{MARKS_NOTE}-: not done.",
+            [*headers("data"), *_columns(results)],
+            [
+                (data, *marked_numbers(results, data, measured, lowest=True, **shown))
+                for data in results.data
+            ],
+            results.notes(),
+        )
 
 
 def _parameter_tables(results: SuiteResults) -> Iterator[ResultTable]:
