@@ -13,7 +13,7 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
 from anchorview.compared import OPMC
 from anchorview.inspection import leave_one_view_out, memberships, view_contributions
 from anchorview.sources import disk_source
-from anchorview.sources.dask import chunks, dask_source
+from anchorview.sources.dask import dask_input
 from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
 from helpers.embeddings import assert_same_embedding
@@ -29,8 +29,7 @@ def planted():
 def in_parts(set_constants):
     """Files and chunks are processed in several parts."""
     set_constants(disk_source, PART=40_000, PRODUCTS_PER_PART=0)
-    set_constants(dask_source, SMALL_PART=1)
-    set_constants(chunks, PRODUCTS_PER_PART=0)
+    set_constants(dask_input, SMALL_PART=1, PRODUCTS_PER_PART=0)
 
 
 def dalmc(**settings):

@@ -13,7 +13,7 @@ from anchorview import AutoDALMC, MultiViewData, load, open_views
 from anchorview.estimators.auto import candidates, representative_rows
 from anchorview.inspection import cluster_summary, doubtful
 from anchorview.sources import disk_source
-from anchorview.sources.dask import chunks, dask_source
+from anchorview.sources.dask import dask_input
 from anchorview.sources.open_source import open_source
 from helpers.dask_problems import in_dask, make_views, stored, with_missing
 
@@ -28,8 +28,7 @@ def small_parts_and_samples(set_constants):
     set_constants(representative_rows, SAMPLE_SIZE=600, MIN_ROWS_PER_VIEW=50)
     set_constants(candidates, SMALL_SAMPLE_SIZE=150)
     set_constants(disk_source, PART=50 * 24 * 8, PRODUCTS_PER_PART=0)
-    set_constants(dask_source, SMALL_PART=1)
-    set_constants(chunks, PRODUCTS_PER_PART=0)
+    set_constants(dask_input, SMALL_PART=1, PRODUCTS_PER_PART=0)
 
 
 def fit(X, out=None, **options):

@@ -3,14 +3,13 @@ from logging import CRITICAL
 import pytest
 from distributed import Client, LocalCluster
 
-from anchorview.sources.dask import chunks, dask_source
+from anchorview.sources.dask import dask_input
 
 
 @pytest.fixture
 def small_parts(set_constants):
     """Small chunks are not combined: each is a part."""
-    set_constants(dask_source, SMALL_PART=1)
-    set_constants(chunks, PRODUCTS_PER_PART=0)
+    set_constants(dask_input, SMALL_PART=1, PRODUCTS_PER_PART=0)
 
 
 @pytest.fixture(scope="module")

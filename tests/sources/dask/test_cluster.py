@@ -18,7 +18,7 @@ from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import dask_views
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
-from anchorview.sources.dask import execution
+from anchorview.sources.dask import part_graph
 from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
     assert_same,
@@ -94,7 +94,7 @@ def test_results_sent_to_the_client_are_small(client, monkeypatch):
         sizes.append(len(pickle.dumps(results)))
         return results
 
-    monkeypatch.setattr(execution.dask, "compute", recorded)
+    monkeypatch.setattr(part_graph.dask, "compute", recorded)
     model = fit(generated(300_000, 30_000))
     assert len(sizes) > 4
     assert max(sizes) < model.embedding_.nbytes / 5

@@ -10,7 +10,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask._task_spec import DataNode
+from dask.task_spec import DataNode
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
@@ -23,8 +23,8 @@ from anchorview.datasets import ViewFile
 from anchorview.datasets.formats.npy import open_npy
 from anchorview.datasets.formats.parquet import parquet_view
 from anchorview.distributed import dask_views
-from anchorview.sources.dask import dask_rows
-from anchorview.sources.dask.chunks import part_bounds
+from anchorview.sources.dask import dask_source
+from anchorview.sources.dask.dask_input import part_bounds
 from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
     K,
@@ -108,7 +108,7 @@ def test_each_part_is_one_task(views, tmp_path):
         in_dask_frames(frames(views), 3),
     ):
         source = DaskSource(X)
-        assert not source._parts.kept
+        assert not source._parts.shared
         graph = source.map_rows(len, None, np.int32, "counting", None).dask
         assert len(graph) == len(source.bounds) - 1 + 1
         assert len(graph) > 3
@@ -116,7 +116,7 @@ def test_each_part_is_one_task(views, tmp_path):
 
 def test_pieces_of_a_chunk_are_cut_where_it_is():
     a, b = da.ones((600, 9), chunks=(200, 9)), da.ones((600, 3), chunks=(300, 3))
-    kept = DaskSource([a, b])._parts.kept
+    kept = DaskSource([a, b])._parts.shared
     # Two chunks of b; of each 200 rows for one part, and 100 for the part in the middle.
     assert len(kept) == 2 + 4
 
@@ -184,7 +184,7 @@ def _same(block):
 
 
 def test_embedding_too_large_to_keep_is_recomputed(reference, views, monkeypatch):
-    monkeypatch.setattr(dask_rows, "SHARE_OF_BUDGET", 0)
+    monkeypatch.setattr(dask_source, "SHARE_OF_BUDGET", 0)
     model = fit(in_dask(views, CHUNK))
     assert sum(map(_is_task, dict(model.embedding_.dask).values())) == 4
     assert_same(model, reference)
@@ -450,7 +450,7 @@ def test_dask_views_with_availability(tmp_path):
     file = ViewFile(opened, None, tmp_path, None, has)
     arrays = dask_views(file, 400)
     assert [array.dtype.name for array in arrays.values()] == ["int16", "float32", "float32"]
-    assert not DaskSource(arrays)._parts.kept
+    assert not DaskSource(arrays)._parts.shared
     model, streamed = fit(arrays), fit(file)
     assert distance(model.embedding_.compute(), streamed.embedding_) < 1e-3
     assert (model.labels_.compute() == streamed.labels_).mean() > 0.999

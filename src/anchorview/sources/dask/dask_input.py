@@ -1,21 +1,85 @@
-"""Input of views in Dask: checked, with known lengths, as tasks."""
+"""Input of views in Dask: checked, with known lengths, as blocks of rows."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+from dask.delayed import Delayed
+from distributed import futures_of
 from scipy import sparse
 
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.sources.dask.chunks import NOTHING, Chunks, array_chunks
-from anchorview.sources.dask.frame_alignment import aligned, lengths_of, partitions
-from anchorview.sources.dask.task_graph import Graph
+from anchorview.sources.dask.frame_alignment import aligned, partition_lengths
+from anchorview.sources.disk_source import PRODUCTS_PER_PART
 from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
 from anchorview.views.stored_view import StoredView
+
+SMALL_PART = 16 * 2**20
+"""Parts of fewer bytes are combined, since each costs a task and its result."""
+
+LARGEST_PART = 512 * 2**20
+"""Maximum number of bytes of combined parts, however many features there are: a worker holds
+several times as much in memory."""
+
+
+class Blocks(NamedTuple):
+    """Blocks of rows of a view; none for a view that is None."""
+
+    delayed: Sequence[Delayed] = ()
+    lengths: tuple[int, ...] = ()
+
+    def cut_at(self, bounds: Sequence[int]) -> list[list[Delayed]]:
+        """Blocks of each part: whole ones, or rows cut from them by tasks."""
+        starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
+        parts: list[list[Delayed]] = []
+        i = 0
+        for first, last in pairwise(bounds):
+            part: list[Delayed] = []
+            # A block that extends beyond the part is used again by the next part.
+            while i < len(self.delayed) and starts[i + 1] <= first:
+                i += 1
+            j = i
+            while j < len(self.delayed) and starts[j] < last:
+                begin, end = max(first, starts[j]) - starts[j], min(last, starts[j + 1]) - starts[j]
+                if (begin, end) == (0, self.lengths[j]):
+                    part.append(self.delayed[j])
+                elif end > begin:
+                    part.append(dask.delayed(_cut, pure=False)(self.delayed[j], begin, end))
+                j += 1
+            parts.append(part)
+        return parts
+
+
+def _cut(block: Any, begin: int, end: int) -> Any:
+    # A copy, so that a piece that is sent or kept does not keep the whole block alive.
+    rows = block.iloc if isinstance(block, pd.DataFrame) else block
+    return rows[begin:end].copy()
+
+
+def useful_bytes(width: int, minimum: float) -> float:
+    """Number of bytes of samples with `width` features that is worth a task."""
+    return max(minimum, min(PRODUCTS_PER_PART * 8.0 * width**2, LARGEST_PART))
+
+
+def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list[int]:
+    """First rows of the parts, and the end: those of the blocks, with small blocks combined.
+
+    Examples
+    --------
+    >>> part_bounds([10, 10, 10, 50, 10], row_bytes=1, useful=20)
+    [0, 20, 80, 90]
+    """
+    bounds = [0]
+    ends = np.cumsum(lengths).tolist()
+    for end in ends:
+        if (end - bounds[-1]) * row_bytes >= useful:
+            bounds.append(end)
+    return bounds if bounds[-1] == ends[-1] else [*bounds, ends[-1]]
 
 
 class DaskInput(NamedTuple):
@@ -27,10 +91,24 @@ class DaskInput(NamedTuple):
     n_samples: int
     widths: tuple[int, ...]
     dtypes: "tuple[np.dtype[Any] | None, ...]"
-    chunks: list[Chunks]
-    graph: Graph
+    bounds: list[int]
+    """First rows of the parts, and the end."""
+    parts: list[tuple[list[Delayed], ...]]
+    """Blocks of each view, by part."""
+    futures: list[Any]
+    """Data of the views that workers hold already."""
     id_dtype: "np.dtype[Any] | None"
     """Type of the sample ids; None if there are none."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Number of bytes of a sample."""
+        return sum(_row_bytes(self.widths, self.dtypes))
+
+
+def _row_bytes(widths: Sequence[int], dtypes: Sequence[Any]) -> list[int]:
+    sizes = zip(widths, dtypes, strict=True)
+    return [0 if dtype is None else width * dtype.itemsize for width, dtype in sizes]
 
 
 def read_dask_input(X: Any) -> DaskInput:
@@ -39,27 +117,35 @@ def read_dask_input(X: Any) -> DaskInput:
     descriptions = given.descriptions
     views = [_checked(view, d) for view, d in zip(given.views, descriptions, strict=True)]
     frames = [p for p, view in enumerate(views) if _is_frame(view)]
-    graph, chunks = _frame_chunks(views, descriptions, frames)
-    arrays = [p for p, view in enumerate(views) if isinstance(view, da.Array)]
+    blocks = _frame_blocks(views, descriptions, frames)
     shown = [
-        None if view is None else as_matrix(_shown(view, description, chunks.get(p)), description)
+        None if view is None else as_matrix(_shown(view, description, blocks.get(p)), description)
         for p, (view, description) in enumerate(zip(views, descriptions, strict=True))
     ]
     n = common_length(shown, given.names)
+    arrays = {
+        p: view.rechunk({1: -1}) for p, view in enumerate(views) if isinstance(view, da.Array)
+    }
     # Optimized together, views that come from the same blocks read these once.
-    optimized = dict(zip(arrays, dask.optimize(*(views[p] for p in arrays)), strict=True))
-    for p, array in optimized.items():
-        graph.update(array.dask)
-        chunks[p] = array_chunks(array, graph)
+    for p, array in zip(arrays, dask.optimize(*arrays.values()), strict=True):
+        blocks[p] = Blocks(array.to_delayed(optimize_graph=False).ravel().tolist(), array.chunks[0])
+    widths = tuple(0 if view is None else view.shape[1] for view in shown)
+    dtypes = tuple(None if view is None else view.dtype for view in shown)
+    row_bytes = _row_bytes(widths, dtypes)
+    widest = blocks[int(np.argmax(row_bytes))]
+    useful = useful_bytes(sum(widths), SMALL_PART)
+    bounds = part_bounds(widest.lengths, sum(row_bytes), useful)
+    by_view = [blocks.get(p, Blocks()).cut_at(bounds) for p in range(len(views))]
     return DaskInput(
         given.names,
         given.named,
         given.feature_names,
         n,
-        tuple(0 if view is None else view.shape[1] for view in shown),
-        tuple(None if view is None else view.dtype for view in shown),
-        [chunks.get(p, NOTHING) for p in range(len(views))],
-        graph,
+        widths,
+        dtypes,
+        bounds,
+        list(zip(*by_view, strict=True)),
+        futures_of([view for view in views if view is not None]),
         _id_type([views[p]._meta.index.dtype for p in frames]),
     )
 
@@ -104,32 +190,26 @@ def _checked(view: Any, description: str) -> Any:
     )
 
 
-def _frame_chunks(
+def _frame_blocks(
     views: Sequence[Any], descriptions: Sequence[str], frames: Sequence[int]
-) -> tuple[Graph, dict[int, Chunks]]:
-    """Tasks of the dataframes, and the chunks of each."""
+) -> dict[int, Blocks]:
+    """Blocks of each dataframe."""
     for p in frames:
         frame_values(views[p]._meta, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        found = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
-        keys = zip(frames, found.keys, strict=True)
-        return found.graph, {p: Chunks(own, found.lengths) for p, own in keys}
-    graph: Graph = {}
-    chunks = {}
-    for p in frames:
-        tasks, own = partitions(views[p])
-        graph.update(tasks)
-        chunks[p] = Chunks(own, lengths_of(tasks, own))
-    return graph, chunks
+        blocks, lengths = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
+        return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, blocks, strict=True)}
+    partitions = {p: views[p].to_delayed() for p in frames}
+    return {p: Blocks(delayed, partition_lengths(delayed)) for p, delayed in partitions.items()}
 
 
-def _shown(view: Any, description: str, chunks: Chunks | None) -> Array:
+def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
     """Return an array of the shape and type of a view that takes no memory."""
-    if chunks is None:
+    if blocks is None:
         shape, dtype = view.shape, view.dtype
     else:
-        shape = (sum(chunks.lengths), len(view.columns))
+        shape = (sum(blocks.lengths), len(view.columns))
         dtype = frame_values(view._meta, description).dtype
     if dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
         dtype = np.dtype(np.float64)

@@ -16,16 +16,26 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.threads import n_cores
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.sources.dask.chunks import SMALL_PART, part_bounds, pieces, useful_bytes
 from anchorview.sources.dask.dask_input import read_dask_input
-from anchorview.sources.dask.dask_records import field_of, summarized
-from anchorview.sources.dask.dask_rows import DaskRows, kept_if_small
-from anchorview.sources.dask.execution import layer, reduced, reporting
-from anchorview.sources.dask.part_reader import PartReader, apply_to_part, sample_ids_of
-from anchorview.sources.dask.task_graph import FAN_IN, PartGraph, new_name
+from anchorview.sources.dask.part_graph import (
+    FAN_IN,
+    PartGraph,
+    has_workers,
+    kept,
+    new_name,
+    reporting,
+)
+from anchorview.sources.dask.part_reader import PartReader, apply_to_part, one_task, sample_ids_of
 from anchorview.sources.part_source import PartSource
 from anchorview.views.container import MultiViewData, concatenate_samples
 from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
+
+SHARE_OF_BUDGET = 0.25
+"""Share of the memory budget that the embedding may take in this process."""
+
+MAX_BLOCKS = 1000
+"""Maximum number of blocks of the embedding. Every K-means iteration has a task per block, and with
+more blocks the scheduler would dominate the time."""
 
 
 class DaskSource(PartSource):
@@ -63,30 +73,22 @@ class DaskSource(PartSource):
     sample_ids: Any = None
 
     def __init__(self, X: Any, budget: float | None = None) -> None:
-        found = read_dask_input(X)
+        views = read_dask_input(X)
         self.budget = memory_budget(budget)
-        self.names, self.named, self.n = found.names, found.named, found.n_samples
-        self.feature_names = found.feature_names
-        self.n_features_per_view = found.widths
-        self.shape = found.n_samples, sum(found.widths)
-        self.dtype = working_precision(dtype for dtype in found.dtypes if dtype is not None)
-        row_bytes = [
-            0 if dtype is None else width * dtype.itemsize
-            for width, dtype in zip(found.widths, found.dtypes, strict=True)
-        ]
-        self._row_bytes = sum(row_bytes)
-        widest = found.chunks[int(np.argmax(row_bytes))]
-        useful = useful_bytes(sum(found.widths), SMALL_PART)
-        self.bounds = part_bounds(widest.lengths, self._row_bytes, useful)
-        blocks = [pieces(own, self.bounds, found.graph) for own in found.chunks]
-        parts = list(zip(*blocks, strict=True))
-        self._parts = PartGraph(found.graph, [list(chain(*part)) for part in parts])
+        self.names, self.named, self.n = views.names, views.named, views.n_samples
+        self.feature_names = views.feature_names
+        self.n_features_per_view = views.widths
+        self.shape = views.n_samples, sum(views.widths)
+        self.dtype = working_precision(dtype for dtype in views.dtypes if dtype is not None)
+        self._row_bytes = views.row_bytes
+        self.bounds = views.bounds
+        self._parts = PartGraph([list(chain(*part)) for part in views.parts], views.futures)
         self._arguments = [
-            (start, stop, tuple(len(own) for own in part))
-            for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
+            (start, stop, tuple(map(len, part)))
+            for (start, stop), part in zip(pairwise(self.bounds), views.parts, strict=True)
         ]
-        if found.id_dtype is not None:
-            self.sample_ids = self._rows(sample_ids_of, None, found.id_dtype, "ids")
+        if views.id_dtype is not None:
+            self.sample_ids = self._rows(sample_ids_of, None, views.id_dtype, "ids")
 
     def __len__(self) -> int:
         return self.n
@@ -107,7 +109,7 @@ class DaskSource(PartSource):
         name = new_name(stage)
         work = partial(apply_to_part, self._reader, function, None)
         with reporting(stage, name, len(self._arguments)):
-            result: Result = reduced(self._parts, work, self._arguments, merge, name)
+            result: Result = self._parts.reduced(work, self._arguments, merge, name)
         return result
 
     @property
@@ -144,7 +146,7 @@ class DaskSource(PartSource):
         keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
         work = partial(apply_to_part, self._reader, function, dtype)
         graph = self._parts.mapped(work, self._arguments, keys)
-        return da.Array(layer(name, graph), name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
     def map_fields(
         self,
@@ -159,13 +161,14 @@ class DaskSource(PartSource):
         """Fields of the records that a function computes, as dask arrays, and their summary."""
         _refuse(out)
         records = kept_if_small(self._rows(function, None, dtype, stage), stage)
-        total: Result = summarized(records, summary, merge)
-        return {name: field_of(records, name) for name in fields}, total
+        total: Result = reduce_blocks(records, summary, [()] * records.numblocks[0], merge)
+        contiguous = {name: records[name].map_blocks(np.ascontiguousarray) for name in fields}
+        return contiguous, total
 
     @contextmanager
     def embed(
         self, function: PartFunction[Array], width: int, out: Path | None
-    ) -> Iterator[DaskRows]:
+    ) -> "Iterator[DaskRows]":
         """Embed all samples; the embedding and the labels are dask arrays."""
         _refuse(out)
         yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
@@ -198,3 +201,75 @@ def _refuse(out: Path | None) -> None:
             "out= cannot be used with views in Dask: the results are dask arrays. Store them with "
             "their to_zarr method, or with dask.array.to_npy_stack."
         )
+
+
+class DaskRows:
+    """The embedding, with all columns in one chunk, and its labels as dask arrays.
+
+    The workers keep both. Without workers, this process keeps them if they are small; otherwise the
+    samples are embedded again whenever the embedding is needed.
+    """
+
+    labels: Any = None
+
+    def __init__(self, embedding: Any) -> None:
+        if embedding.numblocks[0] > MAX_BLOCKS:
+            embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
+        self.shape: tuple[int, int] = embedding.shape
+        self._keeps = _can_be_kept(embedding)
+        self.embedding = kept_if_small(embedding, "embedding")
+
+    def reduce(
+        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """``function`` of all blocks of rows and the positions of their first rows, merged."""
+        first_rows = [(int(row),) for row in np.cumsum((0, *self.embedding.chunks[0]))[:-1]]
+        work = partial(_of_rows_first, function)
+        result: Result = reduce_blocks(self.embedding, work, first_rows, merge)
+        return result
+
+    def whole(self) -> Array:
+        """All rows, in memory."""
+        return np.asarray(self.embedding.compute())
+
+    def label(self, function: Callable[[Array], Array]) -> None:
+        """Label all rows by a function of a block of rows."""
+        labels = self.embedding.map_blocks(
+            partial(_labels, function),
+            name=new_name("labels"),
+            drop_axis=1,
+            dtype=np.int32,
+            meta=np.empty(0, np.int32),
+        )
+        self.labels = kept(labels, "labeling") if self._keeps else labels
+
+
+def _of_rows_first(function: Callable[[Array, int], Result], first_row: int, rows: Array) -> Result:
+    return function(rows, first_row)
+
+
+def _labels(function: Callable[[Array], Array], rows: Array) -> Array:
+    labels: Array = one_task(function, rows)
+    return labels.astype(np.int32, copy=False)
+
+
+def reduce_blocks(
+    array: Any,
+    function: Callable[..., Result],
+    arguments: Sequence[tuple[Any, ...]],
+    merge: Callable[[Result, Result], Result],
+) -> Result:
+    """``function(*arguments, block)`` of all blocks of rows of an array, merged in order."""
+    blocks = array.to_delayed(optimize_graph=False).reshape(-1, 1).tolist()
+    work = partial(one_task, function)
+    result: Result = PartGraph(blocks).reduced(work, arguments, merge, new_name("rows"))
+    return result
+
+
+def kept_if_small(array: Any, stage: str) -> Any:
+    """Compute an array and keep it where the scheduler has it, unless it is too large for this."""
+    return kept(array, stage) if _can_be_kept(array) else array
+
+
+def _can_be_kept(array: Any) -> bool:
+    return has_workers() or array.nbytes <= SHARE_OF_BUDGET * memory_budget(None)

@@ -138,17 +138,6 @@ def apply_to_part(
     return result if dtype is None else result.astype(dtype, copy=False)
 
 
-def apply_to_rows(function: Callable[[Array, int], Any], first_row: int, rows: Array) -> Any:
-    """Result of a function of a block of rows and the position of its first row."""
-    return one_task(function, rows, first_row)
-
-
-def label_rows(function: Callable[[Array], Array], rows: Array) -> Array:
-    """Labels of a block of rows."""
-    labels: Array = one_task(function, rows)
-    return labels.astype(np.int32, copy=False)
-
-
 def sample_ids_of(part: MultiViewData) -> Array:
     """Sample ids of a part."""
     return np.asarray(part.sample_ids, dtype=object)

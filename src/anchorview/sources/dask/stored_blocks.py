@@ -10,7 +10,7 @@ import numpy as np
 
 from anchorview._utils.typing import Array
 from anchorview.datasets.conversion import with_nan
-from anchorview.sources.dask.chunks import useful_bytes
+from anchorview.sources.dask.dask_input import useful_bytes
 from anchorview.sources.disk_source import require_same_ids, view_on_disk
 from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import availability, common_length
