@@ -68,7 +68,7 @@ def test_tables_that_share_no_ids(tables, frames):
 
 def test_options_for_other_files(data):
     for option in ("--no-id-column", "--no-header"):
-        assert f"{option} is for folders of .csv and .parquet files" in error_of(
+        assert f"{option} is for folders of .csv, .tsv and .parquet files" in error_of(
             "fit", data, "-k", 3, option
         )
 

@@ -33,6 +33,13 @@ IDS = [f"s{i}" for i in range(2000)]
 
 # Sizes that files declare.
 
+
+def write_compressed_table(folder):
+    folder.mkdir()
+    frame(BIG, IDS).to_csv(folder / "x.csv.gz")
+    return folder
+
+
 LARGE = {
     "npz": lambda path: np.savez_compressed(path / "a.npz", a=BIG) or path / "a.npz",
     "mat": lambda path: save_matlab5(path / "a.mat", {"X1": BIG}, do_compression=True),
@@ -43,6 +50,7 @@ LARGE = {
     ),
     "parquet": lambda path: write_tables(path / "a", x_parquet=frame(BIG, IDS)),
     "csv": lambda path: write_tables(path / "a", x_csv=frame(BIG, IDS).to_csv()),
+    "csv.gz": lambda path: write_compressed_table(path / "a"),
     "npy": lambda path: write_npy_folder(path / "a", x=BIG),
     "hdf5": lambda path: write_hdf5(path / "a.h5", x=BIG),
     "h5mu": mutated_data.WRITERS["h5mu"],

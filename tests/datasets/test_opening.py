@@ -209,11 +209,13 @@ def test_other_arrays_in_a_folder_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("reader", [open_views, read_views])
-def test_other_files_are_ignored_but_tables_refused(tmp_path, reader):
+def test_other_files_are_named_and_tables_refused(tmp_path, reader):
     write_npy_folder(tmp_path, a=TALL)
     (tmp_path / "readme.txt").write_text("hello")
     (tmp_path / ".b.npy").write_text("hello")
-    assert list(reader(tmp_path).views) == ["a"]
+    with pytest.warns(UserWarning, match=r"not read: 'readme\.txt'"):
+        assert list(reader(tmp_path).views) == ["a"]
+    (tmp_path / "readme.txt").unlink()
     (tmp_path / "labels.csv").write_text("id,c\na,1\n")
     assert "holds .npy files and the table labels.csv" in error_of(tmp_path, reader)
 
@@ -307,7 +309,7 @@ def test_table_of_formats(tmp_path):
     assert [(entry.name, entry.open is not None) for entry in found] == [
         (".mat file of MATLAB 5 to 7", False),
         (".mat file of MATLAB 7.3", True),
-        ("folder of .csv or .parquet files", False),
+        ("folder of .csv, .tsv or .parquet files", False),
         ("folder of .parquet files", True),
     ]
 

@@ -1,5 +1,6 @@
 """Folders of tables: sample ids, unions of samples, class labels, and every refusal."""
 
+import gzip
 import sys
 
 import numpy as np
@@ -57,12 +58,34 @@ def test_one_other_id_keeps_all_ids_strings(tmp_path, other):
     assert list(read_views(tmp_path).sample_ids) == ["1", "2", other]
 
 
-def test_views_are_in_natural_order_and_other_files_ignored(tmp_path):
-    (tmp_path / "readme.txt").write_text("hello")
+def test_views_are_in_natural_order_and_other_files_named(tmp_path):
+    (tmp_path / "b.xlsx").write_text("hello")
     (tmp_path / ".hidden.csv").write_text("hello")
     (tmp_path / "nested").mkdir()
     write(tmp_path, RNA_2_CSV=RNA, RNA_10_csv=RNA, RNA_1_csv=RNA)
-    assert list(read_views(tmp_path).views) == ["RNA_1", "RNA_2", "RNA_10"]
+    with pytest.warns(UserWarning, match=r"not read: 'b\.xlsx', 'nested'\.$"):
+        data = read_views(tmp_path)
+    assert list(data.views) == ["RNA_1", "RNA_2", "RNA_10"]
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "tsv", "tsv.gz", "TSV.GZ"])
+def test_compressed_tables_and_tabs_as_separators(tmp_path, suffix):
+    text = PROTEIN.replace(",", "\t") if "tsv" in suffix.lower() else PROTEIN
+    compressed = suffix.lower().endswith("gz")
+    expected = read_views(write(tmp_path / "csv", rna_csv=RNA, protein_csv=PROTEIN))
+    folder = write(tmp_path / "mixed", rna_csv=RNA)
+    file = folder / f"protein.{suffix}"
+    file.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())
+    data = read_views(folder)
+    assert list(data.views) == ["protein", "rna"]
+    for name, view in data.views.items():
+        pd.testing.assert_frame_equal(view, expected.views[name])
+    converted = open_views(convert(folder, tmp_path / "converted"))
+    assert list(converted.sample_ids) == UNION
+    np.testing.assert_array_equal(converted.views["protein"][:], expected.views["protein"])
+    if compressed:
+        file.write_bytes(file.read_bytes()[:-5])
+        assert str(file) in error_of(folder)
 
 
 # Numbers.
@@ -489,6 +512,6 @@ def test_options_of_tables_for_other_formats(tmp_path):
     for option in ({"id_column": False}, {"header": False}, {"id_column": "a"}):
         for read in (read_views, open_views):
             message = error_of(tmp_path / "data.npz", lambda path, r=read, o=option: r(path, **o))
-            assert "is for folders of .csv and .parquet files, not for a .npz file" in message
+            assert "is for folders of .csv, .tsv and .parquet files, not for a .npz file" in message
     write_frame(tmp_path / "t", "a", frame(X, list("abcde")), "parquet")
     assert "header=False is for CSV files" in both_readers(tmp_path / "t", tmp_path, header=False)

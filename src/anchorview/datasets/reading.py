@@ -40,8 +40,9 @@ def read_views(
     - in ``.mat``: the matrices of the cell array ``X``, or else of the only cell array of
       matrices, as "view_0", "view_1", ...; without one, the matrices ``X1``, ``X2``, ...; without
       those, all matrices with more than one row and column, in the natural order of their names;
-    - in a folder: its ``.csv`` and ``.parquet`` files, by their names without suffix, in natural
-      order; class labels are such a file too, with one column;
+    - in a folder: its ``.csv``, ``.tsv``, ``.csv.gz``, ``.tsv.gz`` and ``.parquet`` files, by
+      their names without suffix, in natural order; class labels are such a file too, with one
+      column; a warning names the files that are not read;
     - in ``.h5mu``: ``X`` of each modality, or the matrices that `views` names; in ``.h5ad``,
       ``X`` or these matrices; class labels are a column of ``obs``;
     - in a folder of ``.npy`` files, ``.h5``, ``.hdf5`` and a Zarr store: those that
@@ -60,10 +61,10 @@ def read_views(
     and vectors are ignored, and so is anything beside a cell array or numbered matrices.
 
     In a folder of tables, samples are matched by their ids: views may have different samples, and
-    the union is read, in order of first appearance. In CSV, there is a header, the id is the first
-    column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame, or the
-    first column if the index is only row numbers. Ids are strings, unless all are integers without
-    leading zeros. If there are class labels, every sample needs one. Tables are refused if one
+    the union is read, in order of first appearance. In CSV and TSV, there is a header, the id is
+    the first column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame,
+    or the first column if the index is only row numbers. Ids are strings, unless all are integers
+    without leading zeros. If there are class labels, every sample needs one. Tables are refused if one
     shares no id with any other, if their ids differ only in blanks or as 1 and 1.0 do, if the first
     column cannot be ids (repeated values, or numbers with fractions), or if the header looks like a
     sample.
@@ -237,8 +238,7 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
     members = _listed(MEMBER_SUFFIXES)
     if path.is_dir():
         raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
-    suffix = path.suffix.lower()
-    if suffix in MEMBER_SUFFIXES:
+    if path.name.lower().endswith(MEMBER_SUFFIXES):
         raise DataFileError(
             "is a single view. Put one file per view into a folder, and give the folder."
         )
@@ -253,7 +253,7 @@ def _require_options(entry: Format, options: ReadOptions) -> None:
     for name, value in (("id_column", options.id_column), ("header", options.header)):
         if value is not True and not entry.by_id:
             raise DataFileError(
-                f"{name}={value!r} is for folders of .csv and .parquet files, not for a "
+                f"{name}={value!r} is for folders of .csv, .tsv and .parquet files, not for a "
                 f"{entry.name}. Leave it out."
             )
     if options.views is not None and not entry.selects:

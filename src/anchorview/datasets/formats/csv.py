@@ -1,6 +1,10 @@
-"""CSV tables: sample ids in one column, features in the others, names of columns in the header."""
+"""CSV and TSV tables, compressed or not: sample ids in one column, features in the others.
+
+The header has the names of the columns.
+"""
 
 import csv
+import gzip
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,7 +35,7 @@ ID_NAME = re.compile(
 
 def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; if `text`, its values as strings."""
-    require_free_memory(path.stat().st_size, "reading the table")
+    _require_memory(path)
     header = _header(path, options)
     table: pd.DataFrame = _read(path, options, dtype=str if text else None)
     position = options.id_position(header)
@@ -43,6 +47,8 @@ def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.Data
 
 def csv_outline(path: Path, options: ReadOptions) -> Outline:
     """Read only the sample ids, the names of the features and their type."""
+    if _is_compressed(path):
+        _require_memory(path)
     header = _header(path, options)
     position = options.id_position(header)
     ids = _ids(path, options, position or 0)
@@ -88,9 +94,33 @@ def _header(path: Path, options: ReadOptions) -> list[Any]:
 
 
 def _first_rows(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = (row for row in csv.reader(stream) if row)
+    with _opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        rows = (row for row in csv.reader(stream, delimiter=_separator(path)) if row)
         return list(islice(rows, 1 + ROWS_COMPARED))
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def _separator(path: Path) -> str:
+    return "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+
+
+def _opened(path: Path, mode: str, **how: Any) -> Any:
+    return gzip.open(path, mode, **how) if _is_compressed(path) else path.open(mode, **how)
+
+
+def _require_memory(path: Path) -> None:
+    """Raise if the text of a table does not fit into memory; a small compressed file may not."""
+    if not _is_compressed(path):
+        require_free_memory(path.stat().st_size, "reading the table")
+        return
+    size = 0
+    with _opened(path, "rb") as stream:
+        while block := stream.read(2**24):
+            size += len(block)
+            require_free_memory(size, "reading the table")
 
 
 def _require_header(first: list[str], rows: list[list[str]]) -> None:
@@ -156,7 +186,8 @@ def _ids(path: Path, options: ReadOptions, position: int) -> "pd.Index[Any]":
 
 def _read(path: Path, options: ReadOptions, **how: Any) -> Any:
     fixed = {"index_col": False, "low_memory": False, "encoding": "utf-8-sig"}
-    return _strict(pd.read_csv, path, header=0 if options.header else None, **fixed, **how)
+    how |= {"sep": _separator(path), "header": 0 if options.header else None}
+    return _strict(pd.read_csv, path, **fixed, **how)
 
 
 def _strict(read: Callable[..., Any], *args: Any, **how: Any) -> Any:
@@ -170,12 +201,12 @@ def _strict(read: Callable[..., Any], *args: Any, **how: Any) -> Any:
     except pd.errors.ParserWarning:
         raise DataFileError(
             "a row has more fields than the header. Give every column a name, and quote fields "
-            "that contain commas."
+            "that contain separators."
         ) from None
     except (pd.errors.ParserError, csv.Error) as error:
         raise DataFileError(
             f"not a table in CSV ({one_line(error)}). All rows need the same number of fields; "
-            "quote fields that contain commas."
+            "quote fields that contain separators."
         ) from None
     except UnicodeDecodeError as error:
         raise DataFileError(f"not text in UTF-8 ({error}). Export the table again.") from None

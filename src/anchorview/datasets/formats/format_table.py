@@ -22,7 +22,11 @@ from anchorview.datasets.formats.matlab5 import read_matlab5
 from anchorview.datasets.formats.matlab73 import is_hdf5, open_matlab73, read_matlab73
 from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.npz import read_npz
-from anchorview.datasets.formats.table_folder import open_parquet_folder, read_table_folder
+from anchorview.datasets.formats.table_folder import (
+    CSV_SUFFIXES,
+    open_parquet_folder,
+    read_table_folder,
+)
 from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
 from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.tables import feature_names_of
@@ -101,7 +105,12 @@ FORMATS = (
     ),
     # Tables that are all in Parquet can stay on disk.
     Format(
-        "folder of .csv or .parquet files", (".csv",), read_table_folder, None, "folder", by_id=True
+        "folder of .csv, .tsv or .parquet files",
+        CSV_SUFFIXES,
+        read_table_folder,
+        None,
+        "folder",
+        by_id=True,
     ),
     Format(
         "folder of .parquet files",

@@ -47,7 +47,7 @@ FILL_BYTES = 2**20
 
 def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
-    files = files_by_name(folder, (".npy", *TABLE_FORMATS))
+    files = files_by_name(folder, (".npy", *TABLE_FORMATS), (FEATURE_NAMES,))
     for file in files.values():
         if file.suffix.lower() != ".npy":
             raise DataFileError(f"holds .npy files and the table {file.name}. Keep one format.")

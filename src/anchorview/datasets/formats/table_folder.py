@@ -1,7 +1,8 @@
-"""Folders with one table per view, in CSV or Parquet; samples are matched by their ids."""
+"""Folders with one table per view, in CSV, TSV or Parquet; samples are matched by their ids."""
 
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import listed
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
@@ -52,8 +54,9 @@ class TableFormat(NamedTuple):
     """Reads the values in order, about as many rows at a time as asked for."""
 
 
+CSV_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 TABLE_FORMATS = {
-    ".csv": TableFormat(read_csv, csv_outline, csv_blocks),
+    **dict.fromkeys(CSV_SUFFIXES, TableFormat(read_csv, csv_outline, csv_blocks)),
     ".parquet": TableFormat(read_parquet, parquet_outline, parquet_blocks),
 }
 
@@ -114,7 +117,7 @@ def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "
 def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Path | None]:
     """Files of the views by name, and the file of the class labels if there is one."""
     files = files_by_name(folder, tuple(TABLE_FORMATS))
-    if not options.header and not any(file.suffix.lower() == ".csv" for file in files.values()):
+    if not (options.header or any(f.name.lower().endswith(CSV_SUFFIXES) for f in files.values())):
         raise DataFileError(
             "header=False is for CSV files; Parquet files always have names of columns."
         )
@@ -128,24 +131,48 @@ def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Pa
     return files, label_file
 
 
-def files_by_name(folder: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
-    """Files with some suffixes, by their names without suffix, in natural order."""
+def files_by_name(
+    folder: Path, suffixes: tuple[str, ...], others: tuple[str, ...] = ()
+) -> dict[str, Path]:
+    """Files with some suffixes, by their names without suffix, in natural order.
+
+    Warns of files that are not read, apart from hidden ones and `others`.
+    """
     files: dict[str, Path] = {}
-    for path in sorted(folder.iterdir(), key=lambda path: natural(path.stem)):
-        if path.suffix.lower() in suffixes and not path.name.startswith("."):
-            if path.stem in files:
-                raise DataFileError(
-                    f"{files[path.stem].name} and {path.name} have the same name. Keep one."
-                )
-            require_regular_file(path)
-            files[path.stem] = path
-    return files
+    unread: list[str] = []
+    for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
+        suffix = _suffix(path, suffixes)
+        if path.name.startswith(".") or path.name in others:
+            continue
+        if suffix is None:
+            unread.append(path.name)
+            continue
+        name = path.name[: -len(suffix)]
+        if name in files:
+            raise DataFileError(f"{files[name].name} and {path.name} have the same name. Keep one.")
+        require_regular_file(path)
+        files[name] = path
+    if unread:
+        warnings.warn(
+            f"{folder}: files that are not read: {listed(unread)}.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return {name: files[name] for name in sorted(files, key=natural)}
+
+
+def _suffix(path: Path, suffixes: Iterable[str]) -> str | None:
+    return next((suffix for suffix in suffixes if path.name.lower().endswith(suffix)), None)
+
+
+def _format_of(path: Path) -> TableFormat:
+    return TABLE_FORMATS[str(_suffix(path, TABLE_FORMATS))]
 
 
 def table_outline(path: Path, options: ReadOptions) -> Outline:
     """Read only the sample ids of a table, the names of its features and their type."""
     with data_file_errors(path):
-        ids, features, dtype = TABLE_FORMATS[path.suffix.lower()].outline(path, options)
+        ids, features, dtype = _format_of(path).outline(path, options)
         require_content(len(ids), len(features))
         return checked_ids(ids, options), features, dtype
 
@@ -156,7 +183,7 @@ def table_blocks(
     """Read the values of a table, which must have this version, about `n_rows` rows at a time."""
     with data_file_errors(path):
         require_unchanged(path, version)
-        for block in TABLE_FORMATS[path.suffix.lower()].blocks(path, options, n_rows):
+        for block in _format_of(path).blocks(path, options, n_rows):
             yield block
             require_unchanged(path, version)
 
@@ -172,8 +199,8 @@ def read_labels(
     with data_file_errors(path):
         table = _read_table(path, options, text=True)
         name = options.labels
-        if name not in table and name not in (None, path.stem):
-            raise labels_not_there_error(str(name))
+        if not (name is None or name in table or path.name.startswith(f"{name}.")):
+            raise labels_not_there_error(name)
         if name not in table and table.shape[1] != 1:
             raise DataFileError(
                 f"class labels need {'an id and one other' if options.has_ids else 'one'} column, "
@@ -220,7 +247,7 @@ def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     version = FileVersion.of(path)
-    table = TABLE_FORMATS[path.suffix.lower()].read(path, options, text=text)
+    table = _format_of(path).read(path, options, text=text)
     # Ids and values are read one after the other.
     require_unchanged(path, version)
     require_content(*table.shape)
