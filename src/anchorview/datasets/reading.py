@@ -64,10 +64,10 @@ def read_views(
     the union is read, in order of first appearance. In CSV and TSV, there is a header, the id is
     the first column, and an empty field is NaN; in Parquet, the id is the index of the DataFrame,
     or the first column if the index is only row numbers. Ids are strings, unless all are integers
-    without leading zeros. If there are class labels, every sample needs one. Tables are refused if one
-    shares no id with any other, if their ids differ only in blanks or as 1 and 1.0 do, if the first
-    column cannot be ids (repeated values, or numbers with fractions), or if the header looks like a
-    sample.
+    without leading zeros. If there are class labels, every sample needs one. Tables are refused if
+    one shares no id with any other, if their ids differ only in blanks or as 1 and 1.0 do, if the
+    first column cannot be ids (repeated values, or numbers with fractions), or if the header looks
+    like a sample.
 
     Parameters
     ----------
