@@ -4,6 +4,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -337,7 +338,11 @@ def info(
             summaries.print_views_of_model(fitted)
             print_lines(*summaries.model_lines(fitted))
             return
-        loaded = reader.load(on_disk=reader.is_large())
+        large = reader.is_large()
+        if large:
+            # Rows of zeros are not looked for.
+            reader = replace(reader, options=replace(reading, zero_rows_missing=False))
+        loaded = reader.load(on_disk=large)
         data = loaded.in_memory
         views: Any = loaded.views.views
         if data is not None:
