@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import pytest
@@ -12,18 +13,6 @@ from anchorview._utils.errors import MissingPackageError
 
 pytestmark = pytest.mark.usefixtures("quick_layout")
 
-CALLS = {
-    "ClusterNumberDisplay": lambda cls, model, views, ax: cls.from_estimator(model, ax=ax),
-    "ClusterSizesDisplay": lambda cls, model, views, ax: cls.from_estimator(model, ax=ax),
-    "ConvergenceDisplay": lambda cls, model, views, ax: cls.from_estimator(model, ax=ax),
-    "MarkerHeatmapDisplay": lambda cls, model, views, ax: cls.from_estimator(model, views, ax=ax),
-    "PartitionComparisonDisplay": lambda cls, model, views, ax: cls.from_partitions(
-        model, model, ax=ax
-    ),
-    "SampleMapDisplay": lambda cls, model, views, ax: cls.from_estimator(model, ax=ax),
-    "ViewAgreementDisplay": lambda cls, model, views, ax: cls.from_estimator(model, ax=ax),
-}
-
 every_display = pytest.mark.parametrize("name", plotting.__all__)
 
 
@@ -32,16 +21,28 @@ def make(auto, problem):
     """Draw a display of a model by the name of its class."""
 
     def call(name, model=auto, ax=None):
-        return CALLS[name](getattr(plotting, name), model, problem[0], ax)
+        cls = getattr(plotting, name)
+        if name == "PartitionComparisonDisplay":
+            return cls.from_partitions(model, model, ax=ax)
+        views = [problem[0]] if name == "MarkerHeatmapDisplay" else []
+        return cls.from_estimator(model, *views, ax=ax)
 
     return call
 
 
 @every_display
-def test_without_axes_there_is_a_new_figure(make, name):
+def test_without_axes_there_is_a_new_figure_with_all_labels_in_it(make, name):
     display = make(name)
-    assert display.figure_ is display.ax_.figure
-    assert plt.get_fignums() == [display.figure_.number]
+    figure = display.figure_
+    assert figure is display.ax_.figure
+    assert plt.get_fignums() == [figure.number]
+    figure.draw_without_rendering()
+    outside = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert outside.x0 >= -0.01 and outside.y0 >= -0.01
+    assert outside.x1 <= width + 0.01 and outside.y1 <= height + 0.01
+    assert display.plot() is display
+    assert display.figure_ is not figure
 
 
 @every_display
@@ -55,27 +56,15 @@ def test_given_axes_are_used_and_can_be_part_of_a_subfigure(make, name):
 
 
 @every_display
-def test_plot_draws_again_and_returns_the_display(make, name):
-    display = make(name)
-    first = display.ax_
-    assert display.plot() is display
-    assert display.ax_ is not first
-
-
-@every_display
-def test_labels_are_within_the_figure(make, name):
-    figure = make(name).figure_
-    figure.draw_without_rendering()
-    outside = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    assert outside.x0 >= -0.01 and outside.y0 >= -0.01
-    assert outside.x1 <= width + 0.01 and outside.y1 <= height + 0.01
-
-
-@every_display
 def test_models_that_are_not_fitted_raise(make, name):
     with pytest.raises(NotFittedError):
         make(name, model=DALMC())
+
+
+@pytest.mark.parametrize("name", ["ClusterNumberDisplay", "ConvergenceDisplay"])
+def test_models_without_what_is_drawn_raise(make, name):
+    with pytest.raises(ValueError, match="SimpleNamespace"):
+        make(name, model=SimpleNamespace(labels_=[0, 1]))
 
 
 @every_display

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import DBSCAN, KMeans
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
@@ -47,7 +48,7 @@ def framed(problem):
 def report(tmp_path):
     """Write a report and parse it."""
 
-    def write(model, X, **options):
+    def write(model, X=None, **options):
         path = tmp_path / "report.html"
         write_fit_report(path, model, X, **options)
         return ParsedPage(path)
@@ -91,25 +92,62 @@ def test_without_views_parts_that_need_them_are_omitted(problem, report):
     assert page.attributes("canvas")
 
 
-@pytest.mark.parametrize("estimator", [OPMC, AMGL])
-def test_baselines_have_a_map_cards_and_doubtful_samples(problem, report, estimator):
+class WrappedKMeans:
+    """A clusterer of a user: views side by side."""
+
+    def fit(self, views):
+        self.labels_ = KMeans(3, n_init=1, random_state=0).fit_predict(np.hstack([*views.values()]))
+        return self
+
+    def predict(self, views):
+        raise AssertionError("The labels of a report are those of the fit.")
+
+
+class Refitted(BaseEstimator):
+    """Another one, which can be fitted again, but not without one of the views."""
+
+    def fit(self, views):
+        self.labels_ = np.array(["a", "b", "b"])[np.argmax(views["view_0"][:, :3], axis=1)]
+        return self
+
+
+@pytest.mark.parametrize(
+    "model", [OPMC(3, random_state=0), AMGL(3, random_state=0), WrappedKMeans(), Refitted()]
+)
+def test_any_model_with_labels_has_a_report(problem, report, model):
     views, y, _ = problem
-    model = estimator(n_clusters=3, random_state=0).fit(views)
+    model.fit(views)
     page = report(model, views, target=y)
     assert page.attributes("canvas")
-    assert page.text.count("Typical samples") == 3
-    assert "Doubtful samples" in page.section_titles
+    assert page.text.count("Typical samples") == len(np.unique(model.labels_))
+    assert {"Doubtful samples", "Views", "Clusters and classes"} <= set(page.section_titles)
     assert "predictions of the model from each view" not in page.text
-    # Baselines cannot be relabeled.
-    assert "Download names" not in page.text
+    assert "Download names" not in page.text  # It cannot be relabeled.
+    assert ("cannot be fitted without" in page.text) == isinstance(model, Refitted)
+    page = report(model, target=y)
+    assert "Clusters and classes" in page.section_titles
+    assert bool(page.attributes("canvas")) == hasattr(model, "embedding_")
+    name = type(model).__name__
+    no_map = f"There is no map of the samples: {name} computes no embedding"
+    assert (no_map in page.text) != hasattr(model, "embedding_")
 
 
-def test_baseline_without_embedding_and_views_has_no_map(problem, report):
-    views, y, _ = problem
-    model = OPMC(n_clusters=3, random_state=0).fit(views)
-    page = report(model, None, target=y)
-    assert "There is no map of the samples: OPMC computes no embedding" in page.text
-    assert not page.attributes("canvas")
+@pytest.mark.parametrize("model", [KMeans(3, n_init=1, random_state=0), DBSCAN(eps=12)])
+def test_clusterers_of_scikit_learn_have_a_report(problem, report, model):
+    X = np.hstack([*problem[0].values()])
+    page = report(model.fit(X), X)
+    assert f"from sklearn.cluster import {type(model).__name__}" in page.text
+    cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
+    assert [card["data-name"] for card in cards] == [str(c) for c in np.unique(model.labels_)]
+
+
+def test_views_are_preprocessed_once(report):
+    counts = np.random.default_rng(0).poisson(np.repeat([[1, 9], [9, 1]], [30, 20], axis=0))
+    model = DALMC(2, preprocess="lognorm", random_state=0).fit([counts, counts + 1])
+    fit = checked(model, [counts, counts + 1])
+    expected = cluster_summary(model, [counts, counts + 1])
+    findings = inspect_fit(fit)
+    np.testing.assert_allclose(findings.clusters["confidence"], expected["confidence"])
 
 
 def test_sample_ids_of_the_model_are_the_default(framed):

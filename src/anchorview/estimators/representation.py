@@ -12,7 +12,7 @@ LISTED_SIZES = 10
 """Number of clusters whose sizes are listed."""
 
 NO_STRUCTURE = "no clear structure"
-"""Said of clusters that cannot be told from those of data without clusters."""
+"""Sentence for clusters that do not differ from those of data without clusters."""
 
 
 def result_lines(model: Any) -> list[str]:

@@ -114,8 +114,8 @@ def _matched_pairs(counts: Array) -> tuple[Array, Array]:
     differing = differing - 2 * counts[clusters, classes]
     shown = np.sort(np.argsort(-differing, kind="stable")[:MAX_CLASSES])
     rows, columns = (
-        np.concatenate([own[shown], np.setdiff1d(np.arange(size), own)])[:MAX_CLASSES]
-        for own, size in zip((clusters, classes), counts.shape, strict=True)
+        np.concatenate([matched[shown], np.setdiff1d(np.arange(size), matched)])[:MAX_CLASSES]
+        for matched, size in zip((clusters, classes), counts.shape, strict=True)
     )
     return rows, columns
 
@@ -186,11 +186,11 @@ def association_section(associations: pd.DataFrame) -> Section:
             f"associations lacks the column {lacking[0]!r}. Give the table that "
             "anchorview.inspection.associate returns."
         )
-    found = int((associations["q_value"] < SIGNIFICANT).sum())
+    n_significant = int((associations["q_value"] < SIGNIFICANT).sum())
     text = (
-        f"{found} of {len(associations)} variables differ between clusters at a false discovery "
-        f"rate of {SIGNIFICANT:.0%}. Effects are from 0, no association, to 1. The q-values are "
-        "valid only for variables that the clusters were not computed from."
+        f"{n_significant} of {len(associations)} variables differ between clusters at a false "
+        f"discovery rate of {SIGNIFICANT:.0%}. Effects are from 0, no association, to 1. The "
+        "q-values are valid only for variables that the clusters were not computed from."
     )
     frame = associations[list(COLUMNS)].rename(columns=COLUMNS)
     return Section("Other variables", [Table(frame, "Association with the clusters")], text)
