@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.mixture import GaussianMixture
 
-from anchorview import inspection
+from anchorview import MultiViewData, inspection
 from helpers.data import clustered_views
 
 N, K = 90, 3
@@ -90,7 +90,10 @@ def test_a_matrix_and_a_clusterer_of_scikit_learn():
     pd.testing.assert_frame_equal(
         inspection.cluster_markers(model, new), inspection.cluster_markers(model.predict(new), new)
     )
-    assert inspection.cluster_summary(model, matrix)["size"].sum() == N
+    for X in (matrix, MultiViewData(matrix)):
+        assert inspection.cluster_summary(model, X)["size"].tolist() == [
+            *np.bincount(model.labels_)
+        ]
     mixture = GaussianMixture(K, random_state=0).fit(matrix)
     assert len(inspection.representatives(mixture, matrix, n_samples=1)) == K
     with pytest.raises(TypeError, match="GaussianMixture has no labels_"):
@@ -112,6 +115,7 @@ def test_confidence_follows_from_distances_in_the_views():
 
 def test_a_view_that_disagrees():
     views = views_of()
+    assert not inspection.leave_one_view_out(MyMVC().fit(views[:2]), views[:2])["disagrees"].any()
     views.append(clustered_views(N, K, (20,), separation=20.0, seed=7)[0]["view_0"] / 9)
     found = inspection.leave_one_view_out(MyMVC().fit(views), views)
     assert found["disagrees"].tolist() == [False] * (len(views) - 1) + [True]

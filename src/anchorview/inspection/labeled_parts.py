@@ -72,7 +72,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
         return _explained(model, explanation, X)
     source = open_source(X, selection=_selection(model, X), nan_cells=True)
     if model is not None and hasattr(model, "predict"):
-        labels, label_ids = _named(model, model.predict(plain_views(X))), None
+        labels, label_ids = _named(model, model.predict(_as_given(X))), None
     else:
         labels, label_ids = label_values(model_or_labels)
     by_sample = aligned_labels(labels, label_ids, ids_in_memory(source), len(source))
@@ -86,13 +86,16 @@ def is_model(model_or_labels: Any) -> bool:
     return hasattr(model_or_labels, "labels_") or hasattr(model_or_labels, "fit")
 
 
-def plain_views(X: Any) -> Any:
-    """Views for estimators of others, which know no containers: a matrix, or a list or dict."""
+def plain_views(data: MultiViewData) -> Any:
+    """Views for estimators of others, which know no containers: a dict, or a list without names."""
+    return dict(zip(data.names, data.views, strict=True)) if data.named else list(data.views)
+
+
+def _as_given(X: Any) -> Any:
+    """Samples for `predict` of others: the views of a container, or its only matrix."""
     if not isinstance(X, MultiViewData):
         return X
-    if X.named:
-        return dict(zip(X.names, X.views, strict=True))
-    return list(X.views) if len(X.views) > 1 else X.views[0]
+    return plain_views(X) if X.named or len(X.views) > 1 else X.views[0]
 
 
 def fitted_views(model: Any) -> FittedViews | None:
