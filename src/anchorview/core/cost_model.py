@@ -116,10 +116,9 @@ def plan(
         allowed = min(allowed, memory_budget(memory_limit))
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
         routes = [route for route in routes if route != "left"]
-    common = data, n_components, n_anchors, max_iter
-    costs = {route: _cost(route, *common) for route in routes}
-    work = {route: float(cost[0]) for route, cost in costs.items()}
-    memory = {route: float(cost[1]) for route, cost in costs.items()}
+    shape = FitShape.of(data, n_components, n_anchors, max_iter)
+    work = {route: _work(shape, route) for route in routes}
+    memory = {route: fit_memory(shape, route) for route in routes}
     smallest = min(routes, key=memory.__getitem__)
     require_memory(
         memory[smallest],
@@ -148,122 +147,147 @@ def _chosen(
     return "truncated" if TRUNCATION_GAIN * work["truncated"] < work[best] else best
 
 
-def _cost(
-    route: Route, data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
-) -> tuple[float, float]:
-    """Operations and bytes of a route."""
-    if route == "compressed":
-        return _compressed_cost(data, n_components, n_anchors, max_iter)
+@dataclass(frozen=True)
+class FitShape:
+    """All that operations and memory of a fit in memory depend on."""
+
+    n: int
+    widths: tuple[int, ...]
+    entries: tuple[int | None, ...]
+    """Number of stored entries of each sparse view; None for dense ones."""
+    groups: tuple[tuple[int, int], ...]
+    """Numbers of samples and features of each group of samples with the same views."""
+    itemsize: int
+    components: tuple[int, ...] = ()
+    n_anchors: int = 0
+    iterations: int = 0
+    directions: tuple[int | None, ...] = ()
+    """Number of directions of each view that can be truncated; None for others."""
+
+    @classmethod
+    def of(
+        cls,
+        data: MultiViewData,
+        n_components: Sequence[int] = (),
+        n_anchors: int = 0,
+        max_iter: int = 0,
+    ) -> "FitShape":
+        """Shape of a fit of some data."""
+        n, widths = len(data), data.n_features_per_view
+        return cls(
+            n,
+            widths,
+            tuple(int(view.nnz) if is_sparse(view) else None for view in data.views),
+            tuple((group.size, sum(widths[p] for p in group.views)) for group in data.groups),
+            data.dtype.itemsize,
+            tuple(n_components),
+            n_anchors,
+            min(max_iter, TYPICAL_ITERATIONS),
+            tuple(directions_per_view(data, n_components)) if n_components else (),
+        )
+
+    @property
+    def pseudo_samples(self) -> int:
+        """Number of rows that the compressed problem has at most."""
+        return sum(min(size, d) for size, d in self.groups)
+
+    @property
+    def truncated_widths(self) -> list[int]:
+        """Number of directions of each view, or of its features if it is not truncated."""
+        pairs = zip(self.directions, self.widths, strict=True)
+        return [d if count is None else count for count, d in pairs]
+
+
+def fit_memory(shape: FitShape, route: Route) -> float:
+    """Bytes that a fit needs beyond the data."""
+    n, anchors = shape.n, shape.n_anchors
     if route == "truncated":
-        return _truncated_cost(data, n_components, n_anchors)
-    return _whole_cost(data, n_components, n_anchors, max_iter, left=route == "left")
-
-
-def _truncated_cost(
-    data: MultiViewData, n_components: Sequence[int], n_anchors: int
-) -> tuple[float, float]:
-    n = len(data)
-    counts = directions_per_view(data, n_components)
-    widths = [d if count is None else count for count, d in _with_features(counts, data)]
-    total = sum(widths)
-    work = n * total**2 + total**3 / 3
-    memory = 8.0 * 4 * total**2 + data.dtype.itemsize * n * total + 8.0 * n * n_anchors
-    for view, count in zip(data.views, counts, strict=True):
-        if count is not None:
-            work += count * (
-                (2 * POWER_STEPS + 1) * SPARSE_PRODUCT * view.nnz
-                if is_sparse(view)
-                else DENSE_TRUNCATION * n * view.shape[1]
-            )
-            memory += 8.0 * 4 * view.shape[1] * count
-    return work, memory + block_memory(data)
-
-
-def _with_features(
-    counts: Sequence[int | None], data: MultiViewData
-) -> list[tuple[int | None, int]]:
-    return list(zip(counts, data.n_features_per_view, strict=True))
-
-
-def _compressed_cost(
-    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int
-) -> tuple[float, float]:
-    n, D = data.shape
-    iterations = min(max_iter, TYPICAL_ITERATIONS)
-    shapes = _group_shapes(data)
-    pseudo_samples = sum(min(size, d) for size, d in shapes)
-    work = sum(size * d**2 + d**3 / 3 for size, d in shapes if size > d)
-    for d, m in zip(data.n_features_per_view, n_components, strict=True):
-        entries = pseudo_samples * d
-        work += _solve_cost(pseudo_samples, d, entries, m, n_anchors, iterations, SKINNY_PRODUCT)
-    memory = gram_memory(data) + 8 * n * n_anchors
-    # The factor of a single Gram matrix takes its place.
-    if len(shapes) > 1 or pseudo_samples < D:
-        memory += 8 * 2 * pseudo_samples * D
-    return work, memory + _trace_memory(data, n_components, max_iter)
-
-
-def _group_shapes(data: MultiViewData) -> list[tuple[int, int]]:
-    """Samples and features of each group."""
-    widths = data.n_features_per_view
-    return [(group.size, sum(widths[p] for p in group.views)) for group in data.groups]
+        total = sum(shape.truncated_widths)
+        pairs = zip(shape.directions, shape.widths, strict=True)
+        bases = sum(d * count for count, d in pairs if count is not None)
+        products = 8.0 * 4 * total**2 + shape.itemsize * n * total + 8.0 * n * anchors
+        return products + 8.0 * 4 * bases + _block_memory(shape)
+    bases = sum(d * m for d, m in zip(shape.widths, shape.components, strict=True))
+    trace = 8.0 * shape.iterations * bases
+    if route == "compressed":
+        needed = _gram_memory(shape) + 8 * n * anchors + trace
+        # The factor of a single Gram matrix takes its place.
+        if len(shape.groups) > 1 or shape.pseudo_samples < sum(shape.widths):
+            needed += 8 * 2 * shape.pseudo_samples * sum(shape.widths)
+        return needed
+    most = max(shape.components)
+    needed = 8.0 * n * (2 * sum(shape.components) + 4 * anchors + 2 * most)
+    needed += trace + _block_memory(shape)
+    for d, entries, m in zip(shape.widths, shape.entries, shape.components, strict=True):
+        if entries is not None:
+            needed += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
+        else:
+            needed += (8 if route == "left" else shape.itemsize) * n * d
+        if route == "left" and d > n:
+            needed += 3 * 8 * n**2
+        if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
+            needed += 3 * 8 * min(n, d) ** 2
+    return needed
 
 
 def gram_memory(data: MultiViewData) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
-    widths = [d for size, d in _group_shapes(data) if size > d]
+    return _gram_memory(FitShape.of(data))
+
+
+def _gram_memory(shape: FitShape) -> float:
+    widths = [d for size, d in shape.groups if size > d]
     # Products of sparse blocks, and of few features, are held as a whole before they are added.
-    some_sparse = any(map(is_sparse, data.views))
+    some_sparse = any(entries is not None for entries in shape.entries)
     held = max((d for d in widths if some_sparse or d <= MIN_TILED), default=0)
-    parts = max_pending_results() * data.dtype.itemsize * held**2
+    parts = max_pending_results() * shape.itemsize * held**2
     squares = [d**2 for d in widths]
-    return block_memory(data) + parts + 8 * (sum(squares) + max(squares, default=0))
+    return _block_memory(shape) + parts + 8 * (sum(squares) + max(squares, default=0))
 
 
 def block_memory(data: MultiViewData) -> float:
     """Bytes of the row blocks in process at a time, at most twice the data in float64."""
-    n, D = data.shape
-    return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * n * D))
+    return _block_memory(FitShape.of(data))
 
 
-def _trace_memory(data: MultiViewData, n_components: Sequence[int], max_iter: int) -> float:
-    bases = sum(d * m for d, m in zip(data.n_features_per_view, n_components, strict=True))
-    return 8.0 * min(max_iter, TYPICAL_ITERATIONS) * bases
+def _block_memory(shape: FitShape) -> float:
+    return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * shape.n * sum(shape.widths)))
 
 
-def _solve_cost(
-    n: int, d: int, entries: int, m: int, n_anchors: int, iterations: int, cost: float
-) -> float:
+def _work(shape: FitShape, route: Route) -> float:
+    """Operations of a fit, weighted by the speed of their kind."""
+    n = shape.n
+    if route == "truncated":
+        total = sum(shape.truncated_widths)
+        work = n * total**2 + total**3 / 3
+        views = zip(shape.directions, shape.widths, shape.entries, strict=True)
+        for count, d, entries in views:
+            if count is not None and entries is not None:
+                work += count * (2 * POWER_STEPS + 1) * SPARSE_PRODUCT * entries
+            elif count is not None:
+                work += count * DENSE_TRUNCATION * n * d
+        return work
+    if route == "compressed":
+        rows = shape.pseudo_samples
+        work = float(sum(size * d**2 + d**3 / 3 for size, d in shape.groups if size > d))
+        for d, m in zip(shape.widths, shape.components, strict=True):
+            work += _solving_work(shape, rows, d, rows * d, m, SKINNY_PRODUCT)
+        return work
+    work = 0.0
+    for d, stored, m in zip(shape.widths, shape.entries, shape.components, strict=True):
+        entries, cost = (n * d, SKINNY_PRODUCT) if stored is None else (stored, SPARSE_PRODUCT)
+        if route == "left" and d > n:
+            work += n * entries * (1 if stored is None else cost) + n**3 / 3
+            d, entries, cost = n, n * n, SKINNY_PRODUCT
+        work += _solving_work(shape, n, d, entries, m, cost)
+    return work
+
+
+def _solving_work(shape: FitShape, n: int, d: int, entries: int, m: int, cost: float) -> float:
     """Operations for the leading singular vectors of one view and its part of the iterations."""
     shorter = min(n, d)
     if shorter <= DENSE_SPECTRUM or m >= shorter // 4:
         start = 2 * shorter * entries * (1 if cost == SKINNY_PRODUCT else cost) + 4 * shorter**3
     else:
         start = 4 * entries * (3 * m + 20) * cost
-    return start + iterations * (4 * entries * m * cost + 8 * n * m * (m + n_anchors))
-
-
-def _whole_cost(
-    data: MultiViewData, n_components: Sequence[int], n_anchors: int, max_iter: int, left: bool
-) -> tuple[float, float]:
-    n = len(data)
-    iterations = min(max_iter, TYPICAL_ITERATIONS)
-    work = 0.0
-    memory = 8.0 * n * (2 * sum(n_components) + 4 * n_anchors + 2 * max(n_components))
-    memory += _trace_memory(data, n_components, max_iter) + block_memory(data)
-    for view, m in zip(data.views, n_components, strict=True):
-        d = view.shape[1]
-        entries, cost = n * d, SKINNY_PRODUCT
-        if is_sparse(view):
-            entries, cost = view.nnz, SPARSE_PRODUCT
-            memory += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
-        else:
-            memory += (8 if left else data.dtype.itemsize) * entries
-        if left and d > n:
-            work += (n * entries * cost if is_sparse(view) else n * entries) + n**3 / 3
-            memory += 3 * 8 * n**2
-            d, entries, cost = n, n * n, SKINNY_PRODUCT
-        work += _solve_cost(n, d, entries, m, n_anchors, iterations, cost)
-        if min(n, d) <= DENSE_SPECTRUM or m >= min(n, d) // 4:
-            memory += 3 * 8 * min(n, d) ** 2
-    return work, memory
+    return start + shape.iterations * (4 * entries * m * cost + 8 * n * m * (m + shape.n_anchors))

@@ -127,7 +127,11 @@ def _halves(points: Array) -> _Halves:
     means = np.stack([first, second])
     saved = 0.0
     for _ in range(HALVING_STEPS):
-        sides = centered @ (means[1] - means[0]) > (means[1] @ means[1] - means[0] @ means[0]) / 2
+        middle = (means[1] @ means[1] - means[0] @ means[0]) / 2
+        # Both factors are finite and short, so no value of the product is invalid. BLAS was seen to
+        # set the flag all the same, in one of thousands of runs and not again on the same points.
+        with np.errstate(invalid="ignore"):
+            sides = centered @ (means[1] - means[0]) > middle
         size = np.count_nonzero(sides)
         if size in (0, len(points)):
             return nothing
