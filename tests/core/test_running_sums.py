@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData, load, make_multiview
 from anchorview.core import running_sums
-from anchorview.core.running_sums import BATCH_SCALINGS
+from anchorview.core.running_sums import CHUNK_SCALINGS
 from helpers.problems import problems
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -26,10 +26,10 @@ def grown(model, data, cuts):
 @settings(max_examples=60)
 @given(
     problem=problems(incomplete=True),
-    scaling=st.sampled_from(BATCH_SCALINGS),
+    scaling=st.sampled_from(CHUNK_SCALINGS),
     fractions=st.lists(st.floats(0.25, 0.95), max_size=3),
 )
-def test_batches_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
+def test_chunks_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
     if scaling != "zscore":
         # Without standardizing, units that differ by 16 digits are beyond double precision.
         assume("huge units" not in problem.kinds)
@@ -37,16 +37,16 @@ def test_batches_give_the_model_of_a_fit_at_once(problem, scaling, fractions):
     cuts = sorted({int(fraction * len(data)) for fraction in fractions})
     options = {"scaling": scaling, "max_iter": 8, "tol": 0, "n_init": 2, "random_state": 0}
     whole = DALMC(problem.n_clusters, **options).fit(data)
-    batched = grown(DALMC(problem.n_clusters, **options), data, cuts)
-    np.testing.assert_allclose(batched.objective_, whole.objective_, rtol=1e-7)
-    np.testing.assert_allclose(batched.view_weights_, whole.view_weights_, rtol=1e-6)
-    embedding = batched.transform(data, scale=False)
+    chunked = grown(DALMC(problem.n_clusters, **options), data, cuts)
+    np.testing.assert_allclose(chunked.objective_, whole.objective_, rtol=1e-7)
+    np.testing.assert_allclose(chunked.view_weights_, whole.view_weights_, rtol=1e-6)
+    embedding = chunked.transform(data, scale=False)
     difference = embedding @ embedding.T - whole.embedding_ @ whole.embedding_.T
     assert np.abs(difference).max() < 1e-5
 
 
-@pytest.mark.parametrize("scaling", BATCH_SCALINGS)
-def test_batches_give_the_labels_of_a_fit_at_once(scaling):
+@pytest.mark.parametrize("scaling", CHUNK_SCALINGS)
+def test_chunks_give_the_labels_of_a_fit_at_once(scaling):
     views, _ = make_multiview(700, n_clusters=4, missing=0.2, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(4, scaling=scaling, random_state=0), data, [90, 300, 301])
@@ -54,7 +54,7 @@ def test_batches_give_the_labels_of_a_fit_at_once(scaling):
     np.testing.assert_array_equal(model.predict(data), whole.labels_)
 
 
-def test_labels_are_those_of_the_batch_and_past_ones_are_predicted():
+def test_labels_are_those_of_the_chunk_and_past_ones_are_predicted():
     views, _ = make_multiview(600, n_clusters=3, missing=0.2, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(3, scaling="unit-center", random_state=0), data, [200, 500])
@@ -63,13 +63,13 @@ def test_labels_are_those_of_the_batch_and_past_ones_are_predicted():
     np.testing.assert_array_equal(model.transform(data[500:], scale=False), model.embedding_)
 
 
-def test_memory_does_not_grow_with_the_batches(monkeypatch):
+def test_memory_does_not_grow_with_the_chunks(monkeypatch):
     monkeypatch.setattr(running_sums, "KEPT_SAMPLES", 150)
     views, _ = make_multiview(2000, n_clusters=3, random_state=0)
     data = MultiViewData(views)
     model = grown(DALMC(3, scaling="zscore", random_state=0), data, range(200, 2000, 200))
-    assert len(model._batch_sums.sample) == 150
-    assert len(model._batch_sums) == 2000
+    assert len(model._running_sums.sample) == 150
+    assert len(model._running_sums) == 2000
     whole = DALMC(3, scaling="zscore", random_state=0).fit(data)
     assert adjusted_rand_score(model.predict(data), whole.labels_) > 0.9
 
@@ -82,20 +82,20 @@ def test_the_default_scaling_cannot_grow_and_says_why():
     assert "means and deviations of all samples" in str(error.value.__cause__)
 
 
-def test_batches_must_have_the_same_views(tmp_path):
+def test_chunks_must_have_the_same_views(tmp_path):
     views, _ = make_multiview(100, n_clusters=3, random_state=0)
     model = DALMC(3, scaling="zscore").partial_fit(views)
     with pytest.raises(ValueError, match="view 1 has 29 features, but DALMC is expecting 30"):
         model.partial_fit([views["view_0"], views["view_1"][:, :29], views["view_2"]])
     # A fit in between starts anew, and a loaded model has no sums to go on from.
     model.fit(views).partial_fit(views)
-    assert len(model._batch_sums) == 100
+    assert len(model._running_sums) == 100
     model.save(tmp_path / "grown.anchorview")
     with pytest.raises(ValueError, match="loaded from a file"):
         load(tmp_path / "grown.anchorview").partial_fit(views)
 
 
-def test_a_reused_buffer_and_a_failed_batch_leave_the_past_alone(monkeypatch):
+def test_a_reused_buffer_and_a_failed_chunk_leave_the_past_alone(monkeypatch):
     views, _ = make_multiview(300, n_clusters=3, random_state=0)
     X = np.hstack(list(views.values()))
     model, reference = (DALMC(3, scaling="zscore", random_state=0) for _ in range(2))
@@ -115,15 +115,15 @@ def test_a_reused_buffer_and_a_failed_batch_leave_the_past_alone(monkeypatch):
         model.partial_fit(X[200:])
     for each in (model, reference):
         each.partial_fit(X[200:])
-    assert len(model._batch_sums) == 300
-    np.testing.assert_array_equal(model._batch_sums.sample.views[0], X)
+    assert len(model._running_sums) == 300
+    np.testing.assert_array_equal(model._running_sums.sample.views[0], X)
     np.testing.assert_array_equal(model.predict(X), reference.predict(X))
     with pytest.raises(ValueError, match="cannot become 'unit'"):
         model.set_params(scaling="unit").partial_fit(X)
 
 
 @pytest.mark.parametrize("order", [(np.float32, np.float64), (np.float64, np.float32)])
-def test_batches_of_mixed_precision_have_the_rank_of_the_coarser(order):
+def test_chunks_of_mixed_precision_have_the_rank_of_the_coarser(order):
     rng = np.random.default_rng(0)
     low_rank = rng.standard_normal((400, 4)) @ rng.standard_normal((4, 20))
     model = DALMC(2, n_components=10, scaling="zscore", random_state=0)

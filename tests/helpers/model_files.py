@@ -35,8 +35,8 @@ def same(a, b):
         return type(a) is type(b) and same(_contents(a), _contents(b))
     if isinstance(a, dict):
         # Sums over batches are not saved.
-        keys = a.keys() - {"_batch_sums"}
-        return keys == b.keys() - {"_batch_sums"} and all(same(a[k], b[k]) for k in keys)
+        keys = a.keys() - {"_running_sums"}
+        return keys == b.keys() - {"_running_sums"} and all(same(a[k], b[k]) for k in keys)
     return bool(a == b)
 
 

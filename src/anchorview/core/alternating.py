@@ -10,6 +10,18 @@ basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph i
 completely, if its rank is small) from getting all the weight. It is a constant of the objective, so
 every step is still an exact minimizer and the objective never increases.
 
+One iteration makes these steps, in the order of the paper. ``polar(M) = U V'`` for the thin SVD
+``M = U diag(s) V'``.
+
+============================================  =======================
+``H_p = polar(a_p^2 X_p Z_p + beta S A_p')``  ``representation_step``
+``Z_p = X_p'H_p``                             ``representation_step``
+``S = polar(sum_p H_p A_p)``                  ``graph_step``
+``A_p = polar(H_p'S)``                        ``anchor_step``
+``a_p = (1/r_p) / sum_q (1/r_q)``             ``weight_step``
+``r_p = ||X_p - H_p Z_p'||^2 + floor_p``      ``weight_step``
+============================================  =======================
+
 Samples may lack views. The residual is then over available rows only, and the missing rows of a
 view are completed by the model, ``H_p Z_p'``, after every iteration. This is a majorization, so the
 objective still never increases.

@@ -131,17 +131,17 @@ class Embedder:
         while blocks:
             ends = np.cumsum([block.size for block in blocks])
             count = int(np.searchsorted(ends, REPLAYED_ROWS)) + 1
-            batch, blocks, ends = blocks[:count], blocks[count:], ends[:count]
+            chunk, blocks, ends = blocks[:count], blocks[count:], ends[:count]
             views = [np.zeros((ends[-1], d)) for d in data.n_features_per_view]
             available = np.zeros((ends[-1], len(views)), bool)
-            for block, end in zip(batch, ends, strict=True):
+            for block, end in zip(chunk, ends, strict=True):
                 rows = slice(end - block.size, end)
                 for p in block.views:
                     self.scalings[p].apply(dense_rows(data.views[p], block.rows), views[p][rows])
                 available[rows, list(block.views)] = True
             assert trace is not None
             rows_of_graph = np.split(replayed(trace, views, available), ends[:-1])
-            for block, part in zip(batch, rows_of_graph, strict=True):
+            for block, part in zip(chunk, rows_of_graph, strict=True):
                 embedding[block.rows] = part
 
 

@@ -1,4 +1,4 @@
-"""Sums over batches of samples, from which the problem of all batches together is posed."""
+"""Sums over the chunks of samples given to `partial_fit`, from which their problem is posed."""
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
@@ -12,12 +12,12 @@ from anchorview.core.scale import ViewScaling, deviation, fit_scalings
 from anchorview.core.scaled_view import ScaledBlock
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 
-BATCH_SCALINGS = ("unit-center", "zscore", "unit", "none")
-"""Scalings that are affine in the rows of a batch. Rows cannot be normalized after a
-standardization whose means and deviations change with every batch."""
+CHUNK_SCALINGS = ("unit-center", "zscore", "unit", "none")
+"""Scalings that are affine in the rows of a chunk. Rows cannot be normalized after a
+standardization whose means and deviations change with every chunk."""
 
 KEPT_SAMPLES = 20_000
-"""Number of samples, drawn uniformly from all batches, on which K-means is run."""
+"""Number of samples, drawn uniformly from all chunks, on which K-means is run."""
 
 
 @dataclass
@@ -29,10 +29,10 @@ class _GroupSums:
     gram: Array
 
 
-class BatchSums:
-    """Sums over all batches so far, and a random sample of their rows.
+class RunningSums:
+    """Sums over all chunks so far, and a random sample of their rows.
 
-    The means of the first batch, which is not added yet, are subtracted from all rows before they
+    The means of the first chunk, which is not added yet, are subtracted from all rows before they
     are squared, so that later centering does not cancel digits.
     """
 
@@ -50,41 +50,41 @@ class BatchSums:
     def __len__(self) -> int:
         return sum(sums.size for sums in self.sums.values())
 
-    def with_batch(self, batch: MultiViewData) -> "BatchSums":
-        """Return the sums including a batch; these sums stay unchanged, also if it fails."""
+    def with_chunk(self, chunk: MultiViewData) -> "RunningSums":
+        """Return the sums including a chunk; these sums stay unchanged, also if it fails."""
         grown = copy(self)
         grown.sums = deepcopy(self.sums)
         grown.random = deepcopy(self.random)
-        # The coarsest precision of any batch is that of the sums.
-        grown.dtype = min(self.dtype, batch.dtype)
-        grown._add(batch)
+        # The coarsest precision of any chunk is that of the sums.
+        grown.dtype = min(self.dtype, chunk.dtype)
+        grown._add(chunk)
         return grown
 
-    def _add(self, batch: MultiViewData) -> None:
+    def _add(self, chunk: MultiViewData) -> None:
         def work(block: RowBlock) -> tuple[Array, Array]:
-            shifted = ScaledBlock(batch, self.shifts, block).toarray()
+            shifted = ScaledBlock(chunk, self.shifts, block).toarray()
             return shifted.sum(axis=0, dtype=np.float64), shifted.T @ shifted
 
-        for block, (total, gram) in map_blocks(work, batch.blocks(), "compressing"):
+        for block, (total, gram) in map_blocks(work, chunk.blocks(), "compressing"):
             if block.views not in self.sums:
                 self.sums[block.views] = _GroupSums(0, np.zeros_like(total), np.zeros(gram.shape))
             sums = self.sums[block.views]
             sums.size += block.size
             sums.total += total
             sums.gram += gram
-        self._draw(batch)
+        self._draw(chunk)
 
-    def _draw(self, batch: MultiViewData) -> None:
-        """Keep the samples with the smallest random keys: a uniform sample of all batches."""
-        keys = np.concatenate([self.keys, self.random.random_sample(len(batch))])
-        pool = concatenate_samples(self.sample, batch)
+    def _draw(self, chunk: MultiViewData) -> None:
+        """Keep the samples with the smallest random keys: a uniform sample of all chunks."""
+        keys = np.concatenate([self.keys, self.random.random_sample(len(chunk))])
+        pool = concatenate_samples(self.sample, chunk)
         if len(keys) > KEPT_SAMPLES:
             kept = np.sort(np.argpartition(keys, KEPT_SAMPLES)[:KEPT_SAMPLES])
             keys, pool = keys[kept], pool[kept]
         self.keys, self.sample = keys, pool
 
     def problem(self, data: MultiViewData, *, unit_norm: bool) -> Problem:
-        """Problem of all batches together; `data` has the names and widths of the views."""
+        """Problem of all chunks together; `data` has the names and widths of the views."""
         widths = data.n_features_per_view
         size = np.zeros(len(widths))
         total = [np.zeros(width) for width in widths]

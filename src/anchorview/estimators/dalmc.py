@@ -33,7 +33,7 @@ from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
-from anchorview.core.running_sums import BATCH_SCALINGS, BatchSums
+from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
@@ -49,10 +49,10 @@ from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
 
 
-def _can_add_batches(model: "DALMC") -> bool:
-    if model.scaling not in BATCH_SCALINGS or model.variant != "dalmc":
+def _can_add_chunks(model: "DALMC") -> bool:
+    if model.scaling not in CHUNK_SCALINGS or model.variant != "dalmc":
         raise AttributeError(
-            f"partial_fit needs variant='dalmc' and one of scaling={list(BATCH_SCALINGS)}: "
+            f"partial_fit needs variant='dalmc' and one of scaling={list(CHUNK_SCALINGS)}: "
             f"scaling='{model.scaling}' needs the means and deviations of all samples before the "
             "first row can be scaled."
         )
@@ -435,29 +435,29 @@ class DALMC(EmbeddingClusterer):
             clock = self._say("embedded", clock)
             self._assign(rows, assignment_seed)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
-        self._batch_sums: BatchSums | None = None
+        self._running_sums: RunningSums | None = None
         self._say("assigned", clock)
         if batches is not None:
             self._judge_batches(batches)
         return self
 
-    @available_if(_can_add_batches)
+    @available_if(_can_add_chunks)
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
     def partial_fit(
         self, X: ViewsLike, y: object = None, *, batch: object = None, covariates: object = None
     ) -> Self:
-        """Add a batch of samples and cluster all samples seen so far.
+        """Add a chunk of samples and cluster all samples seen so far.
 
-        Only sums over the batches are kept, and 20,000 samples drawn uniformly from all batches on
-        which K-means is run, so memory does not grow with the number of batches. The model is the
-        one that `fit` gives on all batches together; results of an earlier `fit` are discarded.
-        `labels_` and `embedding_` are those of this batch; use `predict` for earlier ones.
+        Only sums over the chunks are kept, and 20,000 samples drawn uniformly from all chunks on
+        which K-means is run, so memory does not grow with the number of chunks. The model is the
+        one that `fit` gives on all chunks together; results of an earlier `fit` are discarded.
+        `labels_` and `embedding_` are those of this chunk; use `predict` for earlier ones.
 
         Parameters
         ----------
         X : views of new samples, in any form that `fit` takes
-            All batches have the same views, and the first at least `n_clusters` samples.
+            All chunks have the same views, and the first at least `n_clusters` samples.
         y : ignored
             Not used, present for API consistency by convention.
         batch, covariates : None
@@ -474,28 +474,28 @@ class DALMC(EmbeddingClusterer):
                 "after the last call. Use fit, which reads files and Dask arrays in parts."
             )
         start_seed, assignment_seed = self._seeds()
-        if hasattr(self, "labels_") and not hasattr(self, "_batch_sums"):
+        if hasattr(self, "labels_") and not hasattr(self, "_running_sums"):
             raise ValueError(
                 "This model was loaded from a file, which does not contain the sums that "
                 "partial_fit adds to. Start from a new model."
             )
-        sums = getattr(self, "_batch_sums", None)
+        sums = getattr(self, "_running_sums", None)
         data = self._validate(X, reset=sums is None, fitting=True)
         if sums is None:
-            sums = BatchSums(data, self.scaling, assignment_seed)
+            sums = RunningSums(data, self.scaling, assignment_seed)
         if sums.scaling != self.scaling:
             raise ValueError(
-                f"scaling was '{sums.scaling}' for the batches so far and cannot become "
+                f"scaling was '{sums.scaling}' for the chunks so far and cannot become "
                 f"'{self.scaling}'. Start from a new model."
             )
-        sums = sums.with_batch(data)
+        sums = sums.with_chunk(data)
         self._correction = self._mixing = None
         self.view_selection_ = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
-        self._batch_sums, self.n_samples_fit_ = sums, len(sums)
+        self._running_sums, self.n_samples_fit_ = sums, len(sums)
         return self
 
     @available_if(embeds_new_samples)
