@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC
-from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.inspection import (
     cluster_markers,
@@ -14,6 +13,7 @@ from anchorview.inspection import (
     representatives,
     view_contributions,
 )
+from helpers.center_distances import distances_in_embedding, distances_in_views
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -55,17 +55,9 @@ def test_columns_equal_those_of_the_other_functions(fitted):
 def test_separation_equals_a_direct_computation(fitted):
     kind, model, views = fitted
     if kind == "baseline":
-        distances = 0
-        for view in views.values():
-            z = (view - view.mean(axis=0)) / view.std(axis=0)
-            centers = np.stack([z[model.labels_ == c].mean(axis=0) for c in range(K)])
-            distances = distances + np.square(z[:, None] - centers).mean(axis=2) / len(views)
-        distances = np.sqrt(distances)
+        distances = distances_in_views(model.labels_, views)
     else:
-        points = unit_rows(model.embedding_)
-        centers = np.stack([points[model.labels_ == c].mean(axis=0) for c in range(K)])
-        centers = model._assignment.centroids if kind == "dalmc" else centers
-        distances = np.linalg.norm(points[:, None] - centers, axis=2)
+        distances = distances_in_embedding(model)
     found = cluster_summary(model, views)
     for c in range(K):
         own = distances[model.labels_ == c]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC
-from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.inspection import doubtful, memberships, representatives
+from helpers.center_distances import distances_in_embedding, distances_in_views
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -33,18 +33,9 @@ def fitted(request):
 
 def direct_distances(kind, model, frames):
     """Distances of all samples to all centers."""
-    labels = model.labels_
     if kind in ("dalmc", "auto"):
-        points = unit_rows(model.embedding_)
-        centers = np.stack([points[labels == c].mean(axis=0) for c in range(K)])
-        centers = model._assignment.centroids if kind == "dalmc" else centers
-        return np.sqrt(np.square(points[:, None] - centers).sum(axis=2))
-    total = 0
-    for frame in frames.values():
-        z = ((frame - frame.mean()) / frame.std(ddof=0)).to_numpy()
-        centers = np.stack([z[labels == c].mean(axis=0) for c in range(K)])
-        total = total + np.square(z[:, None] - centers).mean(axis=2)
-    return np.sqrt(total / len(frames))
+        return distances_in_embedding(model)
+    return distances_in_views(model.labels_, frames)
 
 
 def test_representatives_equal_a_direct_computation(fitted):

@@ -9,6 +9,7 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.inspection import view_contributions
+from helpers.center_distances import distances_in_views
 from helpers.data import clustered_views
 from helpers.unjudged import structure_not_judged
 
@@ -108,12 +109,7 @@ def test_contributions_to_labels_sum_to_the_margin_in_the_views():
     views["noise"] = np.random.default_rng(0).standard_normal((90, 25))
     model = OPMC(3, random_state=0).fit(views)
     found = view_contributions(model, views)
-    squares = []
-    for view in views.values():
-        z = (view - view.mean(axis=0)) / view.std(axis=0)
-        centers = np.stack([z[model.labels_ == c].mean(axis=0) for c in range(3)])
-        squares.append(np.square(z[:, None] - centers).mean(axis=2))
-    squares = np.mean(squares, axis=0)
+    squares = distances_in_views(model.labels_, views) ** 2
     to_cluster = squares[np.arange(90), model.labels_]
     margin = (squares.sum(axis=1) - to_cluster) / 2 - to_cluster
     np.testing.assert_allclose(found.sum(axis=1), margin, atol=1e-9)
