@@ -198,8 +198,8 @@ def largest_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:
     if len(G) <= WHOLE_SPECTRUM or count >= LARGE_SHARE * len(G):
         squares, vectors = np.linalg.eigh(G)
         return squares[first:], vectors[:, first:]
-    found: tuple[Array, Array] = eigh(G, subset_by_index=(first, len(G) - 1))
-    return found
+    pairs: tuple[Array, Array] = eigh(G, subset_by_index=(first, len(G) - 1))
+    return pairs
 
 
 def leading_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:

@@ -25,9 +25,9 @@ def _for_tiles(size: int, work: Callable[[slice, slice], None]) -> None:
     count = -(-size // TILE)
     ends = [size * step // count for step in range(count + 1)]
     parts = [slice(*pair) for pair in pairwise(ends)]
-    tiles = [(own, other) for i, own in enumerate(parts) for other in parts[i + 1 :]]
+    tiles = [(first, other) for i, first in enumerate(parts) for other in parts[i + 1 :]]
     # Those on the diagonal cost half: they come last, when some threads have nothing left to do.
-    tiles += [(own, own) for own in parts]
+    tiles += [(first, first) for first in parts]
     for _ in parallel_map(lambda tile: work(*tile), tiles):
         pass
 
@@ -38,8 +38,8 @@ def add_products(total: Array, rows: Array) -> None:
     Tiles are multiplied in the precision of the rows and added up in that of `total`.
     """
 
-    def work(own: slice, other: slice) -> None:
-        total[own, other] += rows[:, own].T @ rows[:, other]
+    def work(first: slice, other: slice) -> None:
+        total[first, other] += rows[:, first].T @ rows[:, other]
 
     _for_tiles(len(total), work)
 
@@ -47,9 +47,9 @@ def add_products(total: Array, rows: Array) -> None:
 def mirror_upper(G: Array) -> None:
     """Copy the tiles above the diagonal to below it."""
 
-    def work(own: slice, other: slice) -> None:
-        if own != other:
-            G[other, own] = G[own, other].T
+    def work(first: slice, other: slice) -> None:
+        if first != other:
+            G[other, first] = G[first, other].T
 
     _for_tiles(len(G), work)
 
@@ -57,12 +57,12 @@ def mirror_upper(G: Array) -> None:
 def _mirror_lower(G: Array) -> None:
     """Copy what is below the diagonal to above it."""
 
-    def work(own: slice, other: slice) -> None:
-        if own == other:
-            lower = np.tril(G[own, own])
-            G[own, own] = lower + np.tril(lower, -1).T
+    def work(first: slice, other: slice) -> None:
+        if first == other:
+            lower = np.tril(G[first, first])
+            G[first, first] = lower + np.tril(lower, -1).T
         else:
-            G[own, other] = G[other, own].T
+            G[first, other] = G[other, first].T
 
     _for_tiles(len(G), work)
 
@@ -70,8 +70,8 @@ def _mirror_lower(G: Array) -> None:
 def _clear_lower(G: Array) -> None:
     """Set everything below the diagonal to zero."""
 
-    def work(own: slice, other: slice) -> None:
-        G[other, own] = np.triu(G[own, own]) if own == other else 0
+    def work(first: slice, other: slice) -> None:
+        G[other, first] = np.triu(G[first, first]) if first == other else 0
 
     _for_tiles(len(G), work)
 

@@ -75,12 +75,12 @@ def parallel_map(
             yield item, function(item)
         return
     pool = getattr(_thread, "pool", None) if threads is None else None
-    own = pool or _new_pool(workers)
+    executor = pool or _new_pool(workers)
     pending: deque[tuple[Item, Future[Result]]] = deque()
     with single_threaded_blas():
         try:
             for item in items:
-                pending.append((item, own.submit(function, item)))
+                pending.append((item, executor.submit(function, item)))
                 if len(pending) > workers:
                     first, future = pending.popleft()
                     yield first, future.result()
@@ -92,7 +92,7 @@ def parallel_map(
                 future.cancel()
             wait([future for _, future in pending])
             if pool is None:
-                own.shutdown(wait=True, cancel_futures=True)
+                executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _new_pool(workers: int) -> ThreadPoolExecutor:

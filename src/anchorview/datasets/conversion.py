@@ -190,13 +190,15 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
     files, label_file = table_files(folder, options)
     versions = {name: FileVersion.of(file) for name, file in files.items()}
     outlines = {name: table_outline(file, options) for name, file in files.items()}
-    ids = union_of_samples({files[name].name: own for name, (own, *_) in outlines.items()}, options)
+    ids = union_of_samples(
+        {files[name].name: view_ids for name, (view_ids, *_) in outlines.items()}, options
+    )
     target = read_labels(label_file, ids, options)
     views = []
-    for name, (own, columns, dtype) in outlines.items():
+    for name, (view_ids, columns, dtype) in outlines.items():
         n_rows = max(1, BLOCK_BYTES // (8 * len(columns)))
         read = partial(table_blocks, files[name], options, n_rows, versions[name])
-        rows, missing = ids.get_indexer(own), ~ids.isin(own)
+        rows, missing = ids.get_indexer(view_ids), ~ids.isin(view_ids)
         features = column_names(pd.Index(columns))
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     return views, target, integers_if_all(ids)

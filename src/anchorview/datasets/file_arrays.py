@@ -158,17 +158,17 @@ def views_among(contents: Variables, path: Path, labels: str | None, *, matlab: 
         if is_availability_name(name) and _is_matrix(value)
         if (available := _as_availability(value)) is not None
     }
-    found = select(_without(variables, binary))
-    if not found:
-        binary, found = {}, select(variables)
-    if not found:
+    selected = select(_without(variables, binary))
+    if not selected:
+        binary, selected = {}, select(variables)
+    if not selected:
         raise _no_views_error(contents)
     target = _class_labels(contents, labels)
-    views = _samples_as_rows(found, target, matlab)
+    views = _samples_as_rows(selected, target, matlab)
     shape = (next(iter(views.values())).shape[0], len(views))
     fitting = {name: m for name, m in binary.items() if shape in (m.shape, m.shape[::-1])}
     possible = select(_without(variables, fitting))
-    for name, value in _without(variables, [*found, *fitting]).items():
+    for name, value in _without(variables, [*selected, *fitting]).items():
         if not (is_availability_name(name) and _is_matrix(value)):
             continue
         if name in possible:
@@ -179,7 +179,7 @@ def views_among(contents: Variables, path: Path, labels: str | None, *, matlab: 
             refused = alike and min(value.shape) > 1
         if refused:
             raise _availability_error(name, *shape)
-    if len(possible) > len(found):
+    if len(possible) > len(selected):
         views = _samples_as_rows(possible, target, matlab)
         if fitting:
             raise _availability_error(next(iter(fitting)), shape[0], len(views))
@@ -270,15 +270,15 @@ def _is_matrix(value: object) -> TypeGuard[Matrix]:
 
 def _class_labels(variables: Variables, name: str | None) -> NDArray[Any] | None:
     names = by_precedence(variables, name)
-    found = {
+    vectors = {
         name: labels for name in names if (labels := label_vector(variables[name])) is not None
     }
-    if not found:
+    if not vectors:
         if names:
             raise _labels_error(names[0])
         return None
-    used, *others = found
-    ignored = [name for name in others if not np.array_equal(found[name], found[used])]
+    used, *others = vectors
+    ignored = [name for name in others if not np.array_equal(vectors[name], vectors[used])]
     if ignored:
         warnings.warn(
             f"{quoted(used)} is read as the class labels, and {listed(ignored)}, which differs, is "
@@ -286,7 +286,7 @@ def _class_labels(variables: Variables, name: str | None) -> NDArray[Any] | None
             UserWarning,
             stacklevel=2,
         )
-    return found[used]
+    return vectors[used]
 
 
 def _samples_as_rows(
@@ -351,9 +351,9 @@ def _availability_error(name: str, n_samples: int, n_views: int) -> DataFileErro
 
 
 def _require_single_availability(names: Iterable[str]) -> None:
-    if len(found := list(names)) > 1:
+    if len(several := list(names)) > 1:
         raise DataFileError(
-            f"several availability matrices: {' and '.join(map(repr, found))}. Keep one."
+            f"several availability matrices: {' and '.join(map(repr, several))}. Keep one."
         )
 
 

@@ -165,14 +165,14 @@ def labels_by_id(values: "pd.Series[Any]", ids: "pd.Index[Any]", source: str) ->
 
     `values` may have labels of other samples too; `source` names their place in messages.
     """
-    found = values.reindex(ids)
-    missing = found.isna().to_numpy()
+    known = values.reindex(ids)
+    missing = known.isna().to_numpy()
     if missing.any():
         raise DataFileError(
             f"{source} has no class label for the sample {str(ids[missing][0])!r}. Add it, or "
             "remove the labels."
         )
-    labels = label_vector(np.asarray(found.tolist()))
+    labels = label_vector(np.asarray(known.tolist()))
     if labels is None:
         raise DataFileError(
             f"{source} holds class labels that are not integers or strings. Encode them."

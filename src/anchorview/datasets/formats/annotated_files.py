@@ -99,24 +99,25 @@ def _opened(
             features[name] = np.asarray(names, dtype=object)
     except ValueError as error:
         raise DataFileError(str(error)) from error
-    found = None if available.all() else available
-    return ViewFile(views, _target(obs, labels), path, ids, found, features)
+    is_missing = not available.all()
+    target = _target(obs, labels)
+    return ViewFile(views, target, path, ids, available if is_missing else None, features)
 
 
 def _rows(
-    ids: "pd.Index[Any]", own: "pd.Index[Any]", matrix: Any, subject: str
+    ids: "pd.Index[Any]", modality_ids: "pd.Index[Any]", matrix: Any, subject: str
 ) -> NDArray[np.intp]:
     """Row of each sample of the file in a modality; -1 if it is not there."""
-    require_unique_ids(own, subject)
-    if matrix.shape[0] != len(own):
-        raise ValueError(f"{subject} has {len(own)} samples, but {matrix.shape[0]} rows.")
-    unknown = own[~own.isin(ids)]
+    require_unique_ids(modality_ids, subject)
+    if matrix.shape[0] != len(modality_ids):
+        raise ValueError(f"{subject} has {len(modality_ids)} samples, but {matrix.shape[0]} rows.")
+    unknown = modality_ids[~modality_ids.isin(ids)]
     if len(unknown):
         raise ValueError(
             f"{subject} has the sample {unknown[0]!r}, which the file does not list in obs. Call "
             "mdata.update() and write the file again."
         )
-    return own.get_indexer(ids)
+    return modality_ids.get_indexer(ids)
 
 
 def _target(obs: pd.DataFrame, labels: str | None) -> Target:

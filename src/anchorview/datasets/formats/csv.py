@@ -152,9 +152,9 @@ def _require_header(first: list[str], rows: list[list[str]]) -> None:
         )
 
 
-def _header_error(found: str, more: str = "") -> DataFileError:
+def _header_error(content: str, more: str = "") -> DataFileError:
     return DataFileError(
-        f"the first row is {found}, but must be a header with the names of the columns. Add one, "
+        f"the first row is {content}, but must be a header with the names of the columns. Add one, "
         f"or pass header=False if the first row is a sample.{more}"
     )
 

@@ -20,8 +20,8 @@ from anchorview.datasets.formats.annotated_files import (
 from anchorview.datasets.formats.hdf5 import open_hdf5
 from anchorview.datasets.formats.matlab5 import read_matlab5
 from anchorview.datasets.formats.matlab73 import is_hdf5, open_matlab73, read_matlab73
+from anchorview.datasets.formats.npy import read_npz
 from anchorview.datasets.formats.npy_folder import open_npy_folder
-from anchorview.datasets.formats.npz import read_npz
 from anchorview.datasets.formats.table_folder import (
     CSV_SUFFIXES,
     open_parquet_folder,

@@ -102,9 +102,9 @@ def require_sound_strings(path: Path) -> None:
     length. It walks through a collection, and does not leave a free object (0) of length zero.
     """
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for found in re.finditer(COLLECTION, data):
-            (size,) = struct.unpack("<Q", found[1])
-            position, end = found.end(), found.start() + size
+        for collection in re.finditer(COLLECTION, data):
+            (size,) = struct.unpack("<Q", collection[1])
+            position, end = collection.end(), collection.start() + size
             while size >= MIN_COLLECTION and position + 16 <= end <= len(data):
                 number, _, _, length = struct.unpack_from("<HHIQ", data, position)
                 if number == length == 0:

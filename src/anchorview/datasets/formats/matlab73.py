@@ -1,7 +1,7 @@
-"""MATLAB 7.3 files: HDF5 with MATLAB's own conventions. Needs h5py.
+"""MATLAB 7.3 files: HDF5 with MATLAB's conventions. Needs h5py.
 
 MATLAB writes arrays transposed, cells as arrays of references, sparse matrices as groups of the
-three vectors of their compressed columns, and its own types as attributes.
+three vectors of their compressed columns, and its types as attributes.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def _variables(path: Path, matrix: Callable[[Any], object], labels: str | None) 
     variables: Variables = {}
     with h5py.File(path, "r") as file:
         require_own_data(file)
-        # "#refs#" and "#subsystem#" are MATLAB's own storage, not variables.
+        # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
             read = is_label_name(name, labels) or is_availability_name(name)
             convert, node = (_in_memory if read else matrix), file[name]
@@ -106,8 +106,8 @@ def _matlab_class(node: Any) -> object:
         return None
     if dtype.kind == "O":
         require_sound_strings(Path(node.file.filename))
-    found = node.attrs["MATLAB_class"]
-    return found.encode() if isinstance(found, str) else found
+    kind = node.attrs["MATLAB_class"]
+    return kind.encode() if isinstance(kind, str) else kind
 
 
 def _in_memory(node: Any) -> object:

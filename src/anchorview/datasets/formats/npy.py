@@ -1,8 +1,12 @@
-"""Views in ``.npy`` files and memory-mapped files, read by slices."""
+"""Views in ``.npy`` and memory-mapped files, read by slices, and ``.npz`` archives.
+
+Objects are never unpickled.
+"""
 
 import mmap
 import os
 import warnings
+import zipfile
 from dataclasses import dataclass
 from functools import partial
 from io import RawIOBase
@@ -14,8 +18,14 @@ import numpy as np
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_contents import permission_error, require_regular_file
-from anchorview.views.stored_view import StoredView
+from anchorview.datasets.file_arrays import views_among
+from anchorview.datasets.file_contents import (
+    ReadOptions,
+    permission_error,
+    require_free_memory,
+    require_regular_file,
+)
+from anchorview.views.stored_view import StoredView, ViewFile
 
 READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -60,8 +70,8 @@ class NpyView(StoredView):
     def _fill_rows(self, out: Array, start: int, stop: int) -> None:
         row_bytes = self.shape[1] * self.stored.itemsize
         with self.path.open("rb", buffering=0) as stream:
-            found = _fill(stream, self.offset + start * row_bytes, out) // row_bytes
-        self._require_rows(found, start, stop)
+            n_read = _fill(stream, self.offset + start * row_bytes, out) // row_bytes
+        self._require_rows(n_read, start, stop)
 
     def _fill_columns(self, out: Array, start: int, stop: int) -> None:
         size = self.stored.itemsize
@@ -72,9 +82,9 @@ class NpyView(StoredView):
                 self._require_rows(_fill(stream, position, column) // size, start, stop)
                 out[:, j] = column
 
-    def _require_rows(self, found: int, start: int, stop: int) -> None:
-        if found < stop - start:
-            raise self._unreadable(start, stop, f"found only {found} of them")
+    def _require_rows(self, n_read: int, start: int, stop: int) -> None:
+        if n_read < stop - start:
+            raise self._unreadable(start, stop, f"found only {n_read} of them")
 
 
 def _fill(stream: RawIOBase, position: int, out: Array) -> int:
@@ -131,10 +141,10 @@ def open_npy(path: str | os.PathLike[str]) -> NpyView:
             "Store a 2-D numeric array, samples x features."
         )
     n_samples, width = shape
-    found = (path.stat().st_size - offset) // dtype.itemsize
-    if found < n_samples * width:
+    n_values = (path.stat().st_size - offset) // dtype.itemsize
+    if n_values < n_samples * width:
         # In column-major order, the last column is the first to lack rows.
-        row = max(0, found - (width - 1) * n_samples) if fortran else found // width
+        row = max(0, n_values - (width - 1) * n_samples) if fortran else n_values // width
         raise DataFileError(
             f"{path}: the header promises {n_samples} x {width} {dtype} values, but the file is "
             f"too short: rows from {row} on are missing. Copy it again."
@@ -213,3 +223,49 @@ def _holds_rows_of(view: NpyView, array: Array, count: int) -> bool:
         return all(view[r].tobytes() == array[r].astype(view.dtype).tobytes() for r in rows)
     except DataFileError:
         return False
+
+
+def read_npz(path: Path, options: ReadOptions) -> ViewFile:
+    """Read all matrices of an archive as views."""
+    with path.open("rb") as stream:
+        # Otherwise the error about a single array or a pickle with this suffix would be less clear.
+        if stream.read(2) != b"PK":
+            raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
+    with zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+        require_free_memory(sum(_declared_size(archive, m) for m in members), "reading the arrays")
+        arrays = {info.filename[: -len(".npy")]: _read_member(archive, info) for info in members}
+    return views_among(dict(arrays), path, options.labels, matlab=False)
+
+
+def _declared_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
+    """Number of bytes of an array in memory, of which the archive must have as many."""
+    with archive.open(info) as stream:
+        try:
+            shape, _, dtype, start = read_npy_header(stream)
+        except ValueError as error:
+            raise _unreadable(info, error) from error
+    if dtype.hasobject:
+        raise _unreadable(info, "Object arrays cannot be loaded")
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if not 0 <= size <= info.file_size - start:
+        raise _unreadable(info, f"{size} bytes declared, but {info.file_size - start} stored")
+    return size
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+    with archive.open(info) as stream:
+        try:
+            return np.lib.format.read_array(stream, allow_pickle=False)
+        except ValueError as error:
+            raise _unreadable(info, error) from error
+
+
+def _unreadable(info: zipfile.ZipInfo, reason: object) -> DataFileError:
+    name, details = info.filename[: -len(".npy")], " ".join(str(reason).split())
+    return DataFileError(
+        f"array {name!r} cannot be read ({details}). Save it again as a plain numeric array; "
+        "pickled objects are never loaded."
+    )

@@ -94,23 +94,23 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
         names = json.loads(file.read_bytes())
         if not isinstance(names, dict):
             raise DataFileError("must hold an object with a list of names for each view.")
-        found: dict[str, View] = {}
+        named: dict[str, View] = {}
         for name, view in views.items():
-            own = names.get(name)
-            valid = isinstance(own, list) and all(isinstance(feature, str) for feature in own)
-            if own is not None and not (valid and len(own) == view.shape[1]):
+            listed = names.get(name)
+            valid = isinstance(listed, list) and all(isinstance(feature, str) for feature in listed)
+            if listed is not None and not (valid and len(listed) == view.shape[1]):
                 raise DataFileError(
                     f"must have a list of {view.shape[1]} names for the view {name!r}. Correct or "
                     "remove it."
                 )
-            features = None if own is None else np.array(own, dtype=object)
-            found[name] = replace(view, feature_names=features)  # type: ignore[type-var]
-        return found
+            features = None if listed is None else np.array(listed, dtype=object)
+            named[name] = replace(view, feature_names=features)  # type: ignore[type-var]
+        return named
 
 
 def save_feature_names(folder: Path, names: Mapping[str, FeatureNames | None]) -> None:
     """Write the names of the features of the views that have them, if any has."""
-    known = {name: own.tolist() for name, own in names.items() if own is not None}
+    known = {name: features.tolist() for name, features in names.items() if features is not None}
     if known:
         with (folder / FEATURE_NAMES).open("wb") as stream:
             stream.write(json.dumps(known).encode())

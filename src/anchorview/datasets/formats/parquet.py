@@ -59,16 +59,16 @@ class ParquetView(StoredView):
     def _read(self, start: int, stop: int) -> Array:
         groups = self._groups(start, stop)
         first = self.group_starts[groups[0]]
-        found = np.empty((stop - start, self.shape[1]), self.dtype)
+        rows = np.empty((stop - start, self.shape[1]), self.dtype)
         done = 0
         for batch in self._batches(groups):
             part = batch[max(0, start - first) : max(0, stop - first)]
-            found[done : done + len(part)] = part
+            rows[done : done + len(part)] = part
             done += len(part)
             first += len(batch)
             if first >= stop:
                 break
-        return found[:done]
+        return rows[:done]
 
     def _groups(self, start: int, stop: int) -> list[int]:
         """Row groups that cover some rows."""

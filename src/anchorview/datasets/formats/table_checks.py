@@ -81,12 +81,14 @@ def require_common_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions
         _require_same_length(ids)
         return
     alone = set(ids) if len(ids) > 1 else set()
-    for (file, own), (other, others) in combinations(ids.items(), 2):
-        if own.equals(others):
+    for (file, sample_ids), (other, other_ids) in combinations(ids.items(), 2):
+        if sample_ids.equals(other_ids):
             alone -= {file, other}
             continue
-        shared = own.isin(others)
-        _require_same_spelling(file, own[~shared], other, others[~others.isin(own)])
+        shared = sample_ids.isin(other_ids)
+        _require_same_spelling(
+            file, sample_ids[~shared], other, other_ids[~other_ids.isin(sample_ids)]
+        )
         if shared.any():
             alone -= {file, other}
     for file in ids:
@@ -97,11 +99,11 @@ def require_common_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions
 
 
 def _require_same_spelling(
-    file: str, own: "pd.Index[Any]", other: str, others: "pd.Index[Any]"
+    file: str, sample_ids: "pd.Index[Any]", other: str, other_ids: "pd.Index[Any]"
 ) -> None:
     for spelled, difference in ((str.strip, "blanks"), (_without_fraction, "'.0'")):
-        originals = {spelled(sample): sample for sample in others}
-        for sample in own:
+        originals = {spelled(sample): sample for sample in other_ids}
+        for sample in sample_ids:
             if (alike := originals.get(spelled(sample))) is not None:
                 raise DataFileError(
                     f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ "
@@ -116,10 +118,10 @@ def _without_fraction(sample: str) -> str:
 
 
 def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
-    if len({len(own) for own in ids.values()}) > 1:
+    if len({len(of_file) for of_file in ids.values()}) > 1:
         raise DataFileError(
             "without sample ids rows are matched by position, but the tables differ in their "
-            f"number of rows: {', '.join(f'{file} {len(own)}' for file, own in ids.items())}. Add "
+            f"number of rows: {', '.join(f'{file} {len(of_file)}' for file, of_file in ids.items())}. Add "
             "ids, or the missing rows."
         )
 
@@ -140,7 +142,7 @@ def numeric_values(table: pd.DataFrame) -> NDArray[Any]:
 
 def not_numeric_error(column: str, examples: list[Any]) -> DataFileError:
     """Error about a column that is not numeric, with the first of the examples, if any."""
-    found = f"it holds {str(examples[0])!r}" if examples else "it is empty"
+    content = f"it holds {str(examples[0])!r}" if examples else "it is empty"
     return DataFileError(
-        f"the column {column!r} is not numeric: {found}. Encode it as numbers or drop it."
+        f"the column {column!r} is not numeric: {content}. Encode it as numbers or drop it."
     )

@@ -74,9 +74,9 @@ class PartReader:
         return container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
-        found = sum(piece.shape[0] for piece in pieces)
+        n_rows = sum(piece.shape[0] for piece in pieces)
         widths = {piece.shape[1:] for piece in pieces}
-        if found != stop - start or widths != {(self.widths[p],)}:
+        if n_rows != stop - start or widths != {(self.widths[p],)}:
             shapes = " and ".join(str(piece.shape) for piece in pieces)
             raise ValueError(
                 f"{describe_view(p, self.names[p])}: rows {start} to {stop - 1} came in blocks of "
@@ -101,10 +101,10 @@ class PartReader:
             differ = np.flatnonzero(np.asarray(frame.index != expected))
             if len(differ):
                 i = int(differ[0])
-                own, other = (index[[i]].tolist()[0] for index in (frame.index, expected))
+                a, b = (index[[i]].tolist()[0] for index in (frame.index, expected))
                 raise ValueError(
-                    f"{describe_view(p, self.names[p])} has the id {own!r} at row {start + i}, but "
-                    f"{describe_view(first, self.names[first])} has {other!r}. Frames with unknown "
+                    f"{describe_view(p, self.names[p])} has the id {a!r} at row {start + i}, but "
+                    f"{describe_view(first, self.names[first])} has {b!r}. Frames with unknown "
                     "divisions are matched by position: call set_index on all of them, so that "
                     "divisions are known and they are aligned."
                 )

@@ -82,10 +82,10 @@ def dask_views(
 
 
 def _required_on_disk(view: Any, description: str) -> StoredView:
-    found = view_on_disk(view)
-    if isinstance(found, StoredView):
-        return found
-    if isinstance(found, np.memmap):
+    stored = view_on_disk(view)
+    if isinstance(stored, StoredView):
+        return stored
+    if isinstance(stored, np.memmap):
         raise ValueError(
             f"{description} is a memory map whose rows do not follow each other in a file that "
             "workers can open. Save it with numpy.save into a folder and open that with open_views."
