@@ -45,7 +45,7 @@ from anchorview.datasets.reading import (
 )
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView, Target
-from anchorview.views.tables import column_names, feature_names_of
+from anchorview.views.table_columns import column_names, feature_names_of
 
 BLOCK_BYTES = 64 * 2**20
 """Size of the blocks in which views are read and written."""

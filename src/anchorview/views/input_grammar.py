@@ -34,7 +34,7 @@ from anchorview.views.mudata_views import (
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.tables import feature_names_of, table_values, warn_about_columns
+from anchorview.views.table_columns import feature_names_of, table_values, warn_about_columns
 
 Join = Literal["outer", "inner"]
 JOINS = ("outer", "inner")

@@ -29,7 +29,7 @@ from anchorview.datasets.formats.table_folder import (
 )
 from anchorview.datasets.formats.zarr import METADATA_FILES, open_zarr
 from anchorview.views.stored_view import StoredView, View, ViewFile
-from anchorview.views.tables import feature_names_of
+from anchorview.views.table_columns import feature_names_of
 
 
 @dataclass(frozen=True)

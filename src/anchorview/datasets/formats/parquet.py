@@ -27,7 +27,7 @@ from anchorview.datasets.formats.table_checks import (
     several_levels_error,
 )
 from anchorview.views.stored_view import StoredView
-from anchorview.views.tables import column_names
+from anchorview.views.table_columns import column_names
 
 BATCH_BYTES = 16 * 2**20
 
