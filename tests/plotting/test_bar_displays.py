@@ -51,17 +51,14 @@ def test_confidence_of_other_models_needs_the_views(problem, estimator):
 
 
 def test_without_confidence_bars_have_one_color():
-    display = ClusterSizesDisplay(pd.Series([3, 0, 5], index=["a", "b", "c"])).plot()
+    sizes = pd.Series([3, 0, 5], index=["a", "b", "c"])
+    display = ClusterSizesDisplay(sizes).plot()
     assert display.colorbar_ is None
     assert len({bar.get_facecolor() for bar in display.bars_}) == 1
     assert texts(display.ax_.get_xticklabels()) == ["a", "b", "c"]
-
-
-def test_empty_clusters_have_no_confidence():
-    index = [0, 1]
-    confidence = pd.Series([0.5, np.nan], index)
-    display = ClusterSizesDisplay(pd.Series([4, 0], index), confidence).plot()
-    assert lengths(display.bars_, "height") == [4, 0]
+    # Empty clusters have no confidence.
+    display = ClusterSizesDisplay(sizes, pd.Series([0.5, np.nan, 1], sizes.index)).plot()
+    assert lengths(display.bars_, "height") == [3, 0, 5]
 
 
 @pytest.mark.parametrize("n_clusters", [10, 100, 500])
@@ -71,11 +68,6 @@ def test_names_of_clusters_do_not_overlap(n_clusters):
     boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
     assert len(boxes) >= 10
     assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
-
-
-def test_sizes_and_confidence_of_different_clusters_raise():
-    with pytest.raises(ValueError, match="different clusters"):
-        ClusterSizesDisplay(pd.Series([1, 2]), pd.Series([0.5], index=[1]))
 
 
 def test_weights_and_agreement_are_two_quantities(auto):
@@ -105,7 +97,9 @@ def test_negative_and_missing_agreement():
     assert not any("nan" in text.get_text() for text in display.ax_.texts)
 
 
-def test_different_views_raise():
+def test_different_indices_raise():
+    with pytest.raises(ValueError, match="different clusters"):
+        ClusterSizesDisplay(pd.Series([1, 2]), pd.Series([0.5], index=[1]))
     weights = pd.Series([0.5, 0.5], ["a", "b"])
     with pytest.raises(ValueError, match=r"\['a', 'b'\].*\['b', 'a'\]"):
         ViewAgreementDisplay(weights, weights.iloc[::-1])

@@ -20,7 +20,8 @@ def markers(dalmc, problem):
 
 
 def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
-    effects = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], n_features=2).effects
+    display = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], n_features=2)
+    effects = display.effects
     leading = markers[markers["rank"] <= 2]
     assert set(effects.index) == set(zip(leading["view"], leading["feature"], strict=True))
     assert effects.index.is_unique
@@ -30,16 +31,13 @@ def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
     first_rows = views.drop_duplicates()
     assert len(first_rows) == 1 + (views[1:] != views[:-1]).sum()
     assert (np.diff(counts[first_rows]) <= 0).all()
-
-
-def test_cells_are_effects_of_the_table(dalmc, problem, markers):
-    display = MarkerHeatmapDisplay.from_estimator(dalmc, problem[0], n_features=2)
-    assert display.effects.columns.tolist() == [0, 1, 2, 3]
-    table = markers.set_index(["view", "feature", "cluster"])["effect"]
-    for (view, feature), row in display.effects.iterrows():
-        for cluster, effect in row.items():
-            assert effect == table[view, feature, cluster]
-    np.testing.assert_array_equal(display.im_.get_array(), display.effects)
+    table = markers.set_index(["view", "feature", "cluster"])["effect"].unstack()
+    pd.testing.assert_frame_equal(effects, table.loc[effects.index], check_names=False)
+    np.testing.assert_array_equal(display.im_.get_array(), effects)
+    features = effects.index.get_level_values("feature")
+    assert texts(display.ax_.get_yticklabels()) == list(features)
+    assert texts(display.ax_.get_xticklabels()) == ["0", "1", "2", "3"]
+    assert texts(display.view_axis_.get_yticklabels()) == list(first_rows)
 
 
 def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
@@ -48,16 +46,6 @@ def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
     for view, rows in effects.groupby("view", sort=False):
         clusters = [first.loc[[(view, feature)]].min() for _, feature in rows.index]
         assert clusters == sorted(clusters)
-
-
-def test_names_of_features_views_and_clusters(markers):
-    display = MarkerHeatmapDisplay.from_markers(markers, n_features=2)
-    assert texts(display.ax_.get_yticklabels()) == list(
-        display.effects.index.get_level_values("feature")
-    )
-    assert texts(display.ax_.get_xticklabels()) == ["0", "1", "2", "3"]
-    views = display.effects.index.get_level_values("view").drop_duplicates()
-    assert texts(display.view_axis_.get_yticklabels()) == list(views)
 
 
 def test_color_scale_is_symmetric_and_not_dominated_by_outliers():

@@ -90,32 +90,6 @@ def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
     assert table.frame["Clusters of 9"].str.endswith("; 2 more").all()
 
 
-def test_a_hundred_clusters_stay_readable(model):
-    many = deepcopy(model)
-    many.levels_ = pd.DataFrame(
-        {"agreement": 0.8, "chance": 0.1, "structure": 0.7, "prominence": 0.2, "chosen": False},
-        index=pd.Index([3, 100, 400], name="n_clusters"),
-    )
-    many.levels_.loc[3, "chosen"] = True
-    many.tree_ = pd.DataFrame(
-        {
-            "n_clusters": [100] * 100 + [400] * 400,
-            "cluster": [*range(100), *range(400)],
-            "parent_level": [3] * 100 + [100] * 400,
-            "parent": [c % 3 for c in range(100)] + [c % 100 for c in range(400)],
-            "size": 10,
-            "overlap": 0.9,
-            "split_agreement": 0.6,
-            "split_chance": 0.1,
-        }
-    )
-    first, second = (part for part in section_parts(many) if isinstance(part, Folded))
-    assert len(first.parts[0].frame) == 3
-    assert len(second.parts[0].frame) == number_section.MAX_SPLITS
-    longest = max(map(len, first.parts[0].frame["Clusters of 100"]))
-    assert longest < 200
-
-
 def test_names_of_clusters_are_escaped(model, tmp_path):
     named = deepcopy(model).relabel({0: EVIL})
     path = tmp_path / "report.html"

@@ -76,24 +76,6 @@ def test_markers_are_ranked_by_the_t_test(clustered):
         np.testing.assert_allclose(found["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.slow
-def test_markers_are_those_of_scanpy(clustered):
-    # Slow, since scanpy compiles its functions first.
-    mdata, _ = clustered
-    rna = mdata["rna"].copy()
-    scanpy.pp.normalize_total(rna)
-    scanpy.pp.log1p(rna)
-    scanpy.tl.rank_genes_groups(rna, KEY, method="t-test", key_added="expected")
-    for group in rna.obs[KEY].cat.categories:
-        found, expected = (
-            scanpy.get.rank_genes_groups_df(rna, group=group, key=key).set_index("names")
-            for key in ("rank_genes_groups", "expected")
-        )
-        assert found["scores"].is_monotonic_decreasing
-        pd.testing.assert_frame_equal(found.loc[expected.index], expected, rtol=1e-3, atol=1e-5)
-    assert "rank_genes_groups" in mdata["protein"].uns
-
-
 def test_plots_of_scanpy_draw_the_results(clustered):
     mdata, _ = clustered
     for modality in mdata.mod.values():
