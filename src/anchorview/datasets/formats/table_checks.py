@@ -121,8 +121,8 @@ def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
     if len({len(of_file) for of_file in ids.values()}) > 1:
         raise DataFileError(
             "without sample ids rows are matched by position, but the tables differ in their "
-            f"number of rows: {', '.join(f'{file} {len(of_file)}' for file, of_file in ids.items())}. Add "
-            "ids, or the missing rows."
+            f"number of rows: {', '.join(f'{file} {len(i)}' for file, i in ids.items())}. Add ids, "
+            "or the missing rows."
         )
 
 

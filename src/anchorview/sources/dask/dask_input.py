@@ -91,6 +91,8 @@ class DaskInput(NamedTuple):
     n_samples: int
     widths: tuple[int, ...]
     dtypes: "tuple[np.dtype[Any] | None, ...]"
+    row_bytes: int
+    """Number of bytes of a sample."""
     bounds: list[int]
     """First rows of the parts, and the end."""
     parts: list[tuple[list[Delayed], ...]]
@@ -99,16 +101,6 @@ class DaskInput(NamedTuple):
     """Data of the views that workers hold already."""
     id_dtype: "np.dtype[Any] | None"
     """Type of the sample ids; None if there are none."""
-
-    @property
-    def row_bytes(self) -> int:
-        """Number of bytes of a sample."""
-        return sum(_row_bytes(self.widths, self.dtypes))
-
-
-def _row_bytes(widths: Sequence[int], dtypes: Sequence[Any]) -> list[int]:
-    sizes = zip(widths, dtypes, strict=True)
-    return [0 if dtype is None else width * dtype.itemsize for width, dtype in sizes]
 
 
 def read_dask_input(X: Any) -> DaskInput:
@@ -131,7 +123,7 @@ def read_dask_input(X: Any) -> DaskInput:
         blocks[p] = Blocks(array.to_delayed(optimize_graph=False).ravel().tolist(), array.chunks[0])
     widths = tuple(0 if view is None else view.shape[1] for view in shown)
     dtypes = tuple(None if view is None else view.dtype for view in shown)
-    row_bytes = _row_bytes(widths, dtypes)
+    row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
     widest = blocks[int(np.argmax(row_bytes))]
     useful = useful_bytes(sum(widths), SMALL_PART)
     bounds = part_bounds(widest.lengths, sum(row_bytes), useful)
@@ -143,6 +135,7 @@ def read_dask_input(X: Any) -> DaskInput:
         n,
         widths,
         dtypes,
+        sum(row_bytes),
         bounds,
         list(zip(*by_view, strict=True)),
         futures_of([view for view in views if view is not None]),

@@ -56,22 +56,23 @@ class PartReader:
             pieces = blocks[used : used + count]
             used += count
             views[name] = self._stacked(p, pieces, start, stop) if count else None
+        described = [describe_view(p, name) for p, name in enumerate(self.names)]
         if self.complete:
-            matrices = tuple(self._plain(views).values())
+            # Matrices of the types that the blocks have, whatever the collection says.
+            matrices = tuple(map(as_matrix, views.values(), described))
             return container_of_checked(
                 matrices, self.names, self.named, None, None, self.feature_names
             )
         ids = self._common_ids(views, start)
-        if ids is None or ids.is_unique:
-            return self._checked(views, start)
-        # Each partition may count its index from 0; such ids do not identify samples.
-        plain = {name: self._values(p, view) for p, (name, view) in enumerate(views.items())}
-        part = self._checked(plain, start)
-        part.sample_ids = ids
+        identified = ids is None or ids.is_unique
+        for name, description in () if identified else zip(self.names, described, strict=True):
+            # Each partition may count its index from 0; such ids do not identify samples.
+            if isinstance(views[name], pd.DataFrame):
+                views[name] = frame_values(views[name], description)
+        part = container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
+        if not identified:
+            part.sample_ids = ids
         return part
-
-    def _checked(self, views: dict[str, Any], start: int) -> MultiViewData:
-        return container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         n_rows = sum(piece.shape[0] for piece in pieces)
@@ -109,18 +110,6 @@ class PartReader:
                     "divisions are known and they are aligned."
                 )
         return expected
-
-    def _values(self, p: int, view: Any) -> Any:
-        if isinstance(view, pd.DataFrame):
-            return frame_values(view, describe_view(p, self.names[p]))
-        return view
-
-    def _plain(self, views: dict[str, Any]) -> dict[str, Any]:
-        """Views as matrices of the types that their blocks have, whatever the collection says."""
-        return {
-            name: as_matrix(view, describe_view(p, name))
-            for p, (name, view) in enumerate(views.items())
-        }
 
 
 def one_task(function: Callable[..., Any], *arguments: Any) -> Any:
