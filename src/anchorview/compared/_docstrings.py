@@ -1,11 +1,6 @@
 """Docstring fragments that several baselines share."""
 
-import re
-from inspect import signature
-from textwrap import indent
-from typing import TypeVar
-
-Class = TypeVar("Class", bound=type)
+from anchorview._utils.docstrings import docstring_filler
 
 FRAGMENTS = {
     # Parameters
@@ -133,19 +128,5 @@ True""",
 ``{class}`` by the name of the class."""
 
 
-def fill_docstring(cls: Class) -> Class:
-    """Replace each line ``%(name)s`` of a class docstring by the fragment of that name."""
-    parameters = signature(cls).parameters
-
-    def fragment(match: re.Match[str]) -> str:
-        text = FRAGMENTS[match["name"]].replace("{class}", cls.__name__)
-        described = parameters.get(text.partition(" : ")[0])
-        if described is not None:
-            text = text.replace("{default}", repr(described.default).replace("e-0", "e-"))
-        return indent(text, match["indent"])
-
-    if cls.__doc__:
-        cls.__doc__ = re.sub(
-            r"^(?P<indent> *)%\((?P<name>\w+)\)s$", fragment, cls.__doc__, flags=re.MULTILINE
-        )
-    return cls
+fill_docstring = docstring_filler(FRAGMENTS)
+"""Replaces each line ``%(name)s`` of a class docstring by the fragment of that name."""

@@ -28,35 +28,25 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
-from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
-from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
-from anchorview.estimators.base import EmbeddingClusterer, PathLike, embeds_new_samples
+from anchorview.estimators.base import PathLike, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
+from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
+from anchorview.estimators.partial_fit import IncrementalClusterer
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.sources.part_source import LabeledRows, PartSource, embedded
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
-
-
-def _can_add_chunks(model: "DALMC") -> bool:
-    if model.scaling not in CHUNK_SCALINGS or model.variant != "dalmc":
-        raise AttributeError(
-            f"partial_fit needs variant='dalmc' and one of scaling={list(CHUNK_SCALINGS)}: "
-            f"scaling='{model.scaling}' needs the means and deviations of all samples before the "
-            "first row can be scaled."
-        )
-    return True
 
 
 def _graph_rows(graph: Array, part: MultiViewData) -> Array:
@@ -68,7 +58,8 @@ def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Arr
     return clusters[assignment(embedding)]
 
 
-class DALMC(EmbeddingClusterer):
+@fill_docstring
+class DALMC(IncrementalClusterer):
     r"""Discriminative anchor learning for multi-view clustering.
 
     Every view :math:`X_p` (n samples, :math:`d_p` features) has a basis :math:`Z_p`, a
@@ -140,23 +131,7 @@ class DALMC(EmbeddingClusterer):
         The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
         graph with entries between 0 and 1 that is not orthonormal. Ablations run on the data as
         they are and cannot embed new samples.
-    impute : {"mean", "median"}, dict or None, default=None
-        How to fill single missing values (NaN): by the mean or median of the feature over the
-        samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
-        sample without the view, and needs no imputation. Medians need the samples in memory. If
-        None, single missing values raise an error.
-    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
-        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
-        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
-        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
-        inverse document frequency (peaks). Medians and frequencies are those of the samples of
-        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
-    batch_scale : bool, default=True
-        Whether features also get the same deviation in all batches, if `fit` is given `batch`; they
-        always get the same mean.
-    memory_limit : float or str, default=None
-        Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
-        the parts in which views on disk are read follows from it. If None, half of the free memory.
+    %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the random initialization.
     verbose : int, default=0
@@ -187,36 +162,9 @@ class DALMC(EmbeddingClusterer):
         Scaling of each view.
     plan_ : Plan
         The chosen solver and the cost of each; set by `fit`.
-    imputation_ : tuple of arrays or None
-        Values that fill NaN in each view; set if `impute` is.
-    preprocessing_ : tuple of FittedStep or None
-        Preprocessing of each view; set if `preprocess` is.
-    view_selection_ : dict or None
-        `views` of `fit`.
-    batches_ : tuple of str or None
-        Names of the batches that are taken out; set if `fit` is given `batch`.
-    batch_mixing_ : Series or None
-        How well the batches mix `before`, in the standardized views as given, and `after`, in the
-        embedding: the share of other batches among the 30 nearest neighbors of at most 2,000
-        samples, divided by their share of the samples. 1 is well mixed, 0 separated.
     n_clusters_ : int
         Number of clusters; fewer than `n_clusters` if `relabel` has merged some.
-    n_clusters_fit_ : int
-        Number of clusters before `relabel` has merged any.
-    cluster_names_ : tuple of str or None
-        Names that `relabel` has given to the clusters.
-    n_samples_fit_ : int
-        Number of samples.
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    feature_names_per_view_ : tuple of arrays of str or None
-        Names of the features of each view, if it has any. New samples are matched by them.
-    sample_ids_ : pandas.Index or None
-        Sample ids, if the views were DataFrames or MuData.
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(input_attributes)s
 
     See Also
     --------
@@ -365,6 +313,7 @@ class DALMC(EmbeddingClusterer):
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
     @kept_threads()
+    @fill_docstring
     def fit(
         self,
         X: ViewsLike,
@@ -385,30 +334,7 @@ class DALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : list, tuple or dict of views, a single view, MuData or MultiViewData
-            Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix with rows in the same
-            order; DataFrames are aligned by index. A sample may lack views, but not all: its row is
-            all NaN, or its id is missing in the DataFrame.
-        y : ignored
-            Not used, present for API consistency by convention.
-        views : dict of str to str, default=None
-            For AnnData and MuData objects and dicts or lists of AnnData objects: the matrix to
-            use for each view, by view name; other views are not used. A matrix is ``"X"``,
-            ``"layer:NAME"`` or ``"obsm:NAME"``; ``X`` or a layer can be followed by a boolean
-            column of ``var`` that selects features, as in ``"X:highly_variable"``. Names are those
-            of modalities or of the given views; for a single AnnData object, any names can be
-            used. `predict` and `transform` select the same matrices. If None, ``X`` of all.
-        join : {"outer", "inner"}, default="outer"
-            Samples of views that are aligned by id: all, of which some lack views, or only those
-            that have all views.
-        batch : array-like (n,) or str, default=None
-            Batch of each sample. Batch effects are removed from the views: in every batch, each
-            feature gets the overall mean and, with `batch_scale`, the same standard deviation. A
-            Series is aligned by sample id. With MuData or AnnData, also the name of a column of
-            ``obs``.
-        covariates : array-like (n, q), DataFrame, str or list of str, default=None
-            Numeric covariates of each sample, such as age or sequencing depth. Each feature is
-            regressed on them within batches, so that their effect is removed. Aligned like `batch`.
+        %(fit_parameters)s
         out : path-like, default=None
             Folder, created if necessary, to which ``embedding.npy`` and ``labels.npy`` are written
             part by part; `embedding_` and `labels_` are memory maps of them. Beside them,
@@ -435,70 +361,14 @@ class DALMC(EmbeddingClusterer):
             clock = self._say("embedded", clock)
             self._assign(rows, assignment_seed)
         self.embedding_, self.labels_ = rows.embedding, rows.labels
-        self._running_sums: RunningSums | None = None
+        self._running_sums = None
         self._say("assigned", clock)
         if batches is not None:
             self._judge_batches(batches)
         return self
 
-    @available_if(_can_add_chunks)
-    @fit_context(prefer_skip_nested_validation=True)
-    @restored_on_error
-    def partial_fit(
-        self, X: ViewsLike, y: object = None, *, batch: object = None, covariates: object = None
-    ) -> Self:
-        """Add a chunk of samples and cluster all samples seen so far.
-
-        Only sums over the chunks are kept, and 20,000 samples drawn uniformly from all chunks on
-        which K-means is run, so memory does not grow with the number of chunks. The model is the
-        one that `fit` gives on all chunks together; results of an earlier `fit` are discarded.
-        `labels_` and `embedding_` are those of this chunk; use `predict` for earlier ones.
-
-        Parameters
-        ----------
-        X : views of new samples, in any form that `fit` takes
-            All chunks have the same views, and the first at least `n_clusters` samples.
-        y : ignored
-            Not used, present for API consistency by convention.
-        batch, covariates : None
-            Cannot be taken out here: their means change with every call, and the samples that are
-            kept are already scaled. Use `fit`, which reads files in parts.
-
-        Returns
-        -------
-        self : DALMC
-        """
-        if batch is not None or covariates is not None:
-            raise ValueError(
-                "partial_fit cannot take out batches or covariates: their means are known only "
-                "after the last call. Use fit, which reads files and Dask arrays in parts."
-            )
-        start_seed, assignment_seed = self._seeds()
-        if hasattr(self, "labels_") and not hasattr(self, "_running_sums"):
-            raise ValueError(
-                "This model was loaded from a file, which does not contain the sums that "
-                "partial_fit adds to. Start from a new model."
-            )
-        sums = getattr(self, "_running_sums", None)
-        data = self._validate(X, reset=sums is None, fitting=True)
-        if sums is None:
-            sums = RunningSums(data, self.scaling, assignment_seed)
-        if sums.scaling != self.scaling:
-            raise ValueError(
-                f"scaling was '{sums.scaling}' for the chunks so far and cannot become "
-                f"'{self.scaling}'. Start from a new model."
-            )
-        sums = sums.with_chunk(data)
-        self._correction = self._mixing = None
-        self.view_selection_ = None
-        self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
-        self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
-        self.embedding_ = self._embedder(data)
-        self.labels_ = self._assignment(self.embedding_)
-        self._running_sums, self.n_samples_fit_ = sums, len(sums)
-        return self
-
     @available_if(embeds_new_samples)
+    @fill_docstring
     def transform(
         self,
         X: ViewsLike,
@@ -513,15 +383,7 @@ class DALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : views of new samples, in any form that `fit` takes
-            Views of a dict are matched by name, other forms by position. Samples may lack views,
-            also in patterns that `fit` has not seen: use rows of NaN, pass None for a view, or
-            leave it out of the dict. Features are matched by name where names are known.
-        batch, covariates : default=None
-            As for `fit`; needed if the model was fitted with them.
-        unknown_batch : {"error", "center"}, default="error"
-            What to do with a batch that `fit` did not have, or not in a view: raise an error, or
-            center and scale it on its own samples here.
+        %(new_samples)s
         scale : bool, default=True
             Whether to scale the columns to a mean square of 1 over the samples of `fit`, as
             classifiers and distances expect. If False, rows of the anchor graph as they are: for
@@ -643,7 +505,7 @@ class DALMC(EmbeddingClusterer):
         self.view_weights_ = self._by_view(solution.weights, "weight")
         self.anchors_ = list(solution.anchors)
         self.bases_ = problem.in_features(solution.bases)
-        self._embedder: Any = embedder_of(solution, problem)
+        self._embedder = embedder_of(solution, problem)
         ended = "converged" if solution.converged else "not converged yet"
         self._say(
             f"solved with {solution.graph.shape[1]} anchors and {self.n_components_} components "

@@ -102,6 +102,7 @@ from anchorview.estimators.auto.view_consistency import (
 )
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.batches import UnknownBatch
+from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.sources.disk_source import DiskSource
@@ -111,6 +112,7 @@ from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
 
 
+@fill_docstring
 class AutoDALMC(EmbeddingClusterer):
     r"""Consensus of several DALMC settings, without settings to tune.
 
@@ -133,23 +135,7 @@ class AutoDALMC(EmbeddingClusterer):
     budget : {"fast", "default", "thorough"}, default="default"
         How many settings to fit: one of each of four families; by default, 64 for up to 2,500
         samples and 10 for more; or all 68 (64 for up to about 1,000 samples).
-    impute : {"mean", "median"}, dict or None, default=None
-        How to fill single missing values (NaN): by the mean or median of the feature over the
-        samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
-        sample without the view, and needs no imputation. Medians need the samples in memory. If
-        None, single missing values raise an error.
-    preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
-        How to preprocess counts before views are scaled, for all views or, in a dict, by view:
-        ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
-        (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
-        inverse document frequency (peaks). Medians and frequencies are those of the samples of
-        `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
-    batch_scale : bool, default=True
-        As for :class:`~anchorview.DALMC`: whether features also get the same deviation in all
-        batches, if `fit` is given `batch`.
-    memory_limit : float or str, default=None
-        As for :class:`~anchorview.DALMC`: memory in bytes that a fit may use in addition to the
-        data, such as ``"1.5GB"``. If None, half of the free memory.
+    %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
     verbose : int, default=0
@@ -179,10 +165,6 @@ class AutoDALMC(EmbeddingClusterer):
         if `relabel` has merged it with the cluster of the sample.
     n_clusters_ : int
         Number of clusters; a warning is given if some of them are empty.
-    n_clusters_fit_ : int
-        Number of clusters before `relabel` has merged any.
-    cluster_names_ : tuple of str or None
-        Names that `relabel` has given to the clusters.
     curve_ : pandas.Series or None
         Mean agreement between families for each number of clusters that was tried; NaN if it could
         not be computed. None if a single number was given.
@@ -229,29 +211,7 @@ class AutoDALMC(EmbeddingClusterer):
     embedding_ : array (n, l)
         Anchor graph of the best candidate, as are `objective_` and `n_iter_`. Its columns are
         orthonormal; with more samples than the candidates are fitted to, approximately.
-    imputation_ : tuple of arrays or None
-        Values that fill NaN in each view; set if `impute` is.
-    preprocessing_ : tuple of FittedStep or None
-        Preprocessing of each view; set if `preprocess` is.
-    view_selection_ : dict or None
-        `views` of `fit`.
-    batches_ : tuple of str or None
-        Names of the batches that are taken out; set if `fit` is given `batch`.
-    batch_mixing_ : Series or None
-        As of :class:`~anchorview.DALMC`: how well the batches mix `before`, in the standardized
-        views as given, and `after`, in the embedding. 1 is well mixed, 0 separated.
-    n_samples_fit_ : int
-        Number of samples.
-    n_views_in_, n_features_in_ : int
-        Number of views, and of features over all views.
-    feature_names_per_view_ : tuple of arrays of str or None
-        Names of the features of each view; None where they are not known.
-    n_features_per_view_ : tuple of int
-        Features of each view.
-    sample_ids_ : pandas.Index or None
-        Sample ids, if the views were DataFrames or MuData.
-    view_names_in_ : tuple of str
-        Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...
+    %(input_attributes)s
 
     See Also
     --------
@@ -354,6 +314,7 @@ class AutoDALMC(EmbeddingClusterer):
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
     @kept_threads()
+    @fill_docstring
     def fit(
         self,
         X: ViewsLike,
@@ -374,18 +335,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : list, tuple or dict of views, a single view, MuData or MultiViewData
-            As for :meth:`anchorview.DALMC.fit`; a sample may lack views, but not all.
-        y : ignored
-            Not used, present for API consistency by convention.
-        views : dict of str to str, default=None
-            What each view of an AnnData or MuData object is, as for
-            :meth:`anchorview.DALMC.fit`: ``{"rna": "obsm:X_pca", "protein": "X"}``.
-        join : {"outer", "inner"}, default="outer"
-            All samples, or only those that have all views, as for :meth:`anchorview.DALMC.fit`.
-        batch, covariates : default=None
-            As for :meth:`anchorview.DALMC.fit`: batch of each sample and numbers by sample, which
-            are taken out of the views.
+        %(fit_parameters)s
         out : path-like, default=None
             Folder, created if necessary, to which ``labels.npy``, ``confidence.npy``,
             ``second_labels.npy``, ``embedding.npy`` and, if there are other levels,
@@ -433,6 +383,7 @@ class AutoDALMC(EmbeddingClusterer):
         self._judge_batches(batches)
         return self
 
+    @fill_docstring
     def transform(
         self,
         X: ViewsLike,
@@ -447,10 +398,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         Parameters
         ----------
-        X : views of new samples, in any form that `fit` takes
-            As for :meth:`anchorview.DALMC.transform`; samples may lack views.
-        batch, covariates, unknown_batch
-            As for :meth:`anchorview.DALMC.transform`.
+        %(new_samples)s
         scale : bool, default=True
             As for :meth:`anchorview.DALMC.transform`.
         out : path-like, default=None

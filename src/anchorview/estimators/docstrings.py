@@ -1,0 +1,91 @@
+"""Docstring fragments that both estimators share."""
+
+from anchorview._utils.docstrings import docstring_filler
+
+FRAGMENTS = {
+    "preparation_parameters": """\
+impute : {"mean", "median"}, dict or None, default=None
+    How to fill single missing values (NaN): by the mean or median of the feature over the
+    samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
+    sample without the view, and needs no imputation. Medians need the samples in memory. If
+    None, single missing values raise an error.
+preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
+    How to preprocess counts before views are scaled, for all views or, in a dict, by view:
+    ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
+    (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
+    inverse document frequency (peaks). Medians and frequencies are those of the samples of
+    `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
+batch_scale : bool, default=True
+    Whether features also get the same deviation in all batches, if `fit` is given `batch`; they
+    always get the same mean.
+memory_limit : float or str, default=None
+    Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
+    the parts in which views on disk are read follows from it. If None, half of the free memory.""",
+    "input_attributes": """\
+imputation_ : tuple of arrays or None
+    Values that fill NaN in each view; set if `impute` is.
+preprocessing_ : tuple of FittedStep or None
+    Preprocessing of each view; set if `preprocess` is.
+view_selection_ : dict or None
+    `views` of `fit`.
+batches_ : tuple of str or None
+    Names of the batches that are taken out; set if `fit` is given `batch`.
+batch_mixing_ : Series or None
+    How well the batches mix `before`, in the standardized views as given, and `after`, in the
+    embedding: the share of other batches among the 30 nearest neighbors of at most 2,000
+    samples, divided by their share of the samples. 1 is well mixed, 0 separated.
+n_clusters_fit_ : int
+    Number of clusters before `relabel` has merged any.
+cluster_names_ : tuple of str or None
+    Names that `relabel` has given to the clusters.
+n_samples_fit_ : int
+    Number of samples.
+n_views_in_, n_features_in_ : int
+    Number of views, and of features over all views.
+n_features_per_view_ : tuple of int
+    Features of each view.
+feature_names_per_view_ : tuple of arrays of str or None
+    Names of the features of each view, if it has any. New samples are matched by them.
+sample_ids_ : pandas.Index or None
+    Sample ids, if the views were DataFrames or MuData.
+view_names_in_ : tuple of str
+    Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...""",
+    "fit_parameters": """\
+X : list, tuple or dict of views, a single view, MuData or MultiViewData
+    Each view is an (n, d_p) array, DataFrame or scipy.sparse matrix with rows in the same
+    order; DataFrames are aligned by index. A sample may lack views, but not all: its row is
+    all NaN, or its id is missing in the DataFrame.
+y : ignored
+    Not used, present for API consistency by convention.
+views : dict of str to str, default=None
+    For AnnData and MuData objects and dicts or lists of AnnData objects: the matrix to
+    use for each view, by view name; other views are not used. A matrix is ``"X"``,
+    ``"layer:NAME"`` or ``"obsm:NAME"``; ``X`` or a layer can be followed by a boolean
+    column of ``var`` that selects features, as in ``"X:highly_variable"``. Names are those
+    of modalities or of the given views; for a single AnnData object, any names can be
+    used. `predict` and `transform` select the same matrices. If None, ``X`` of all.
+join : {"outer", "inner"}, default="outer"
+    Samples of views that are aligned by id: all, of which some lack views, or only those
+    that have all views.
+batch : array-like (n,) or str, default=None
+    Batch of each sample. Batch effects are removed from the views: in every batch, each
+    feature gets the overall mean and, with `batch_scale`, the same standard deviation. A
+    Series is aligned by sample id. With MuData or AnnData, also the name of a column of
+    ``obs``.
+covariates : array-like (n, q), DataFrame, str or list of str, default=None
+    Numeric covariates of each sample, such as age or sequencing depth. Each feature is
+    regressed on them within batches, so that their effect is removed. Aligned like `batch`.""",
+    "new_samples": """\
+X : views of new samples, in any form that `fit` takes
+    Views of a dict are matched by name, other forms by position. Samples may lack views,
+    also in patterns that `fit` has not seen: use rows of NaN, pass None for a view, or
+    leave it out of the dict. Features are matched by name where names are known.
+batch, covariates : default=None
+    As for `fit`; needed if the model was fitted with them.
+unknown_batch : {"error", "center"}, default="error"
+    What to do with a batch that `fit` did not have, or not in a view: raise an error, or
+    center and scale it on its own samples here.""",
+}
+
+fill_docstring = docstring_filler(FRAGMENTS)
+"""Replaces each line ``%(name)s`` of a docstring by the fragment of that name."""
