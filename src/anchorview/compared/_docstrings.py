@@ -1,6 +1,6 @@
 """Docstring fragments that several baselines share."""
 
-from anchorview._utils.docstrings import docstring_filler
+from anchorview._utils.docstring_fragments import docstring_filler
 
 FRAGMENTS = {
     # Parameters
