@@ -105,3 +105,18 @@ def test_moments_of_sparse_views_are_those_of_dense_views(method):
             assert (found is None) == (wanted is None)
             if found is not None:
                 np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_products_of_a_scaled_view_are_those_of_its_rows(method, form):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 6)) * (rng.random((30, 6)) < 0.5)
+    (scaling,) = fit_scalings(MultiViewData(X), method)
+    view = scaled_view.scaled_view(form(X), scaling)
+    rows = scaling.apply(X, np.empty(X.shape))
+    W, M = rng.standard_normal((6, 2)), rng.standard_normal((30, 3))
+    np.testing.assert_allclose(view.toarray(), rows, atol=1e-12)
+    np.testing.assert_allclose(view[3:9].toarray(), rows[3:9], atol=1e-12)
+    np.testing.assert_allclose(view @ W, rows @ W, atol=1e-12)
+    np.testing.assert_allclose(view.T @ M, rows.T @ M, atol=1e-12)
+    np.testing.assert_allclose(view.gram(), rows.T @ rows, atol=1e-12)
