@@ -92,7 +92,7 @@ def write_sqlite(path):
 
 def write_another_version(path):
     with Store(path), closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version = 2")
+        database.execute("PRAGMA user_version = 3")
 
 
 def write_damaged(path):
@@ -107,7 +107,7 @@ def write_damaged(path):
     [
         (write_text, "not a result store"),
         (write_sqlite, "another program"),
-        (write_another_version, "version 2"),
+        (write_another_version, "version 3"),
         (write_damaged, "not a result store"),
     ],
 )

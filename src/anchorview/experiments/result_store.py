@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 APPLICATION_ID = 0x416E5669
 """Identifies the file as a result store in the header of SQLite files."""
 
-VERSION = 1
+VERSION = 2
 """Version of the schema."""
 
 SCHEMA = """
