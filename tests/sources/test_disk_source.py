@@ -48,10 +48,6 @@ def store(tmp_path):
     return stored
 
 
-def mapped(path):
-    return np.load(path, mmap_mode="r")
-
-
 def make_views(dtype=np.float64, n=N, seed=0, **options):
     views, _ = clustered_views(n, 4, (12, 18, 23), separation=5, seed=seed, **options)
     return {name: view.astype(dtype) for name, view in views.items()}
@@ -96,23 +92,6 @@ def test_fit_on_disk_equals_fit_in_memory(many_parts, store, scaling, dtype):
     )
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_fit_on_memory_maps_equals_fit_on_arrays(many_parts, store, dtype):
-    views = make_views(dtype)
-    stored = store(views, mapped)
-    model = quick().fit(stored)
-    assert_same_model(model, quick().fit(views), tolerance_of(dtype))
-    parts = quick().fit(store(views))
-    np.testing.assert_array_equal(model.embedding_, parts.embedding_)
-
-
-def test_slices_cover_all_rows_in_order(many_parts, store):
-    source = open_source(store(make_views()), 1e9)
-    assert len(source.slices) > 10
-    assert [s.start for s in source.slices[1:]] == [s.stop for s in source.slices[:-1]]
-    assert (source.slices[0].start, source.slices[-1].stop) == (0, N)
-
-
 def random_rows(views, rng):
     for view in views.values():
         view[rng.random(N) < 0.2] = np.nan
@@ -150,12 +129,6 @@ def test_missing_views_on_disk_equal_those_in_memory(many_parts, store, remove, 
     model = quick(scaling=scaling).fit(store(views))
     expected = quick(scaling=scaling, solver="compressed").fit(views)
     assert_same_model(model, expected)
-
-
-def test_missing_views_in_single_precision(many_parts, store):
-    views = make_views(np.float32, missing=0.3)
-    model = quick().fit(store(views))
-    assert_same_model(model, quick().fit(views), 1e-3)
 
 
 def test_views_of_mixed_types(many_parts, store):
@@ -274,14 +247,6 @@ def test_out_files_equal_returned_results(many_parts, store, tmp_path):
     assert not isinstance(plain.labels_, np.memmap)
 
 
-def test_out_for_data_in_memory(tmp_path):
-    views = make_views(missing=0.2)
-    out = tmp_path / "results"
-    model = quick().fit(views, out=out)
-    assert_same_model(model, quick().fit(views))
-    np.testing.assert_array_equal(np.load(out / "labels.npy"), model.labels_)
-
-
 def test_second_fit_replaces_out_files(store, tmp_path):
     out = tmp_path / "results"
     first = quick().fit(store(make_views()), out=out)
@@ -367,21 +332,6 @@ def test_error_for_sample_without_views_has_row_in_file(many_parts, store):
     for use in (quick().fit, model.predict):
         with pytest.raises(ValueError, match="Sample 2222 has no view at all"):
             use(store(views))
-
-
-def test_error_for_truncated_file_has_path_and_rows(many_parts, store):
-    stored = store(make_views())
-    path = stored["view_1"].path
-    os.truncate(path, path.stat().st_size // 2)
-    with pytest.raises(DataFileError, match=r"view_1\.npy: rows \d+ to \d+ cannot be read"):
-        quick().fit(stored)
-
-
-def test_error_for_deleted_file_has_path(many_parts, store):
-    stored = store(make_views())
-    stored["view_2"].path.unlink()
-    with pytest.raises(DataFileError, match=r"view_2\.npy.*no such file any more"):
-        quick().fit(stored)
 
 
 @pytest.mark.parametrize("n", [3000, 45_000])
@@ -584,15 +534,6 @@ def test_constant_view_raises(many_parts, store, scaling, dtype):
         quick(scaling=scaling).fit(stored)
 
 
-def test_view_that_overflows_raises(many_parts, store):
-    stored = store({**make_views(), "huge": 1e200 * make_views(seed=1)["view_0"]})
-    with pytest.raises(ValueError, match=r"view 3 \('huge'\) has .* too large to be squared"):
-        quick().fit(stored)
-    stored = store({**make_views(), "tiny": 1e-160 * make_views(seed=1)["view_0"]})
-    with pytest.raises(ValueError, match=r"view 3 \('tiny'\) underflows.* by a constant"):
-        quick().fit(stored)
-
-
 def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_path):
     views, _ = make_multiview(60, n_clusters=3, n_features=(40, 50), random_state=0)
     model = quick(3).fit(store(views))
@@ -662,12 +603,6 @@ def test_progress_counts_rows_of_each_pass(many_parts, store, scaling):
     stages = list(dict.fromkeys(name for name, _, _ in reports))
     assert [name for name in stages if name in passes] == passes
     assert stages.index("embedding") < stages.index("assigning") < stages.index("labeling")
-
-
-def test_part_size_counts_small_integers_as_float32(store):
-    stored = store({"a": np.zeros((N, 40), np.uint8), "b": np.zeros((N, 40), np.float32)})
-    rows = {name: open_source({name: stored[name]}, 2e6).part_rows for name in "ab"}
-    assert rows["a"] == rows["b"] < N
 
 
 def test_many_patterns_of_missing_views_need_memory(store, monkeypatch):

@@ -12,11 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import (
     DALMC,
     AutoDALMC,
-    MultiViewData,
     load,
     make_multiview,
     open_views,
-    read_views,
 )
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError
@@ -150,14 +148,6 @@ def test_other_estimators_read_views_into_memory(tmp_path, estimator, monkeypatc
         estimator.fit(stored)
 
 
-def test_opened_and_read_files_are_accepted(tmp_path, views_and_y):
-    path = write_npy(tmp_path / "data", *views_and_y)
-    opened, read = open_views(path), read_views(path)
-    assert repr(MultiViewData(read)) == repr(MultiViewData(opened))
-    models = [DALMC(K, random_state=0).fit(file) for file in (opened, read)]
-    assert (models[0].labels_ == models[1].labels_).all()
-
-
 def test_values_of_unavailable_rows_are_ignored(tmp_path, views_and_y):
     views, y = views_and_y
     path = write_npy(tmp_path / "data", {n: np.nan_to_num(v, nan=9) for n, v in views.items()}, y)
@@ -205,26 +195,6 @@ def test_copied_model_holds_results_that_are_files(folder, tmp_path):
     for own, expected in [(model, 0), (deepcopy(model), N)]:
         own.save(tmp_path / "model.anchorview")
         assert len(load(tmp_path / "model.anchorview").labels_) == expected
-
-
-def test_sample_ids_of_a_folder_are_kept(folder):
-    np.save(folder / "sample_ids.npy", [f"s{i}" for i in range(N)])
-    file = open_views(folder)
-    assert list(MultiViewData(file).sample_ids[:2]) == ["s0", "s1"]
-    model = DALMC(K, random_state=0).fit(file)
-    assert list(model.labels_series.index[:2]) == ["s0", "s1"]
-
-
-def test_feature_names_are_checked_in_parts(tmp_path):
-    frame = pd.DataFrame(make_multiview(200, n_features=(6,), random_state=0)[0]["view_0"])
-    frame.columns = list("abcdef")
-    model = DALMC(3, random_state=0).fit(frame, out=tmp_path / "out")
-    assert list(model.feature_names_in_) == list("abcdef")
-    reversed_columns = frame[frame.columns[::-1]]
-    labels = model.predict(reversed_columns, out=tmp_path / "labels.npy")
-    np.testing.assert_array_equal(labels, model.labels_)
-    with pytest.raises(ValueError, match=r"lacks 1 feature \('f'\)"):
-        model.predict(frame[list("abcde")], out=tmp_path / "labels.npy")
 
 
 @pytest.mark.parametrize("noise", [4.0, 6.0])

@@ -14,7 +14,6 @@ from dask.task_spec import DataNode
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview._utils.progress import listen_to_progress
@@ -112,13 +111,6 @@ def test_each_part_is_one_task(views, tmp_path):
         graph = source.map_rows(len, None, np.int32, "counting", None).dask
         assert len(graph) == len(source.bounds) - 1 + 1
         assert len(graph) > 3
-
-
-def test_pieces_of_a_chunk_are_cut_where_it_is():
-    a, b = da.ones((600, 9), chunks=(200, 9)), da.ones((600, 3), chunks=(300, 3))
-    kept = DaskSource([a, b])._parts.shared
-    # Two chunks of b; of each 200 rows for one part, and 100 for the part in the middle.
-    assert len(kept) == 2 + 4
 
 
 def test_small_chunks_are_combined(monkeypatch):
@@ -269,15 +261,6 @@ def test_frames_are_aligned_by_index():
     assert (model.predict(X).compute() == model.labels_.compute()).all()
 
 
-def test_frames_of_small_integers_use_single_precision():
-    views = {name: (9 * view).astype(np.int16) for name, view in make_views(N).items()}
-    tables = frames(views)
-    tables["b"] = tables["b"].drop(index=range(100, 300))
-    model = fit(in_dask_frames(tables, 4))
-    assert model.embedding_.dtype == np.float32
-    assert model.embedding_.compute().dtype == np.float32
-
-
 def test_frames_with_unknown_divisions_match_by_position(views, reference):
     tables = frames(views)
     # The index of each partition starts at 0, as in tables read from several files.
@@ -419,14 +402,6 @@ def test_invalid_blocks_raise(views):
         fit(X)
 
 
-def test_predict_on_different_views_raises(views, reference):
-    X = in_dask(views, CHUNK)
-    with pytest.raises(ValueError, match="has 11 features, but DALMC is expecting 12"):
-        reference.predict({**X, "a": X["a"][:, 1:]})
-    with pytest.raises(ValueError, match="View 'z' is unknown"):
-        reference.predict({"z": X["a"]})
-
-
 # Files
 
 
@@ -501,22 +476,6 @@ def test_out_raises_before_a_block_is_read(views, tmp_path, method):
     assert not (tmp_path / "results").exists()
 
 
-def test_invalid_memory_limit_raises(views):
-    with pytest.raises(ValueError, match="memory_limit='much'"):
-        fit(in_dask(views, 400), memory_limit="much")
-
-
-def test_feature_names_are_checked(views):
-    frame = pd.DataFrame(views["a"]).add_prefix("f")
-    X = dd.from_pandas(frame, npartitions=3)
-    model = fit(X)
-    assert list(model.feature_names_in_) == list(frame.columns)
-    labels = model.predict(X[X.columns[::-1]]).compute()
-    np.testing.assert_array_equal(labels, model.labels_.compute())
-    with pytest.raises(ValueError, match=r"has 1 feature \('other'\) that DALMC was not fitted on"):
-        model.predict(X.rename(columns={"f0": "other"}))
-
-
 def test_baselines_read_views_into_memory(views, monkeypatch):
     few = {name: view[:200] for name, view in views.items()}
     settings = {"n_init": 1, "random_state": 0}
@@ -527,9 +486,3 @@ def test_baselines_read_views_into_memory(views, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
         OPMC(K, **settings).fit(arrays)
-
-
-def test_a_model_of_one_dask_array_predicts_numpy_arrays(views):
-    model = DALMC(K, random_state=0).fit(da.from_array(views["a"], chunks=(400, -1)))
-    assert model.n_features_in_ == views["a"].shape[1]
-    np.testing.assert_array_equal(model.predict(views["a"]), model.labels_.compute())
