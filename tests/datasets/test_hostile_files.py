@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from anchorview._utils.text import format_bytes
-from anchorview.datasets import convert, file_contents, open_views, read_views
+from anchorview.datasets import convert, file_contents, read_views
 from anchorview.datasets.formats import npy as npy_format
 from helpers import mutated_data
 from helpers.view_files import (
@@ -198,9 +198,3 @@ def test_table_that_changes_during_a_conversion(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(conversion, "_require_disk_space", require_space_and_change)
     message = error_of(path, lambda path: convert(path, tmp_path / "new"))
     assert f"a.{suffix}: it cannot be read: the file has changed since it was opened" in message
-
-
-def test_views_opened_before_a_longer_array_is_saved(tmp_path):
-    file = open_views(write_npy_folder(tmp_path, a=WIDE))
-    np.save(tmp_path / "a.npy", np.ones((50, 3)))
-    assert "has changed since it was opened" in error_of(tmp_path, lambda _: file.views["a"][0:1])

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from anchorview import MultiViewData, read_views
 from anchorview.datasets import open_views, stays_on_disk
-from anchorview.datasets.formats.format_table import FORMATS, find_format
 from anchorview.views.stored_view import StoredView
 from helpers import view_files
 from helpers.view_files import (
@@ -165,15 +164,6 @@ def test_labels_may_be_strings(tmp_path):
         np.testing.assert_array_equal(target, names)
 
 
-def test_only_headers_are_read(tmp_path, monkeypatch):
-    path = write_npy_folder(tmp_path / "a", v=TALL, w=WIDE)
-    calls = []
-    for name in ("fromfile", "memmap", "load"):
-        monkeypatch.setattr(np, name, lambda *_, name=name, **__: calls.append(name))
-    assert len(open_views(path).views) == 2
-    assert calls == []
-
-
 # Folders of .npy files.
 
 
@@ -218,13 +208,6 @@ def test_other_files_are_named_and_tables_refused(tmp_path, reader):
     (tmp_path / "readme.txt").unlink()
     (tmp_path / "labels.csv").write_text("id,c\na,1\n")
     assert "holds .npy files and the table labels.csv" in error_of(tmp_path, reader)
-
-
-def test_truncated_file_in_a_folder(tmp_path):
-    write_npy_folder(tmp_path, a=TALL, b=WIDE)
-    os.truncate(tmp_path / "b.npy", (tmp_path / "b.npy").stat().st_size - 1)
-    assert "b.npy: the header promises 12 x 20 float32" in error_of(tmp_path)
-    assert "rows from 11 on are missing" in error_of(tmp_path, read_views)
 
 
 def test_pickled_or_truncated_labels(tmp_path):
@@ -294,24 +277,6 @@ def test_parquet_with_different_samples(tmp_path):
 
 
 # Other formats.
-
-
-def test_table_of_formats(tmp_path):
-    names = [entry.name for entry in FORMATS]
-    assert len(set(names)) == len(names)
-    paths = (
-        save_matlab5(tmp_path / "5.mat", {"X1": TALL}),
-        save_matlab73(tmp_path / "73.mat", {"X1": TALL}),
-        write_tables(tmp_path / "csv", a_csv="id,x\na,1\n", b_parquet=frame(TALL, IDS)),
-        write_tables(tmp_path / "parquet", b_parquet=frame(TALL, IDS)),
-    )
-    found = [find_format(path) for path in paths]
-    assert [(entry.name, entry.open is not None) for entry in found] == [
-        (".mat file of MATLAB 5 to 7", False),
-        (".mat file of MATLAB 7.3", True),
-        ("folder of .csv, .tsv or .parquet files", False),
-        ("folder of .parquet files", True),
-    ]
 
 
 def test_formats_that_cannot_stay_on_disk(tmp_path):

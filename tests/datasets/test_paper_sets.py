@@ -54,14 +54,3 @@ def test_same_name_with_another_shape_warns():
     expected = r"awa has the name of the paper's AWA but 500 samples, 10 .* 30475 samples, 50 "
     with pytest.warns(UserWarning, match=expected):
         assert recognized("awa", (500, 10, 3)) is None
-
-
-@pytest.mark.parametrize("known", PAPER_SETS, ids=lambda known: known.name)
-def test_obtain_names_the_file_and_the_check(known):
-    text = known.obtain
-    stem = known.name.replace("-", "")
-    assert f"For {known.name} (" in text
-    assert f"{stem}.mat" in text
-    assert f"{known.n_samples} samples" in text
-    assert recognized(stem, known.shape) is known
-    assert "http" not in text

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from anchorview import MultiViewData
-from anchorview.datasets import DataFileError, ViewFile, read_views
+from anchorview.datasets import DataFileError, read_views
 from helpers.view_files import (
     AVAILABLE,
     LABELS,
@@ -82,18 +81,6 @@ def test_views_and_labels_are_read(saved):
     assert data.target.dtype == np.int64
     assert data.path == saved
     assert (data.available, data.sample_ids) == (None, None)
-
-
-def test_path_may_be_a_string_and_the_suffix_in_capitals(npz, tmp_path):
-    npz(a=TALL).rename(tmp_path / "DATA.NPZ")
-    assert isinstance(read_views(str(tmp_path / "DATA.NPZ")), ViewFile)
-
-
-def test_npz_views_are_in_natural_order(npz):
-    names = [f"view_{i}" for i in range(11)]
-    data = read_views(npz(**{name: np.ones((3, 2)) for name in sorted(names)}))
-    assert list(data.views) == names
-    assert data.target is None
 
 
 def test_other_class_labels_are_ignored_with_a_warning(npz):
@@ -188,12 +175,6 @@ def test_other_arrays_among_the_views_of_matlab_are_refused(mat, variables):
     message = error_of(mat(variables))
     assert f"'{list(variables)[1]}' holds" in message
     assert "A view is a matrix of real numbers" in message
-
-
-@pytest.mark.parametrize("other", [COMPLEX, CUBE], ids=["complex", "cube"])
-def test_other_arrays_in_a_cell_array_are_refused(mat, other):
-    message = error_of(mat({"X": [TALL, other], "W": [TALL]}))
-    assert "the cell array 'X' holds" in message
 
 
 @pytest.mark.parametrize(
@@ -338,13 +319,6 @@ def test_samples_become_rows_in_matlab_files_only(mat5, npz, shapes, labeled, tr
         assert_same(read_views(npz(**arrays, **labels)).views["view_0"], arrays["view_0"])
 
 
-def test_view_with_a_row_missing_is_not_transposed(npz, tmp_path):
-    arrays = {"a": RNG.normal(size=(100, 20)), "b": RNG.normal(size=(99, 20))}
-    for path in (npz(**arrays), write_hdf5(tmp_path / "data.h5", **arrays)):
-        message = error_of(path)
-        assert "differ in their number of samples: a 100 x 20, b 99 x 20" in message
-
-
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
@@ -471,13 +445,6 @@ def test_all_marks_of_missing_rows_are_combined(npz):
     np.testing.assert_array_equal(data.views["a"], with_nan)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
-def test_incomplete_views_become_multiview_data(mat5, form):
-    file = read_views(mat5({"X": [form(TALL), WIDE], "mask": AVAILABLE.astype(float)}))
-    data = MultiViewData(file.views, available=file.available)
-    np.testing.assert_array_equal(data.available, AVAILABLE)
-
-
 # Other files.
 
 
@@ -569,38 +536,6 @@ def test_sparse_matrix_with_an_index_out_of_bounds(mat):
     hostile = sparse.csc_array(SPARSE)
     hostile.indices[3] = 2**30
     assert re.search("indices|index", error_of(mat({"X1": hostile})))
-
-
-def test_truncated_file(saved):
-    whole = saved.read_bytes()
-    lengths = np.linspace(0, len(whole) - 1, 60).astype(int)
-    for length in [*lengths, 1, 7, 127, 128, 129, 511, 512, 520]:
-        saved.write_bytes(whole[:length])
-        if saved.suffix == ".npz":
-            error_of(saved)
-        else:
-            read_or_refuse(saved)
-
-
-def test_flipped_bytes(saved):
-    whole = saved.read_bytes()
-    rng = np.random.default_rng(0)
-    for position in rng.integers(len(whole), size=150):
-        damaged = bytearray(whole)
-        damaged[position] ^= int(rng.integers(1, 256))
-        saved.write_bytes(damaged)
-        read_or_refuse(saved)
-
-
-def read_or_refuse(path):
-    """Read consistent views from the file, or refuse it with a DataFileError."""
-    try:
-        data = read_views(path)
-    except DataFileError as error:
-        assert "\n" not in str(error)
-    else:
-        assert len({view.shape[0] for view in data.views.values()}) == 1
-        assert all(view.ndim == 2 for view in data.views.values())
 
 
 def test_class_labels_under_a_given_name(npz):

@@ -167,28 +167,12 @@ def test_reading_in_a_forked_process(save, tmp_path):
         assert pool.apply_async(_sum, (view,)).get(timeout=20) == expected
 
 
-@pytest.mark.parametrize(
-    ("save", "step"),
-    [(npy, 1), (hdf5, 1), (chunked_hdf5, 8), (transposed_hdf5, 8), (zarr_store, 8), (parquet, 8)],
-)
-def test_row_step(save, step, tmp_path):
-    assert save(tmp_path).row_step == step
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_reading_into_an_array(view, dtype):
     for order in "CF":
         out = np.zeros((9, 5), dtype, order)
         view.read_into(out, 11)
         np.testing.assert_array_equal(out, NUMBERS[11:20])
-
-
-def test_transposed_view(tmp_path):
-    view = hdf5(tmp_path, chunks=(8, 2))
-    assert view.T.shape == (5, N)
-    assert view.T.row_step == 2
-    np.testing.assert_array_equal(view.T[1:4], NUMBERS.T[1:4])
-    np.testing.assert_array_equal(view.T.T[1:4], NUMBERS[1:4])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -207,14 +191,6 @@ def test_later_npy_versions(tmp_path, version, order):
     with (tmp_path / "a.npy").open("wb") as stream:
         np.lib.format.write_array(stream, np.asarray(NUMBERS, order=order), version=version)
     np.testing.assert_array_equal(open_npy(tmp_path / "a.npy")[2:], NUMBERS[2:])
-
-
-@pytest.mark.parametrize("save", [npy, fortran, big_endian_fortran])
-def test_no_memory_maps_are_used(save, tmp_path, monkeypatch):
-    view = save(tmp_path)
-    monkeypatch.setattr(np, "memmap", None)
-    monkeypatch.setattr(mmap, "mmap", None)
-    np.testing.assert_array_equal(view[5:], NUMBERS[5:])
 
 
 def test_excess_bytes_are_ignored(tmp_path):
@@ -237,13 +213,6 @@ def test_slices_of_memory_maps(tmp_path, offset, mode):
         assert view.path == tmp_path / "a.bin"
         np.testing.assert_array_equal(view[:], expected)
         np.testing.assert_array_equal(view[2:4], expected[2:4])
-
-
-def test_memory_map_of_npy_files(tmp_path):
-    for array in (NUMBERS, np.asfortranarray(NUMBERS), NUMBERS.astype(">f8")):
-        np.save(tmp_path / "a.npy", array)
-        view = from_memmap(np.load(tmp_path / "a.npy", mmap_mode="r"))
-        np.testing.assert_array_equal(view[3:9], NUMBERS[3:9])
 
 
 def test_values_written_to_a_map_are_read(tmp_path):
@@ -446,13 +415,6 @@ def test_changed_files_are_not_read(save, change, tmp_path):
         view[40:47]
     with pytest.raises(DataFileError, match=CHANGED):
         view.read_into(np.zeros((7, 5), np.float32), 40)
-
-
-def test_longer_array_in_place_of_another(tmp_path):
-    view = npy(tmp_path)
-    np.save(view.path, np.ones((2 * N, 7), np.float32))
-    with pytest.raises(DataFileError, match="has changed since it was opened"):
-        view[:1]
 
 
 def test_copy_on_another_machine(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """Folders of tables: sample ids, unions of samples, class labels, and every refusal."""
 
 import gzip
-import sys
 
 import numpy as np
 import pandas as pd
@@ -98,12 +97,6 @@ def test_empty_fields_are_nan(tmp_path):
     np.testing.assert_array_equal(data.available, [[True], [False], [True], [True]])
 
 
-def test_columns_of_different_types_become_one(tmp_path):
-    data = read_views(write(tmp_path, a_csv="id,x,y,z\na,1,True,0.5\nb,2,False,1.5\n"))
-    np.testing.assert_array_equal(data.views["a"], [[1, 1, 0.5], [2, 0, 1.5]])
-    assert (data.views["a"].dtypes == np.float64).all()
-
-
 def test_header_of_an_exported_frame(tmp_path):
     frame = pd.DataFrame(np.arange(6.0).reshape(3, 2) / 7, index=["a", "b", "c"])
     frame.to_csv(tmp_path / "a.csv")
@@ -153,22 +146,6 @@ def test_small_types_stay_small(tmp_path, stored, filled):
     found = read_views(write(tmp_path, b_csv="id,z\nb,1\nc,2\n")).views["a"]
     assert (found.dtypes == filled).all()
     np.testing.assert_array_equal(found, [[1, 3], [2, 4], [np.nan, np.nan]])
-
-
-def test_nullable_numbers(tmp_path):
-    frame = pd.DataFrame({"x": pd.array([1, None], "Int64"), "y": [1.5, 2]}, index=["a", "b"])
-    found = read_views(write(tmp_path, a_parquet=frame)).views["a"]
-    np.testing.assert_array_equal(found, [[1, 1.5], [np.nan, 2]])
-
-
-def test_parquet_without_pyarrow(tmp_path, monkeypatch):
-    write(tmp_path, a_parquet=pd.DataFrame({"x": [1.0]}, index=["a"]))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    message = error_of(tmp_path)
-    assert 'a.parquet: Parquet files need pyarrow: pip install "anchorview[parquet]"' in message
-    with pytest.raises(ImportError):
-        read_views(tmp_path)
 
 
 # Class labels.
@@ -297,12 +274,6 @@ def test_refused_tables(tmp_path, files, message):
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_rows_of_different_lengths(tmp_path):
-    message = error_of(write(tmp_path, a_csv="id,x\na,1\nb,2,3\n"))
-    assert "a.csv: not a table in CSV" in message
-    assert "Expected 2 fields in line 3, saw 3" in message
-
-
 @pytest.mark.parametrize(
     "column",
     [["u", "v"], pd.Categorical(["u", "v"]), DATES, [[1], [2]], [None, None]],
@@ -324,14 +295,6 @@ def test_other_content(tmp_path, name, content):
 def test_folder_in_place_of_a_table(tmp_path):
     (tmp_path / "a.csv").mkdir()
     assert "a.csv: cannot be read" in error_of(tmp_path)
-
-
-def test_truncated_parquet(tmp_path):
-    write(tmp_path, a_parquet=pd.DataFrame({"x": np.arange(100.0)}, index=range(1, 101)))
-    whole = (tmp_path / "a.parquet").read_bytes()
-    for length in np.linspace(0, len(whole) - 1, 20).astype(int):
-        (tmp_path / "a.parquet").write_bytes(whole[:length])
-        assert "a.parquet: cannot be read as .parquet" in error_of(tmp_path)
 
 
 # Sample ids and headers that are not what they seem to be.
