@@ -66,17 +66,6 @@ def test_names():
         MultiViewData({"7": a, 7: b})
 
 
-@given(st.permutations(range(6)))
-def test_frames_are_aligned_by_index(order):
-    a, b = pair()
-    index = list("abcdef")
-    first = pd.DataFrame(a, index=index)
-    second = pd.DataFrame(b, index=index).iloc[list(order)]
-    data = MultiViewData({"x": first, "y": second})
-    np.testing.assert_array_equal(data.views[1], b)
-    assert list(data.sample_ids) == index
-
-
 def test_nullable_and_boolean_columns_are_numbers():
     frame = pd.DataFrame({"i": pd.array([1, 2, 3], dtype="Int64"), "b": [True, False, True]})
     np.testing.assert_array_equal(MultiViewData(frame).views[0], [[1, 1], [2, 0], [3, 1]])
@@ -249,25 +238,6 @@ def test_messages_have_plain_numbers():
         with pytest.raises(ValueError, match=message) as caught:
             use(views)
         assert "np." not in str(caught.value)
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("last", [0.5, 2.0])
-def test_constant_views(make, last):
-    view = np.full((1000, 2), 0.5)
-    view[-1, 1] = last
-    data = MultiViewData({"x": np.eye(1000, 3), "y": make(view)})
-    if last == 0.5:
-        with pytest.raises(ValueError, match=r"view 1 \('y'\) is constant"):
-            data.require_fittable()
-    else:
-        data.require_fittable()
-
-
-@given(n=st.integers(1, 300), block_rows=st.none() | st.integers(1, 400))
-def test_blocks_cover_all_rows_once(n, block_rows):
-    rows = [range(n)[block.rows] for block in MultiViewData(np.ones((n, 2))).blocks(block_rows)]
-    assert [i for block in rows for i in block] == list(range(n))
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 60), block_rows=st.integers(1, 20))

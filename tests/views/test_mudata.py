@@ -13,7 +13,7 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.datasets import read_views
-from anchorview.views.mudata_views import is_mudata, views_from_mudata
+from anchorview.views.mudata_views import views_from_mudata
 from helpers.view_files import error_of
 
 # They announce changes, and use deprecated functions of pandas.
@@ -51,22 +51,6 @@ def object_strings():
 
 
 # Recognition.
-
-
-class Derived(anndata.AnnData):
-    pass
-
-
-class MuData:
-    """Only its name is right."""
-
-
-def test_objects_are_recognized_by_their_class():
-    assert is_mudata(example())
-    assert is_mudata(example()["rna"])
-    assert is_mudata(Derived(RNA))
-    for other in (pd.DataFrame(RNA), RNA, {}, None, MuData(), anndata.AnnData, [example()]):
-        assert not is_mudata(other)
 
 
 def test_neither_package_is_imported():

@@ -44,20 +44,6 @@ def by_cell(model):
 
 
 @pytest.mark.parametrize(
-    ("text", "choice"),
-    [
-        ("X", MatrixChoice()),
-        ("X:hv", MatrixChoice("X", None, "hv")),
-        ("layer:log", MatrixChoice("layer", "log")),
-        ("layer:log:hv", MatrixChoice("layer", "log", "hv")),
-        ("obsm:X_pca", MatrixChoice("obsm", "X_pca")),
-    ],
-)
-def test_choices(text, choice):
-    assert MatrixChoice.parse(text, "rna") == choice
-
-
-@pytest.mark.parametrize(
     "text", ["", "x", "X:", "X:a:b", "layer", "layer:", "layer:a:", "obsm", "obsm:a:b", "var:a", 3]
 )
 def test_unknown_choices_are_refused(text):
