@@ -251,21 +251,6 @@ def test_output_folder_that_rejects_files(out, monkeypatch):
     assert "cannot be written (Permission denied)" in error_of(*FIT, out)
 
 
-@posix
-@pytest.mark.skipif(
-    hasattr(os, "geteuid") and os.geteuid() == 0, reason="the superuser may write anywhere"
-)
-def test_read_only_output_folder_and_file(out):
-    out.write_text("before")
-    out.chmod(0o400)
-    assert "write-protected" in error_of(*FIT, out)
-    out.parent.chmod(0o500)
-    try:
-        assert "cannot be written" in error_of(*FIT, out.with_name("new.csv"))
-    finally:
-        out.parent.chmod(0o700)
-
-
 def test_full_disk_keeps_the_old_file_and_leaves_no_other(data, out, monkeypatch):
     def fsync(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")

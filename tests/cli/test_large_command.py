@@ -1,7 +1,5 @@
 """Commands on data that stay on disk: memory limits, results in files, workers, conversion."""
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,13 +198,6 @@ def test_a_lost_cluster_has_its_own_exit_code(folder, set_constants, monkeypatch
     assert done.stderr.startswith(f"anchorview: error: lost: {shown}")
 
 
-def test_a_damaged_file_is_named_with_its_row(folder):
-    path = folder / "view_1.npy"
-    os.truncate(path, 1000)
-    message = error_of("fit", folder, "-k", 4, *LIMIT)
-    assert str(path) in message and "rows from 10 on are missing" in message
-
-
 def test_large_data_are_described_without_reading_them(folder, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     monkeypatch.setattr(StoredView, "__getitem__", None)
@@ -229,22 +220,6 @@ def test_an_interrupt_keeps_the_previous_results(folder, tmp_path):
 
 
 # Conversion
-
-
-def test_converted_tables_give_the_same_clusters(tmp_path, views_and_y):
-    views, _ = views_and_y
-    tables = tmp_path / "tables"
-    tables.mkdir()
-    for name, view in views.items():
-        frame = pd.DataFrame(view, index=[f"s{i}" for i in range(N)])
-        frame.dropna().to_csv(tables / f"{name}.csv", index_label="id")
-    out, again = tmp_path / "labels.csv", tmp_path / "again.csv"
-    output_of("convert", tables, tmp_path / "folder", "--dtype", "float32")
-    output_of("fit", tables, "-k", 4, "--method", "dalmc", "--out", out)
-    output_of("fit", tmp_path / "folder", "-k", 4, *LIMIT, "--out", again)
-    clusters = [pd.read_csv(path, index_col="sample")["cluster"] for path in (out, again)]
-    assert list(clusters[0].index) == list(clusters[1].index)
-    assert (pd.crosstab(*clusters) > 0).sum().eq(1).all()
 
 
 def test_labels_of_tables_on_disk_have_sample_ids(tmp_path, views_and_y):

@@ -97,27 +97,12 @@ def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatc
     assert splits(lines_on(model)) == ["2 more clusters split"]
 
 
-def test_splits_at_the_chosen_level_name_the_coarser_one(model, monkeypatch):
-    monkeypatch.setattr(AutoDALMC, "n_clusters_fit_", 9)
-    shown = lines_on(model)
-    assert f"another level: 3 clusters, {evidence(model.levels_.loc[3])}" in shown
-    assert len(splits(shown)) == 3
-
-
 def test_names_of_clusters_are_printed(saved):
     named = load(saved).relabel({0: "T\ncells", 1: "B"})
     shown = "\n".join(splits(lines_on(named)))
     assert "cluster B of 3 splits into 3" in shown
     assert "cluster 2 of 3 splits into 3" in shown
     assert "T\ncells" not in shown
-
-
-def test_many_numbers_are_not_listed_one_by_one(model, monkeypatch):
-    numbers = [2, 3, *range(5, 60, 5)]
-    curve = pd.Series(0.1, index=numbers)
-    monkeypatch.setattr(model, "curve_", curve)
-    monkeypatch.setattr(model, "chance_curve_", curve)
-    assert any("among 13 numbers from 2 to 55: " in line for line in lines_on(model))
 
 
 def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):

@@ -218,13 +218,6 @@ def test_json_has_the_results(tables, tmp_path):
     assert [view["n_samples"] for view in described["views"]] == [118, 120]
 
 
-def test_fit_prints_sizes_and_missing_views(tables):
-    shown = output_of("fit", tables, *QUICK)
-    (line,) = [line for line in shown.splitlines() if line.startswith("sizes of the clusters: [")]
-    assert sum(json.loads(line.partition(": ")[2])) == 120
-    assert "samples without a view: view_0 in 2\n" in shown
-
-
 def test_help_version_completion_and_module():
     assert output_of("-V") == output_of("--version") == f"anchorview {anchorview.__version__}\n"
     for arguments in ([], ["-h"]):

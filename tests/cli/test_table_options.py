@@ -71,10 +71,3 @@ def test_options_for_other_files(data):
         assert f"{option} is for folders of .csv, .tsv and .parquet files" in error_of(
             "fit", data, "-k", 3, option
         )
-
-
-def test_info_on_an_unknown_file_type_names_the_known_ones(tmp_path):
-    (tmp_path / "data.xyz").write_text("1,2\n")
-    message = error_of("info", tmp_path / "data.xyz")
-    for known in (".npz", ".mat", ".h5", ".h5mu", ".zarr", ".npy", ".csv", ".parquet"):
-        assert known in message
