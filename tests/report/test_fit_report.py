@@ -1,6 +1,5 @@
 """Contents of the report of a fit, for every kind of model."""
 
-from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +24,7 @@ from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import convergence_parts, python_call
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_contents import SampleContents
-from anchorview.report.view_sections import pattern_parts, prediction_agreement, view_section
+from anchorview.report.view_sections import pattern_parts, view_section
 from helpers.pages import EVIL, ParsedPage
 
 
@@ -316,24 +315,6 @@ def test_views(problem):
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
     texts = [part.text for part in section.parts if isinstance(part, Text)]
     assert any(text.startswith("The model was fitted again without each view. ") for text in texts)
-
-
-def test_the_page_says_how_refits_differ(incomplete_fit, report):
-    model, data, *_ = incomplete_fit
-    assert "The model was fitted again without each view. " in report(model, data).text
-    larger = copy(model).set_params(budget="default")
-    text = report(larger, data).text
-    assert "again without each view, with budget='fast' to save time." in text
-    assert larger.budget == "default"
-
-
-def test_predictions_from_single_views(problem):
-    views, _, model = problem
-    (chart,) = prediction_agreement(checked(model, views))
-    agreement = chart.table.iloc[:, 1:].to_numpy()
-    assert agreement.shape == (len(views) + 1, len(views) + 1)
-    assert (np.diag(agreement) == 1).all()
-    assert (agreement == agreement.T).all()
 
 
 def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, report, set_constants):

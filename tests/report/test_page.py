@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 from anchorview._utils.errors import MissingPackageError
-from anchorview._utils.text import shorten
 from anchorview.plotting.charts import BarChart, HeatMap
 from anchorview.report import page as page_module
-from anchorview.report.bokeh_charts import axis_names, bokeh_figure
+from anchorview.report.bokeh_charts import bokeh_figure
 from anchorview.report.page import (
     Chart,
     Code,
@@ -21,7 +20,6 @@ from anchorview.report.page import (
     Section,
     Table,
     Text,
-    format_value,
     write_page,
 )
 from helpers.pages import EVIL, ParsedPage
@@ -99,37 +97,7 @@ def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, name):
         write_page(tmp_path / "page.html", "t", "s", [Section("Charts", [chart])])
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (np.int64(1234567), "1,234,567"),
-        (np.float32(0.25), "0.250"),
-        (0.0, "0.000"),
-        (2.5e7, "2.5e+07"),
-        (-1.5e-5, "-1.5e-05"),
-        (pd.NA, "–"),
-        (None, "–"),
-        (np.bool_(False), "no"),
-        (True, "yes"),
-        ("a|b", "a|b"),
-    ],
-)
-def test_format_value(value, text):
-    assert format_value(value) == text
-
-
-def test_axis_names_are_short_and_unique():
-    names = axis_names(["a" * 50, "a" * 50, "", 3])
-    assert len(set(names)) == 4
-    assert all(0 < len(name) <= 30 for name in names)
-    assert shorten("b" * 10, 10) == "b" * 10
-
-
 def test_charts_with_missing_values():
     bokeh_figure(BarChart(["a", "b"], [np.nan, np.nan], "none"))
     figure = bokeh_figure(HeatMap(np.array([[np.nan, 1.0]]), ["r"], ["c", "d"], "v", "r", "c"))
     assert figure.renderers[0].data_source.data["text"] == ["", "1.00"]
-
-
-def test_bars_without_length_have_an_axis():
-    assert bokeh_figure(BarChart(["a", "b"], np.zeros(2), "Share")).x_range.end == 1
