@@ -1,7 +1,6 @@
 """Markers: planted features are found, and all routes give the result of a direct computation."""
 
 import dask
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -295,12 +294,6 @@ def test_values_whose_squares_overflow_raise():
     views["view_1"] *= 4e153 / np.abs(views["view_1"]).max()
     with pytest.raises(ValueError, match=r"view 1 overflows"):
         cluster_markers(y, views)
-
-
-def test_dask_arrays_of_one_chunk_and_many_columns():
-    views, y, _ = planted_views(300)
-    chunked = {name: da.from_array(view, chunks=(300, 9)) for name, view in views.items()}
-    assert_same_markers(cluster_markers(y, chunked), direct(views, y))
 
 
 def test_clusters_that_were_named_and_merged_have_these_names():

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
-from anchorview.estimators.explanation import with_largest_at
 from anchorview.inspection import memberships, outlier_scores
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
@@ -128,13 +127,6 @@ def test_samples_that_coincide_with_their_centers(kind):
     assert outlier_scores(model, views).max() < 1.5
 
 
-def test_the_label_decides_between_equal_memberships():
-    members = np.array([[0.5, 0.5], [0.5, 0.5], [0.7, 0.3]])
-    found = with_largest_at(members, np.array([1, 0, 0]))
-    assert found.argmax(axis=1).tolist() == [1, 0, 0]
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-
-
 @pytest.mark.parametrize("kind", ["dalmc", "auto"])
 def test_planted_outliers_have_the_highest_scores(kind):
     rng = np.random.default_rng(0)
@@ -159,13 +151,3 @@ def test_estimators_that_only_have_labels_are_judged_by_the_views(model):
     np.testing.assert_allclose(members.sum(axis=1), 1)
     assert (members.argmax(axis=1) == model.labels_).mean() > 0.7
     np.testing.assert_allclose((outlier_scores(model, views) ** 2).mean(), 1)
-
-
-def test_imputed_values():
-    views, _ = clustered_views(120)
-    first = next(iter(views))
-    views[first][::5, 2] = np.nan
-    model = DALMC(3, impute="mean", random_state=0).fit(views)
-    require_memberships(model, views)
-    with pytest.raises(ValueError, match="NaN"):
-        MultiViewData(views)
