@@ -167,13 +167,6 @@ def test_errors_tell_how_to_get_the_data_sets_of_the_paper(tmp_path, known):
         assert known.obtain in str(raised.value)
 
 
-def test_a_data_set_with_a_name_of_the_paper_and_another_shape(tmp_path):
-    save(tmp_path / "AWA.npz")
-    with pytest.warns(UserWarning, match="AWA has the name of the paper's AWA but 12 samples"):
-        (data,) = data_sets(tmp_path, ["AWA"])
-    assert data.published_as is None
-
-
 def test_invalid_folders_and_names(tmp_path):
     with pytest.raises(ValueError, match="none: no such folder"):
         data_sets(tmp_path / "none", None)

@@ -4,7 +4,6 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from PIL import Image
 
 from anchorview.experiments.figures import figures
 from anchorview.experiments.output_folder import write_outputs
@@ -59,12 +58,6 @@ def test_files_are_reproducible_and_independent_of_the_style(book, drawn, tmp_pa
             for path in figure.write(tmp_path):
                 assert path.read_bytes() == (drawn / path.name).read_bytes()
     assert b"<dc:date>" not in (drawn / "accuracy.svg").read_bytes()
-
-
-def test_resolution_of_png_files(drawn):
-    with Image.open(drawn / "beta.png") as image:
-        assert image.width == 2 * 3.4 * 150
-        assert image.info["dpi"][0] == pytest.approx(150, abs=0.1)
 
 
 def test_without_results_there_are_no_figures():

@@ -111,22 +111,6 @@ def test_results_have_attributes_of_the_fit():
     assert 0 < result.fit_seconds < result.seconds
 
 
-def test_errors_are_the_reason_in_one_line():
-    result = run(settings={"n_anchors": 1000})
-    assert (result.status, result.scores) == ("failed", {})
-    assert result.reason.startswith("ValueError: n_anchors=1000")
-    assert "\n" not in result.reason
-
-
-def test_memory_errors_are_a_status():
-    class HugeData(MadeData):
-        def load(self):
-            raise MemoryError("Unable to allocate\n9 GiB")
-
-    result = run(data=HugeData())
-    assert (result.status, result.reason) == ("memory", "Unable to allocate 9 GiB")
-
-
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
 def test_removed_entries_are_random_and_every_sample_keeps_a_view(fraction):
     removed = remove_entries(VIEWS, fraction, seed=0)

@@ -125,17 +125,3 @@ def test_protocol_has_the_numbers_of_settings_of_the_oracle():
         "more settings is higher by chance alone, which favors DALMC. Numbers of settings in the "
         "suite ablation: ablation-1 4, DALMC 4. In all other columns labels"
     ) in protocol_text(book)
-
-
-def test_protocol_without_oracle():
-    book = Book()
-    book.add("DALMC", done([0.5]))
-    text = protocol_text(book)
-    assert "racle" not in text
-    for part in (
-        "Labels are used for scores only.",
-        'in the table "What the estimators return"',
-        "in the suite incomplete it is one fit per fraction",
-        "divisor n",
-    ):
-        assert part in text

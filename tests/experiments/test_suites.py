@@ -5,10 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from anchorview.datasets import make_multiview
 from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, REGISTRY, method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.jobs import Job
 from anchorview.experiments.plan import (
     LABEL_MODES,
     MODES,
@@ -140,43 +138,6 @@ def test_runtime_jobs_run_once_and_alone():
     assert {(entry.job.runs, entry.job.alone) for entry in found} == {(1, True)}
 
 
-def test_points_of_curves():
-    assert [entry.point for entry in suite_entries("beta")] == [1e-4, 1e-3, 1e-2, 0.1, 1, 10]
-    anchors = suite_entries("anchors")
-    assert [entry.point for entry in anchors] == [5, 10, 15, 20, 25]
-    assert dict(anchors[1].job.settings) == {"n_anchors": 10}
-    missing = suite_entries("incomplete")
-    assert columns(missing) == ["DALMC", "DALMC on imputed means", "DALMC (auto)"]
-    for column in columns(missing):
-        points = [entry.point for entry in by_column(missing, column)]
-        assert points == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-        assert points == [entry.job.missing for entry in by_column(missing, column)]
-    assert {entry.job.impute for entry in by_column(missing, "DALMC")} == {False}
-    assert all(entry.job.impute for entry in by_column(missing, "DALMC on imputed means")[1:])
-    assert {entry.job.runs for entry in by_column(missing, "DALMC (auto)")} == {4}
-
-
-def test_convergence_continues_beyond_the_default_stop():
-    (entry,) = suite_entries("convergence")
-    assert (entry.column, entry.mode, entry.point) == ("DALMC", "default", None)
-    settings, defaults = dict(entry.job.settings), method_class("dalmc")()
-    assert settings["tol"] < defaults.tol
-    assert settings["max_iter"] > defaults.max_iter
-
-
-def test_equal_jobs_are_shared(everything):
-    default = Job("complete", "dalmc")
-    sharing = [(entry.suite, entry.point) for entry in everything if entry.job == default]
-    assert Counter(sharing) == {
-        ("compare", None): 2,
-        ("ablation", None): 2,
-        ("beta", 0.1): 1,
-        ("anchors", 5.0): 1,
-        ("incomplete", 0.0): 2,
-        ("choices", None): 1,
-    }
-
-
 def test_data_sets_with_missing_views_have_only_methods_that_accept_them():
     found = suite_entries("all", PARTIAL)
     assert {entry.job.method for entry in found} == {"dalmc", "auto"}
@@ -234,23 +195,6 @@ def test_attributes_of_a_plan_determine_the_jobs():
 )
 def test_settings_equal_to_the_defaults_are_left_out(method, n_clusters, settings, expected):
     assert repr(canonical_settings(method, n_clusters, 300, settings)) == expected
-
-
-@pytest.mark.parametrize(
-    ("n_samples", "lengths"), [(300, {20}), (1200, {64, 80}), (2000, {64, 128, 133})]
-)
-def test_code_lengths_above_the_number_of_anchors_are_tried_once(n_samples, lengths):
-    grid = oracle_grid("bmvc", 5, n_samples)
-    assert len(grid) == 2 * len(lengths)
-    assert {} in grid
-    views, _ = make_multiview(n_samples, n_clusters=5, n_features=(4, 3), random_state=0)
-    estimator = method_class("bmvc")(5, random_state=0, max_iter=1, n_init=1)
-    used = {
-        estimator.set_params(**{"code_length": 128, **settings}).fit(views).code_length_
-        for settings in grid
-        if "lambda_" not in settings
-    }
-    assert used == lengths
 
 
 def test_settings_with_the_same_effect_are_tried_once():

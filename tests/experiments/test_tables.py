@@ -95,15 +95,6 @@ def test_oracle_columns_are_compared_with_each_other_only(book):
     assert set(texts_by_row(table_of(book, "ranks-oracle"))) == {"AMGL (oracle)", "DALMC (oracle)"}
 
 
-def test_oracle_is_explained(book):
-    assert "chosen with the labels" not in table_of(book, "compare-acc").caption
-    book.add("BMVC (oracle)", done([0.99]), mode="oracle")
-    table = table_of(book, "compare-acc")
-    # A single run has no deviation.
-    assert table.texts()[0][-1] == "99.00"
-    assert "chosen with the labels" in table.caption
-
-
 def test_cells_that_are_not_done_are_explained_in_notes(book):
     book.add("OPMC", Result("memory", "more than 1 GB"))
     book.add("OMSC", Result("failed", "ValueError: no"))
@@ -160,17 +151,6 @@ def test_missing_fractions_have_columns_per_method_and_metric():
     assert "(auto)" not in table.caption
     book.add("DALMC (auto)", done([0.9]), mode="auto", suite="incomplete", point=0.3)
     assert "(auto) is a single fit per fraction" in table_of(book, "incomplete-digits").caption
-
-
-def test_captions_explain_runs_and_deviations():
-    book = whole_book("Flower17", published_as="Flower17")
-    names = ("compare-acc", "ablation-acc", "beta-flower17", "anchors-flower17")
-    for name in (*names, "incomplete-flower17", "published-flower17"):
-        assert "divisor n" in table_of(book, name).caption
-    caption = table_of(book, "compare-acc").caption
-    assert "Columns without parentheses: the default settings of the method." in caption
-    assert "A run has a single initialization" in caption
-    assert f'see the table "{table_of(book, "returned-labels").title}"' in caption
 
 
 def test_convergence():
