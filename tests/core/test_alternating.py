@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import svd
 
-from anchorview._utils.linalg import polar, rank_up_to
+from anchorview._utils.linalg import polar
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
 from anchorview.core.alternating import RESIDUAL_FLOOR, AlternatingSolver
 from anchorview.core.embed import embedding_map
@@ -151,10 +151,3 @@ def test_polar_factor_is_accurate_whatever_the_condition(condition, shape):
     np.testing.assert_allclose(factor, U @ V.T, atol=1e-14 * condition + 1e-9)
     np.testing.assert_allclose(factor.T @ factor, np.eye(8), atol=1e-9)
     np.testing.assert_allclose(B @ M, factor, atol=1e-15 * condition + 1e-9)
-
-
-@given(rank=st.integers(1, 12), limit=st.integers(1, 20), seed=st.integers(0, 100))
-def test_rank_up_to(rank, limit, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((40, rank)) @ rng.standard_normal((rank, 15))
-    assert rank_up_to(X, limit, 1e-6) == min(rank, limit)

@@ -96,18 +96,6 @@ def test_long_sums_in_single_precision_keep_their_digits():
     assert total.counts.tolist() == [[200_000]]
 
 
-def test_inertia_decreases_with_every_step():
-    rows, _ = make_points(noise=0.8)
-    start = rows[np.random.default_rng(3).choice(len(rows), 5, replace=False)]
-    inertias = [
-        inertia(rows, refine_centroids(BlockedRows(rows, 400), [start], max_steps=steps))
-        for steps in range(1, 12)
-    ]
-    assert inertias[0] < inertia(rows, start)
-    assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
-    assert inertias[-1] < 0.99 * inertias[0]
-
-
 def test_a_centroid_without_points_stays():
     rows, _ = make_points(k=3, noise=0.1)
     far = np.full(3, 50.0)
@@ -126,13 +114,6 @@ def test_the_best_of_several_starts_is_kept_wherever_it_is():
     assert inertia(rows, best) < 0.5 * inertia(rows, worse)
     for starts in ([good, bad, bad], [bad, good, bad], [bad, bad, good]):
         np.testing.assert_allclose(refine_centroids(blocks, starts), best, atol=1e-12)
-
-
-def test_settled_starts_end_the_passes():
-    rows, _ = make_points(noise=0.1)
-    blocks = BlockedRows(rows, 500)
-    refine_centroids(blocks, [rows[:5]])
-    assert blocks.passes <= 4
 
 
 def test_equal_rows_settle_at_once():
@@ -183,12 +164,6 @@ def test_rows_apart_are_those_of_pivoted_qr():
     rows, _ = make_points(noise=0.5)
     found = blockwise_kmeans.distant_rows_in_blocks(BlockedRows(rows, 321), 5)
     np.testing.assert_allclose(found, rows[distant_rows(rows, 5)])
-
-
-def test_cluster_qr_needs_enough_columns(small_sample):
-    options = {"method": "cluster_qr", "normalize": True, "n_init": 1, "seed": 0}
-    with pytest.raises(ValueError, match="n_anchors >= n_clusters; got 5 anchors for 6"):
-        fit_assignment(BlockedRows(make_points()[0], 500), 6, **options)
 
 
 def test_a_cluster_of_equal_rows_is_found(set_constants):
@@ -288,27 +263,6 @@ def test_labels_of_many_clusters_are_those_of_the_nearest_centroids(dtype):
     np.testing.assert_array_equal(rule(rows), expected)
     pieces = [rule(rows[start : start + 77]) for start in range(0, 3000, 77)]
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
-
-
-@pytest.mark.parametrize("k", [20, 40])
-def test_rows_in_single_precision_stay_so(k, always_sampled, monkeypatch):
-    seen = set()
-    score_blocks, score_weights = blockwise_kmeans.score_blocks, blockwise_kmeans.score_weights
-
-    def noted(points, weights):
-        for rows, scores in score_blocks(points, weights):
-            seen.update([points.dtype, weights.dtype, scores.dtype])
-            yield rows, scores
-
-    def noted_weights(centroids, dtype):
-        weights = score_weights(centroids, dtype)
-        seen.add(weights.dtype)
-        return weights
-
-    monkeypatch.setattr(blockwise_kmeans, "score_blocks", noted)
-    monkeypatch.setattr(blockwise_kmeans, "score_weights", noted_weights)
-    fit_assignment(BlockedRows(many_points(3000, k), 700), k, n_init=2, **KMEANS)
-    assert seen == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

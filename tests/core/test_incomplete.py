@@ -3,7 +3,6 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
@@ -74,19 +73,6 @@ def test_held_out_digits_agree_with_a_fit_on_everything(digits):
     assert np.mean(agreement) >= 0.95
 
 
-def test_frames_with_other_samples_cluster_their_union():
-    views, y = make_multiview(200, n_clusters=3, missing=0.25, random_state=1)
-    ids = [f"cell-{i}" for i in range(200)]
-    frames = {
-        name: pd.DataFrame(view, index=ids).dropna().sample(frac=1, random_state=0)
-        for name, view in views.items()
-    }
-    model = DALMC(3, random_state=0).fit(frames)
-    labels = model.labels_series
-    assert set(labels.index) == set(ids)
-    assert clustering_accuracy(y, labels.loc[ids]) > 0.9
-
-
 def test_every_sample_its_own_pattern():
     views, y = make_multiview(
         120, n_clusters=3, n_features=(6,) * 12, missing=0.5, random_state=0, separation=5
@@ -104,13 +90,3 @@ def test_groups_that_do_not_pay_are_solved_directly():
     assert DALMC(3, random_state=0).fit(views).plan_.route == "direct"
     many, _ = make_multiview(9000, n_clusters=3, n_features=(9,) * 3, missing=0.3, random_state=0)
     assert DALMC(3, random_state=0).fit(many).plan_.route == "compressed"
-
-
-def test_a_sample_without_views_and_partly_missing_rows_are_refused():
-    views, _ = make_multiview(50, n_clusters=3, random_state=0)
-    gone = {name: np.where(np.arange(50)[:, None] == 7, np.nan, v) for name, v in views.items()}
-    with pytest.raises(ValueError, match="Sample 7 has no view at all"):
-        DALMC(3).fit(gone)
-    views["view_1"][3, 4] = np.nan
-    with pytest.raises(ValueError, match=r"view 1 .* row 3, column 4.* impute='mean'"):
-        DALMC(3).fit(views)

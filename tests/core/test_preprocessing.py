@@ -9,8 +9,6 @@ from anchorview import MultiViewData
 from anchorview.core.preprocessing import (
     FittedStep,
     Preprocessing,
-    _merged,
-    _part_sums,
     fit_preprocessing,
 )
 
@@ -51,24 +49,6 @@ def test_tfidf_and_clr_by_their_definitions(form):
     np.testing.assert_allclose(preprocessed(form(X), "tfidf"), tf * idf, rtol=1e-12)
     geometric = np.exp(np.log1p(X).mean(axis=1, keepdims=True))
     np.testing.assert_allclose(preprocessed(form(X), "clr"), np.log1p(X / geometric), rtol=1e-12)
-
-
-def test_parts_give_the_same_statistics():
-    data = MultiViewData({"a": sparse.csr_array(COUNTS)})
-    whole = fit_preprocessing(data, "tfidf")[0].idf
-    for step in ("lognorm", "tfidf"):
-        parts = [data[:7], data[7:30], data[30:]]
-        sums = _part_sums([0], parts[0])
-        for part in parts[1:]:
-            sums = _merged(sums, _part_sums([0], part))
-        totals = np.concatenate(sums[0].totals)
-        if step == "lognorm":
-            median = fit_preprocessing(data, step)[0].total
-            assert median == np.median(totals[totals > 0])
-        else:
-            n, columns = len(totals), sums[0].columns
-            known = columns > 0
-            np.testing.assert_array_equal(np.log1p(n / columns[known]), whole[known])
 
 
 def test_samples_without_the_view_do_not_count():

@@ -42,13 +42,6 @@ def test_order_and_rotation_do_not_matter_in_double_precision(seed):
     np.testing.assert_allclose(moved @ rotation.T, sample, atol=1e-12)
 
 
-def test_in_single_precision_positions_decide():
-    rows = numbered(4000, np.float32)
-    chosen = sampled_numbers(rows, 300, seed=5)
-    others = numbered(4000, np.float32, seed=1)
-    np.testing.assert_array_equal(sampled_numbers(others, 300, seed=5), chosen)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     ("n", "count"), [(100, 100), (3000, 1000), (50_000, 1000), (50_000, 20_000)]

@@ -164,39 +164,6 @@ def test_rows_without_the_view_count_nowhere(views, method):
 
 
 @pytest.mark.parametrize("method", SCALINGS)
-def test_some_rows_of_a_scaled_sparse_view(views, method):
-    data = MultiViewData(views[1])
-    (whole,), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
-    norm, dense = whole.squared_norm, whole @ np.eye(whole.shape[1])
-    rows = np.array([40, 3, 3, 17])
-    part = whole[rows]
-    assert part.shape == (4, whole.shape[1])
-    np.testing.assert_allclose(part @ np.eye(part.shape[1]), dense[rows], atol=1e-12)
-    np.testing.assert_allclose(part.T @ np.eye(4), dense[rows].T, atol=1e-12)
-    np.testing.assert_allclose(part.toarray(), dense[rows], atol=1e-12)
-    assert part.squared_norm == pytest.approx(np.sum(dense[rows] ** 2))
-    part *= 3
-    assert part.squared_norm == pytest.approx(9 * np.sum(dense[rows] ** 2))
-    assert whole.squared_norm == norm
-    np.testing.assert_array_equal(whole @ np.eye(whole.shape[1]), dense)
-
-
-@pytest.mark.parametrize("method", SCALINGS)
-@pytest.mark.parametrize("missing", [False, True])
-def test_products_of_the_columns_of_a_scaled_sparse_view(views, method, missing):
-    available = np.ones((60, 2), bool)
-    available[::3, 1] = not missing
-    data = MultiViewData(views, available=available)
-    (_, matrix), _ = scaled_views(data, fit_scalings(data, method), unit_norm=True)
-    rows = matrix.toarray()
-    assert rows[::3].any() != missing
-    np.testing.assert_allclose(matrix.gram(), rows.T @ rows, atol=1e-14)
-    part = matrix[np.array([40, 3, 3, 17])]
-    some = part.toarray()
-    np.testing.assert_allclose(part.gram(), some.T @ some, atol=1e-14)
-
-
-@pytest.mark.parametrize("method", SCALINGS)
 def test_products_of_sparse_columns_with_a_large_mean_keep_their_digits(method):
     X = np.random.default_rng(0).standard_normal((60, 12))
     X[:, :3] += [1e2, 1e4, 1e6]

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from anchorview.core import scaled_view
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.core.scaled_view import SparseScaledView, entry_blocks
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData
 
 
@@ -83,17 +83,6 @@ def test_missing_rows_may_hold_anything():
     M = np.ones((25, 1))
     np.testing.assert_array_equal(found @ M, expected @ M)
     assert np.isnan(broken.data[0])
-
-
-def test_blocks_cover_all_rows_without_copies(set_constants):
-    set_constants(scaled_view, ENTRIES_PER_BLOCK=40)
-    X = sparse_data()[0].views[0]
-    blocks = entry_blocks(X)
-    assert len(blocks) > 3
-    assert [block.rows.start for block in blocks[1:]] == [block.rows.stop for block in blocks[:-1]]
-    assert all(np.shares_memory(block.matrix.data, X.data) for block in blocks)
-    stacked = np.vstack([block.matrix.toarray() for block in blocks])
-    np.testing.assert_array_equal(stacked, X.toarray())
 
 
 def test_moments_of_sparse_views_are_those_of_dense_views(method):
