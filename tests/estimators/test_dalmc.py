@@ -106,35 +106,6 @@ def test_views_are_matched_by_name_else_by_position(made):
         DALMC(4).predict(views)
 
 
-def test_containers_give_the_same_labels(made):
-    views, _ = made
-    arrays = list(views.values())
-    reference = DALMC(4, random_state=0).fit(arrays).labels_
-    for form in (
-        views,
-        MultiViewData(views),
-        [pd.DataFrame(v) for v in arrays],
-        [sparse.csr_matrix(arrays[0]), *arrays[1:]],
-        [np.asfortranarray(v) for v in arrays],
-    ):
-        labels = DALMC(4, random_state=0).fit(form).labels_
-        assert adjusted_rand_score(labels, reference) == 1
-
-
-def test_integer_and_half_precision_views(made):
-    views, y = made
-    pixels = [np.clip(20 * v + 128, 0, 255).astype(np.uint8) for v in views.values()]
-    model = DALMC(4, random_state=0).fit([pixels[0], pixels[1].astype(np.float16)])
-    assert model.embedding_.dtype == np.float32
-    assert clustering_accuracy(y, model.labels_) > 0.9
-
-
-def test_a_noise_view_gets_little_weight_or_does_no_harm():
-    views, y = make_multiview(500, n_clusters=4, n_noise_views=1, random_state=0)
-    model = DALMC(4, random_state=0).fit(views)
-    assert clustering_accuracy(y, model.labels_) > 0.95
-
-
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_noise_view_does_not_take_over(width, seed):
@@ -221,14 +192,6 @@ def test_ablations_cluster_but_do_not_predict(made, variant):
         DALMC(4, variant=variant, solver="compressed").fit(views)
 
 
-def test_raw_data_can_be_used_without_norms(made):
-    views, _ = made
-    model = DALMC(4, scaling="none", unit_norm=False, random_state=0).fit(views)
-    assert [scaling.norm for scaling in model.scalings_] == [1.0] * 3
-    # On unscaled data the fit term is of the size of the data.
-    assert model.objective_[-1] > 1
-
-
 def test_components_are_capped_at_half_the_rank(digits):
     views, _ = digits
     model = DALMC(10, random_state=0).fit(views)
@@ -278,12 +241,6 @@ def test_sizes_past_the_rank_are_refused(made):
         DALMC(4, n_components=[5, 4]).fit([made[0]["view_0"], low_rank])
     with pytest.raises(ValueError, match=r"n_anchors=30 .* add up to 12"):
         DALMC(4, n_anchors=30, n_components=[8, 4]).fit([made[0]["view_0"], made[0]["view_1"]])
-
-
-def test_constant_views_are_refused(made):
-    views = dict(made[0], flat=np.full((400, 3), 7.0))
-    with pytest.raises(ValueError, match=r"view 3 \('flat'\) is constant"):
-        DALMC(4).fit(views)
 
 
 def test_memory_is_stated_before_it_runs_out(made, monkeypatch):

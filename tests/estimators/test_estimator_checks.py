@@ -1,7 +1,6 @@
 """scikit-learn's own checks, on one view and on the columns halved into two views."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -86,15 +85,3 @@ def test_predicting_one_by_one_gives_the_same(cls):
     np.testing.assert_allclose(rows, model.embedding_, atol=1e-12)
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(X[0])
-
-
-@pytest.mark.parametrize("cls", PREDICTING)
-def test_feature_names_of_one_frame_are_checked(cls):
-    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
-    model = cls(2, random_state=0).fit(frame)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
-    np.testing.assert_array_equal(model.predict(frame[["b", "a", "c"]]), model.labels_)
-    with pytest.raises(ValueError, match=r"lacks 1 feature \('b'\)"):
-        model.predict(frame[["a", "c"]])
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        model.predict(frame.to_numpy())

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import anchorview
 from anchorview import DALMC, AutoDALMC, open_views
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets import convert, read_views
@@ -112,18 +111,6 @@ def test_missing_and_unknown_features_are_listed(frames, form, model, tmp_path):
     renamed = {name: frame.rename(columns={"view_1_3": "new"}) for name, frame in frames.items()}
     with pytest.raises(ValueError, match=r"'view_1_3'.*has 1 feature \('new'\)"):
         model.predict(form(renamed, tmp_path / "renamed"))
-
-
-def test_names_are_saved(frames, tmp_path):
-    for model in MODELS:
-        model.fit(frames).save(tmp_path / "m")
-        loaded = anchorview.load(tmp_path / "m")
-        assert [list(own) for own in loaded.feature_names_per_view_] == list(
-            map(list, frames.values())
-        )
-        np.testing.assert_array_equal(loaded.predict(reversed_columns(frames)), model.labels_)
-        with pytest.raises(ValueError, match="view_0_2"):
-            loaded.predict(without_one(frames))
 
 
 def test_command_line(frames, tmp_path):

@@ -97,11 +97,6 @@ def test_what_cannot_be_imputed(views):
         DALMC(3, impute="mean").fit(views)
 
 
-def test_without_imputation_missing_values_are_refused(views):
-    with pytest.raises(ValueError, match="DALMC or AutoDALMC with impute='mean'"):
-        DALMC(3).fit(views)
-
-
 def test_batches_are_filled_with_the_values_of_the_first(views):
     first = {name: view[:60] for name, view in views.items()}
     second = {name: view[60:] for name, view in views.items()}

@@ -66,14 +66,6 @@ def test_merging_raises_the_confidence(fitted):
     assert 0 < known.sum() < N
 
 
-def test_names_only(fitted):
-    model, views = deepcopy(fitted[0]), fitted[1]
-    before = model.labels_.copy()
-    model.relabel({np.int64(c): f"cluster {c}" for c in range(K)})
-    np.testing.assert_array_equal(model.labels_, before)
-    np.testing.assert_array_equal(model.predict(views), before)
-
-
 def test_fitting_again_forgets_names(fitted):
     model, views = deepcopy(fitted[0]), fitted[1]
     model.relabel({0: "a", 1: "a"}).fit(views)

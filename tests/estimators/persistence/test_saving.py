@@ -377,12 +377,3 @@ def test_models_of_large_problems_can_be_saved(tmp_path):
     model = DALMC(3, random_state=0).fit(views)
     assert max(model.plan_.work.values()) > 2**31
     assert str(round_trip(model, tmp_path).plan_) == str(model.plan_)
-
-
-def test_maps_take_a_fraction_of_the_trace(tmp_path):
-    views = listed_views(200, (300, 200), dtype=np.float32)
-    model = DALMC(3, random_state=0, max_iter=30, tol=0).fit(views)
-    model.save(tmp_path / "maps")
-    model._embedder.complete = False
-    model.save(tmp_path / "trace")
-    assert (tmp_path / "maps").stat().st_size < (tmp_path / "trace").stat().st_size / 10
