@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from anchorview import DALMC
 from anchorview._utils import memory, system_memory
-from anchorview._utils.memory import SHARE_OF_FREE, free_memory, memory_budget, require_memory
+from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.system_memory import address_space, available_memory
-from anchorview._utils.text import format_bytes
 from anchorview.datasets.formats.npy import NpyView, open_npy
 
 FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
@@ -42,10 +41,6 @@ def test_budgets_as_numbers(number):
 def test_invalid_budgets_raise(limit):
     with pytest.raises(ValueError, match=r"not a number of bytes; give one such as '1\.5GB'"):
         memory_budget(limit)
-
-
-def test_default_budget_is_a_share_of_free_memory():
-    assert memory_budget(None) == pytest.approx(SHARE_OF_FREE * free_memory(), rel=0.2)
 
 
 GROUPS = {
@@ -166,10 +161,6 @@ def test_require_memory_states_both_figures(monkeypatch):
     require_memory(3e6, "It", "Do that.")
     with pytest.raises(MemoryError, match=r"It needs 4\.0 GB .* 3\.0 MB are free\. Do that\."):
         require_memory(4e9, "It", "Do that.")
-
-
-def test_format_bytes():
-    assert [format_bytes(n) for n in (2e3, 1.5e6, 2.54e9)] == ["2 kB", "1.5 MB", "2.5 GB"]
 
 
 class CountingView(NpyView):

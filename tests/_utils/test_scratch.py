@@ -16,18 +16,6 @@ from anchorview.sources.open_source import open_source
 from helpers.blocks import rows_per_block
 
 
-def test_memory_is_used_again_until_it_is_too_small():
-    buffer = ThreadBuffer()
-    first = buffer.array((4, 3), np.dtype(np.float64))
-    again = buffer.array((2, 5), np.dtype(np.float32))
-    assert np.shares_memory(first, again)
-    assert again.shape == (2, 5)
-    assert again.dtype == np.float32
-    first[:] = 7
-    buffer.array((1000, 3), np.dtype(np.int64))[:] = 8
-    np.testing.assert_array_equal(first, 7)
-
-
 def test_two_threads_never_share_memory():
     both = threading.Barrier(2)
     buffer = ThreadBuffer()

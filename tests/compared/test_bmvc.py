@@ -139,23 +139,6 @@ def test_zero_counts_as_minus_one_in_codes_and_as_one_in_centers():
     np.testing.assert_array_equal(balanced_centers(np.array([[0.0, 2, -3]])), [[1, 1, -1]])
 
 
-def test_balance_only_breaks_ties():
-    rng = np.random.default_rng(0)
-    sums = rng.integers(-2, 3, size=(5, 200)).astype(float)
-    C = balanced_centers(sums)
-    np.testing.assert_array_equal(C[sums != 0], np.sign(sums[sums != 0]))
-    plain = np.where(sums >= 0, 1, -1)
-    assert (plain != C).any()
-    for c, s in zip(C, sums, strict=True):
-        by_loop = np.where(s >= 0, 1.0, -1.0)
-        for _ in range(3):
-            total, pairs = by_loop.sum(), zip(by_loop, s, strict=True)
-            by_loop = np.array(
-                [1.0 if b - (0.001 * total - t) / 0.01 >= 0 else -1.0 for b, t in pairs]
-            )
-        np.testing.assert_array_equal(c, by_loop)
-
-
 def test_objective_is_as_stated_and_never_increases(kernels):
     views = [KernelView(K, BETA, GAMMA) for K in kernels]
     B = initial_codes(kernels, 20, np.random.RandomState(0))
