@@ -78,21 +78,13 @@ def test_coordinates_are_not_taken_for_labels():
     no_warning(frames(x=x, y=y))
 
 
-def test_tables_in_files(tmp_path):
-    views = frames(f=np.ones(N), target=np.repeat([0, 1, 2], N // 3))
-    for name, view in views.items():
-        view.rename(index="s{}".format).to_csv(tmp_path / f"{name}.csv")
-    with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
-        MultiViewData(read_views(tmp_path))
-
-
-def test_opened_tables(tmp_path):
-    pytest.importorskip("pyarrow")
+@pytest.mark.parametrize("read", [read_views, open_views])
+def test_tables_in_files(tmp_path, read):
     views = frames(f=np.ones(N), target=np.repeat([0, 1, 2], N // 3))
     for name, view in views.items():
         view.rename(index="s{}".format, columns=str).to_parquet(tmp_path / f"{name}.parquet")
     with pytest.warns(UserWarning, match=r"view 1 \('b'\): column 'target' is named like class"):
-        DALMC(3, random_state=0, solver="compressed").fit(open_views(tmp_path))
+        DALMC(3, random_state=0).fit(read(tmp_path))
 
 
 def test_frames_in_dask():

@@ -93,44 +93,18 @@ def spoiled(value, row, column):
 
 
 a, b = pair()
+# What the contract of all estimators does not have.
 BAD = {
-    "no views": ([], "no views"),
     "no views in a dict": ({}, "no views"),
-    "not views": (42, "list, tuple or dict of 2-D arrays.* got int"),
-    "one-dimensional": ([a, b[:, 0]], r"view 1 has shape \(6,\)"),
     "one-dimensional alone": (b[:, 0], r"reshape\(-1, 1\) for one feature"),
     "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has shape \(6, 2, 2\)"),
-    "stacked views": (np.zeros((2, 6, 3)), r"stacked along the first axis, pass list\(array\)"),
-    "different lengths": ({"x": a, "y": b[:4]}, r"view 0 \('x'\) has 6 .* view 1 \('y'\) has 4"),
     "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
-    "no features": ([a, b[:, :0]], r"view 1 is empty.* 0 feature"),
-    "NaN": ({"x": a, "y": spoiled(np.nan, 2, 3)}, r"view 1 \('y'\) .*NaN at row 2, column 3"),
-    "infinity": ([a, spoiled(-np.inf, 5, 0)], r"view 1 .*infinity at row 5, column 0"),
-    "NaN in sparse": (
-        [a, sparse.csr_array(spoiled(np.nan, 4, 1))],
-        r"view 1 .*NaN at row 4, column 1",
-    ),
-    "NaN in a frame": (
-        [pd.DataFrame(spoiled(np.nan, 1, 1), index=list("abcdef"))],
-        r"NaN at row 1 \(sample 'b'\), column 1",
-    ),
+    "NaN in sparse": ([a, sparse.csr_array(spoiled(np.nan, 4, 1))], "NaN at row 4, column 1"),
     "NaN in named columns": (
-        [
-            pd.DataFrame(b, index=range(10, 16), columns=list("uvwx")).mask(
-                np.eye(6, 4, dtype=bool) | np.eye(6, 4, -1, dtype=bool)
-            )
-        ],
-        r"row 0 \(sample 10\), column 0 \('u'\).* in 8 cells of rows 0 to 5, in 4 "
-        r"columns: 0 \('u'\), 1 \('v'\), 2 \('w'\), 3 \('x'\)\..* sklearn\.impute\.SimpleImputer",
+        [pd.DataFrame(b, range(10, 16), list("uvwx")).mask(np.eye(6, 4, dtype=bool))],
+        r"row 0 \(sample 10\), column 0 \('u'\).* in 4 cells of rows 0 to 5, in 4 columns",
     ),
-    "value too large to be squared": (
-        [a, spoiled(1e160, 3, 2)],
-        "1e.160 at row 3, column 2, which",
-    ),
-    "huge sparse value": (
-        [a, sparse.csr_array(spoiled(-1e200, 3, 2))],
-        "-1e.200 at row 3, column 2",
-    ),
+    "huge sparse value": ([a, sparse.csr_array(spoiled(-1e200, 3, 2))], "-1e.200 at row 3, colum"),
     "NaN in part of a row": (
         [a, np.vstack([b[:5], [[np.nan, 1, np.nan, 1]]])],
         r"view 1 .*NaN at row 5, column 0.* NaN in the whole row",
@@ -142,31 +116,16 @@ BAD = {
         },
         r"Sample 2 \('c'\) has no view",
     ),
-    "no shared sample": (
+    "ids of another type": (
         {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=[str(i) for i in range(6)])},
         r"view 0 \('x'\) shares no sample .* like 0, .* like '0'",
     ),
     "masked array": ([a, np.ma.masked_less(b, 0)], "view 1 is a masked array"),
     "only absent views": ([None, None], "all are None"),
-    "text column": (
-        [pd.DataFrame({"u": range(6), "name": list("abcdef")})],
-        r"view 0(: column 'name' is not numeric|: row 0, column 1 is 'a')",
-    ),
-    "category column": (
-        [pd.DataFrame({"u": pd.Categorical(list("abcabc"))})],
-        "column 'u' is not numeric",
-    ),
-    "date column": (
-        [pd.DataFrame({"d": pd.date_range("2020-01-01", periods=6)})],
-        "column 'd' is not numeric",
-    ),
+    "category column": ([pd.DataFrame({"u": pd.Categorical(list("abcabc"))})], "column 'u' is not"),
+    "date column": ([pd.DataFrame({"d": pd.date_range("2020", periods=6)})], "column 'd' is not"),
     "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
     "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: row 0, column 1 is 'x'"),
-    "complex": ([a, b + 1j], "view 1 is complex"),
-    "duplicate ids": (
-        {"x": pd.DataFrame(a), "y": pd.DataFrame(b, index=list("abbcde"))},
-        r"view 1 \('y'\) has the sample id 'b' more than once",
-    ),
     "frames out of order beside arrays": (
         [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],
         "view 2 and view 1 have different ids in their index, or in another",
@@ -198,26 +157,15 @@ class Unreadable:
 @pytest.mark.parametrize(
     ("wrap", "message"),
     [
-        (
-            lambda thing: {"a": pair()[0], "b": thing},
-            r"view 1 \('b'\) is of type Unreadable, which",
-        ),
-        (lambda thing: [thing, pair()[0]], "view 0 is of type Unreadable, which cannot be read"),
-        (lambda thing: [thing], "view 0 is of type Unreadable"),
         (lambda thing: thing, "DataFrames or scipy.sparse matrices, .* got Unreadable"),
-        (
-            lambda thing: [pair()[0], [thing] * 6],
-            "view 1 is of type list with elements of type Unr",
-        ),
-        (lambda thing: [pair()[0], [[1.0, thing]] * 6], "view 1 is of type list with elements of"),
+        (lambda thing: [a, [thing] * 6], "view 1 is of type list with elements of type Unreadable"),
         (lambda thing: [[1.0, thing]] * 6, "view 0 is of type list with elements of type Unreadab"),
         (lambda thing: {"a": {"x": 1}}, r"view 0 \('a'\) is of type dict, which cannot be read"),
     ],
 )
-@pytest.mark.parametrize("use", [MultiViewData, DALMC(2).fit])
-def test_unknown_objects_are_refused_at_once(wrap, message, use):
+def test_unknown_objects_are_refused_at_once(wrap, message):
     with pytest.raises(TypeError, match=message):
-        use(wrap(Unreadable()))
+        MultiViewData(wrap(Unreadable()))
 
 
 def test_finite_values_whose_squares_overflow_single_precision_are_accepted():

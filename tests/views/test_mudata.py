@@ -355,17 +355,6 @@ class TestFiles:
             self.save(tmp_path, data)
         )
 
-    def test_modality_without_numbers(self, tmp_path):
-        data = mudata.MuData({"rna": anndata.AnnData(obs=pd.DataFrame(index=IDS))})
-        assert "Modality 'rna' has no X" in error_of(self.save(tmp_path, data))
-
-    def test_truncated_file(self, tmp_path):
-        path = self.save(tmp_path)
-        whole = path.read_bytes()
-        for length in np.linspace(0, len(whole) - 1, 8).astype(int):
-            path.write_bytes(whole[:length])
-            assert "cannot be read as .h5mu" in error_of(path)
-
     def test_without_anndata(self, tmp_path, monkeypatch):
         path = self.save(tmp_path)
         monkeypatch.setitem(sys.modules, "anndata", None)
