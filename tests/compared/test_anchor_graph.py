@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
@@ -164,21 +163,6 @@ class TestModel:
         iterate(model, 0.0)
         np.testing.assert_allclose(model.residuals, MIN_UNEXPLAINED * 40)
         np.testing.assert_allclose(model.weights, 0.5)
-
-    @either_form
-    def test_sparse_views_give_the_same_up_to_rounding(self, weighted_z):
-        rng = np.random.default_rng(0)
-        views = [rng.poisson(0.5, (50, d)).astype(float) for d in (12, 8)]
-        indicator = np.eye(3)[rng.integers(3, size=50)]
-        models, values = [], []
-        for form in (np.asarray, sparse.csr_array):
-            scaled = standardized_views(MultiViewData([form(view) for view in views]))
-            models.append(AnchorGraphModel(scaled, indicator, 3, weighted_z=weighted_z))
-            models[-1].fit_anchors()
-            values.append(models[-1].alternate(1.0, 12, 0.0))
-        np.testing.assert_allclose(values[1], values[0], rtol=1e-10)
-        np.testing.assert_allclose(models[1].graph, models[0].graph, atol=1e-8)
-        np.testing.assert_allclose(models[1].weights, models[0].weights, rtol=1e-9)
 
 
 def test_left_singular_vectors_ignore_unused_anchors():

@@ -221,15 +221,6 @@ def test_a_view_that_a_known_batch_lacked_is_unknown_too(planted):
     assert len(model.predict(new, batch=np.full(20, 3))) == 20
 
 
-def test_batches_in_a_table_of_one_column(planted):
-    views, _, batch = planted
-    ids = [f"s{i}" for i in range(len(batch))]
-    frames = {name: pd.DataFrame(view, ids) for name, view in views.items()}
-    table = pd.DataFrame({"plate": batch}, ids).sample(frac=1, random_state=0)
-    expected = dalmc().fit(views, batch=batch).labels_
-    np.testing.assert_array_equal(dalmc().fit(frames, batch=table).labels_, expected)
-
-
 def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
     views, _, batch = planted
     text = batch.astype(object)

@@ -71,14 +71,6 @@ def test_order_of_rows_views_and_columns_does_not_matter(problem, seed):
     np.testing.assert_allclose(moved.view_weights_, model.view_weights_.iloc[views], rtol=1e-6)
 
 
-def test_same_seed_same_labels_and_no_seed_works(made):
-    views, y = made
-    first = DALMC(4, init="random", random_state=5).fit(views)
-    second = DALMC(4, init="random", random_state=np.random.RandomState(5)).fit(views)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    assert clustering_accuracy(y, DALMC(4).fit(views).labels_) > 0.9
-
-
 def test_new_samples_land_in_the_clusters_of_their_kind(made):
     views, y = made
     train = {name: view[:300] for name, view in views.items()}

@@ -31,4 +31,4 @@ class BlockedRows(LocalRows):
 
     def reduce(self, function, merge):
         self.passes += 1
-        return reduce(merge, (function(self.rows[i:j], i) for i, j in pairwise(self.bounds)))
+        return reduce(merge, (function(self.embedding[i:j], i) for i, j in pairwise(self.bounds)))

@@ -88,12 +88,6 @@ def test_a_fitted_model_gives_its_labels_and_ids():
     assert associate(model, table)["effect"][0] > 0.9
 
 
-def test_clusters_that_are_names():
-    names = LABELS.map({0: "B", 1: "NK", 2: "T"})
-    table = pd.DataFrame({"v": np.arange(90.0)}, IDS)
-    pd.testing.assert_frame_equal(associate(names, table), associate(LABELS, table))
-
-
 def test_variables_without_anything_to_compare():
     table = pd.DataFrame({"same": 1.0, "site": "here", "id": IDS}, index=IDS)
     found = associate(LABELS, table)

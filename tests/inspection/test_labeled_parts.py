@@ -56,14 +56,6 @@ def test_every_part_has_the_labels_of_its_rows(kind, form, tmp_path):
     np.testing.assert_array_equal(labeled.clusters[labels], expected)
 
 
-def test_models_without_imputation_refuse_missing_cells():
-    views, _ = clustered_views(N)
-    model = DALMC(3, random_state=0).fit(views)
-    next(iter(views.values()))[3, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN at row 3, column 2"):
-        labeled_source(model, views)
-
-
 @pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, budget="fast")])
 def test_what_workers_get_does_not_grow_with_the_samples_of_fit(model):
     views, _ = clustered_views(N)

@@ -58,12 +58,6 @@ def test_neither_package_is_imported():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("other", [RNA, pd.DataFrame(RNA), None])
-def test_other_objects_are_refused(other):
-    with pytest.raises(TypeError, match="Expected a MuData or AnnData object"):
-        views_from_mudata(other)
-
-
 # Views.
 
 
@@ -154,12 +148,6 @@ def test_representations():
     assert list(views["protein"].columns) == ["one"]
     np.testing.assert_array_equal(views["protein"]["one"], [np.nan, np.nan, 1, 2])
     np.testing.assert_array_equal(available, AVAILABLE)
-
-
-def test_representation_and_layer_of_different_modalities():
-    views, _ = views_from_mudata(rich(), use_rep={"rna": "X_pca"}, layer={"protein": "log"})
-    assert views["rna"].shape == (4, 2)
-    assert views["protein"].max() == 5
 
 
 @pytest.mark.parametrize("use_var", ["highly_variable", {"rna": "highly_variable"}])
