@@ -91,20 +91,19 @@ def _row(outcomes: Sequence[tuple[Job, Result]]) -> Record:
 class SuiteResults:
     """Results of one suite, from the table of all.
 
-    The attribute `data` has the names of the data sets, `modes` the mode of each column, in the
-    order of the columns in tables.
+    The attribute `frame` has its rows, `data` the names of the data sets, and `modes` the mode of
+    each column, in the order of the columns in tables.
     """
 
     def __init__(self, frame: pd.DataFrame, suite: str) -> None:
         self.suite = suite
         rows = frame[frame["suite"] == suite]
-        self.records: list[Record] = rows.to_dict("records")
-        self._by_position = {
-            (record["data"], record["column"], _point(record)): record for record in self.records
-        }
-        self.data = rows["data"].drop_duplicates().tolist()
-        modes = {record["column"]: record["mode"] for record in self.records}
-        self.modes = dict(sorted(modes.items(), key=lambda item: MODES.index(item[1])))
+        self.data: list[str] = rows["data"].unique().tolist()
+        by_mode = rows["mode"].map(MODES.index).sort_values(kind="stable")
+        self.frame = rows.loc[by_mode.index]
+        self.modes: dict[str, str] = dict(
+            zip(self.frame["column"], self.frame["mode"], strict=True)
+        )
 
     def contests(self) -> dict[str, list[str]]:
         """Columns that are compared with each other: oracle columns only among themselves."""
@@ -113,45 +112,31 @@ class SuiteResults:
             for contest, chosen in (("honest", False), ("oracle", True))
         }
 
-    def points(self, data: str) -> list[float]:
-        """Points on the x axis for a data set, in ascending order."""
-        return sorted({p for name, _, p in self._by_position if name == data and p is not None})
+    def on(self, data: str) -> "SuiteResults":
+        """Results on one data set."""
+        return SuiteResults(self.frame[self.frame["data"] == data], self.suite)
 
-    def record(self, data: str, column: str, point: float | None = None) -> Record | None:
-        """Record at a position; None if the suite does not have it."""
-        return self._by_position.get((data, column, point))
+    def done(self) -> pd.DataFrame:
+        """Rows that are done."""
+        return self.frame[self.frame["status"] == "done"]
 
-    def done(self, data: str, column: str, point: float | None = None) -> Record | None:
-        """Record at a position; None if there is none or it is not done."""
-        record = self.record(data, column, point)
-        return record if record and record["status"] == "done" else None
+    def wide(self, quantity: str, index: str = "data") -> pd.DataFrame:
+        """A column of the frame, with one row per data set or point and the columns of tables."""
+        wide = self.frame.pivot(index=index, columns="column", values=quantity)
+        rows = self.data if index == "data" else wide.index
+        return wide.reindex(index=pd.Index(rows, name=index), columns=list(self.modes))
 
-    def curve(self, data: str, column: str) -> list[Record]:
-        """Records that are done for a data set, in ascending order of their points."""
-        records = (self.done(data, column, point) for point in self.points(data))
-        return [record for record in records if record]
-
-    def notes(self, only: str | None = None) -> tuple[str, ...]:
-        """Explain cells without a number, or selected from fewer settings than planned.
-
-        By default of all data sets, otherwise of one only.
-        """
-        sets = self.data if only is None else [only]
-        records = [record for record in self.records if record["data"] in sets]
-        notes = [_note(r) for r in records if r["reason"] and r["status"] != "absent"]
-        positions = {(record["data"], record["column"]) for record in records}
-        empty = len(positions) < len(sets) * len(self.modes)
-        if empty or any(record["status"] == "absent" for record in records):
+    def notes(self) -> list[str]:
+        """Explain cells without a number, or selected from fewer settings than planned."""
+        explained = self.frame[(self.frame["reason"] != "") & (self.frame["status"] != "absent")]
+        notes = []
+        for row in explained.to_dict("records"):
+            point = "" if np.isnan(row["point"]) else f" at {row['point']:g}"
+            status = STATUS_TEXTS.get(row["status"])
+            reason = f"{status}: {row['reason']}" if status else row["reason"]
+            notes.append(f"{row['column']} on {row['data']}{point}: {reason}")
+        n_positions = len(self.frame[["data", "column"]].drop_duplicates())
+        empty = n_positions < len(self.data) * len(self.modes)
+        if empty or (self.frame["status"] == "absent").any():
             notes.append("Empty cells were not run.")
-        return tuple(notes)
-
-
-def _point(record: Record) -> float | None:
-    return None if np.isnan(record["point"]) else record["point"]
-
-
-def _note(record: Record) -> str:
-    point = "" if np.isnan(record["point"]) else f" at {record['point']:g}"
-    status = STATUS_TEXTS.get(record["status"])
-    reason = f"{status}: {record['reason']}" if status else record["reason"]
-    return f"{record['column']} on {record['data']}{point}: {reason}"
+        return notes

@@ -13,7 +13,7 @@ import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.optional_imports import optional_import
-from anchorview.experiments.evaluation import Record, SuiteResults
+from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.plotting.charts import BarChart, Line, LineChart, PointChart
 from anchorview.plotting.colors import series_color
@@ -54,17 +54,18 @@ STYLE = {
 def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarChart:
     """ACC of all columns of a contest, or of all that are done; oracle columns are hatched."""
     contests = results.contests()
-    columns = contests[contest] if contest else [c for c in results.modes if results.done(data, c)]
-    records = [results.done(data, column) or {} for column in columns]
+    rows = results.on(data).done().set_index("column")
+    rows = rows.reindex(contests[contest]) if contest else rows
+    columns = rows.index.tolist()
     return BarChart(
         columns,
-        [100 * record.get("ACC", float("nan")) for record in records],
+        (100 * rows["ACC"]).tolist(),
         "ACC in percent",
         data,
         colors=[series_color(column) for column in columns],
-        deviations=[100 * record.get("ACC_deviation", float("nan")) for record in records],
+        deviations=(100 * rows["ACC_deviation"]).tolist(),
         hatched=[column in contests["oracle"] for column in columns],
-        settings=[record.get("settings", "") for record in records],
+        settings=rows["settings"].fillna("").tolist(),
         x_max=100,
         number_format="0.00",
     )
@@ -72,14 +73,13 @@ def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarCh
 
 def time_chart(results: SuiteResults, data: str) -> PointChart:
     """ACC of the labels of all columns, in ascending order, against the time of a fit."""
-    done = [record for column in results.modes if (record := results.done(data, column))]
-    timed = [record for record in done if record["fit_seconds"] > 0]
-    timed.sort(key=lambda record: record["ACC_returned"])
+    rows = results.on(data).done().query("fit_seconds > 0")
+    rows = rows.sort_values("ACC_returned", kind="stable")
     return PointChart(
-        [record["column"] for record in timed],
-        [record["fit_seconds"] for record in timed],
-        [100 * record["ACC_returned"] for record in timed],
-        [series_color(record["column"]) for record in timed],
+        rows["column"].tolist(),
+        rows["fit_seconds"].tolist(),
+        (100 * rows["ACC_returned"]).tolist(),
+        rows["column"].map(series_color).tolist(),
         "seconds of a fit",
         "ACC in percent",
         data,
@@ -88,48 +88,40 @@ def time_chart(results: SuiteResults, data: str) -> PointChart:
 
 def parameter_chart(results: SuiteResults, data: str) -> LineChart:
     """All metrics of DALMC against the parameter of the suite beta or anchors."""
-    lines = [
-        _score_line(results.curve(data, column), metric, metric)
-        for column in results.modes
-        for metric in METRICS
-    ]
+    part = results.on(data)
+    lines = [_score_line(part.done(), metric, metric) for metric in METRICS]
     log_x = results.suite == "beta"
     parameter = "beta" if log_x else "number of anchors"
-    return LineChart(lines, parameter, "percent", data, results.points(data), log_x)
+    x_ticks = sorted(part.frame["point"].unique())
+    return LineChart(lines, parameter, "percent", data, x_ticks, log_x)
 
 
 def missing_chart(results: SuiteResults, data: str, metric: str) -> LineChart:
     """A metric of all columns against the percentage of missing entries."""
+    part = results.on(data)
+    rows = part.done().assign(point=100 * part.frame["point"])
     lines = [
-        _score_line(results.curve(data, column), metric, column, x_unit=100)
-        for column in results.modes
+        _score_line(rows[rows["column"] == column], metric, column) for column in results.modes
     ]
-    x_ticks = [100 * point for point in results.points(data)]
+    x_ticks = [100 * point for point in sorted(part.frame["point"].unique())]
     return LineChart(lines, "missing entries in percent", f"{metric} in percent", data, x_ticks)
 
 
 def convergence_chart(results: SuiteResults, data: str) -> LineChart:
     """Objective per iteration."""
-    done = [record for column in results.modes if (record := results.done(data, column))]
+    rows = results.on(data).done()
     lines = [
-        Line(
-            range(1, len(record["objective"]) + 1),
-            record["objective"],
-            color=series_color(record["column"]),
-        )
-        for record in done
+        Line(range(1, len(objective) + 1), objective, color=series_color(column))
+        for column, objective in zip(rows["column"], rows["objective"], strict=True)
     ]
     return LineChart(lines, "iteration", "objective", data)
 
 
-def _score_line(curve: Sequence[Record], metric: str, name: str, x_unit: float = 1) -> Line:
-    return Line(
-        [x_unit * record["point"] for record in curve],
-        [100 * record[metric] for record in curve],
-        name,
-        [100 * record[f"{metric}_deviation"] for record in curve],
-        series_color(name),
-    )
+def _score_line(rows: pd.DataFrame, metric: str, name: str) -> Line:
+    rows = rows.sort_values("point")
+    means, deviations = 100 * rows[metric], 100 * rows[f"{metric}_deviation"]
+    color = series_color(name)
+    return Line(rows["point"].tolist(), means.tolist(), name, deviations.tolist(), color)
 
 
 FIGURES: Mapping[str, tuple[str, str, Callable[[SuiteResults, str], Panel]]] = {
@@ -214,13 +206,23 @@ class Figure:
         return canvas
 
 
+def charts_of(
+    frame: pd.DataFrame, suite: str, make_chart: Callable[[SuiteResults, str], Panel]
+) -> list[Panel]:
+    """Charts of a suite, one per data set with results."""
+    results = SuiteResults(frame, suite)
+    charts = [make_chart(results, data) for data in results.data]
+    return [
+        chart
+        for chart in charts
+        if (any(line.y for line in chart.lines) if isinstance(chart, LineChart) else chart.names)
+    ]
+
+
 def figures(frame: pd.DataFrame) -> Iterator[Figure]:
     """Yield all figures of evaluated results."""
     for name, (suite, title, make_chart) in FIGURES.items():
-        results = SuiteResults(frame, suite)
-        charts = [make_chart(results, data) for data in results.data]
-        panels = [chart for chart in charts if isinstance(chart, LineChart) or chart.names]
-        if panels:
+        if panels := charts_of(frame, suite, make_chart):
             yield Figure(name, title, panels)
 
 

@@ -16,11 +16,10 @@ from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, evaluated
 from anchorview.experiments.figures import Figure, figures
 from anchorview.experiments.jobs import Result
-from anchorview.experiments.overview_tables import environment_table
 from anchorview.experiments.suite_report import protocol, write_suite_report
 from anchorview.experiments.suites import Entry
 from anchorview.experiments.table_formats import ResultTable, markdown_escaped
-from anchorview.experiments.tables import tables
+from anchorview.experiments.tables import environment_table, tables
 
 MANIFEST = "outputs.json"
 """List of the files written, so that the next output can replace all of them."""

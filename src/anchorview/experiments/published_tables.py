@@ -4,58 +4,64 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import MODES
-from anchorview.experiments.score_cells import number, score
-from anchorview.experiments.table_formats import (
-    Cell,
-    Number,
-    ResultTable,
-    file_names,
-    headers,
-)
+from anchorview.experiments.score_cells import Cells, cell_texts
+from anchorview.experiments.table_formats import ResultTable, file_names
+
+Measured = tuple[float, float, str]
+"""Mean, deviation and status; NaN where there is none."""
+
+Rows = dict[tuple[str, str], dict[str, Measured]]
+"""Numbers by the two headers of a row and the column."""
 
 
-def published_score(data: str, metric: str, method: str) -> Number | None:
+def published_score(data: str, metric: str, method: str) -> Measured | None:
     """Score in Tables II-IX of the paper; None if they do not have it.
 
     The method is the display name of a method or ablation, without a mode.
 
     Examples
     --------
-    >>> print(published_score("Flower17", "ACC", "DALMC"))
-    50.10 ± 0.02
-    >>> published_score("MNIST", "ACC", "AMGL").status
-    'memory'
+    >>> published_score("Flower17", "ACC", "DALMC")
+    (0.501, 0.0002, 'done')
+    >>> published_score("MNIST", "ACC", "AMGL")
+    (nan, nan, 'memory')
     """
     for tables in ("clustering", "ablation"):
         row = _published()[tables].get(metric, {}).get(data, {})
         if method in row:
-            # None, a mean in percent, or a mean and a deviation.
-            percent = row[method]
-            if percent is None:
-                return Number(status="memory")
-            numbers = percent if isinstance(percent, list) else [percent]
-            return Number(*(each / 100 for each in numbers))
+            mean, deviation, status = _parsed(row[method])
+            return mean / 100, deviation / 100, status
     return None
 
 
-def published_seconds(data: str, method: str) -> Number | None:
+def published_seconds(data: str, method: str) -> Measured | None:
     """Running time in Table X of the paper; None if it does not have it.
 
     Examples
     --------
-    >>> print(published_seconds("AWA", "BMVC"))
-    67.80
+    >>> published_seconds("AWA", "BMVC")
+    (67.8, nan, 'done')
     """
     row = _published()["runtime_s"].get(data, {})
-    if method not in row:
-        return None
-    return Number(row[method], status="memory" if row[method] is None else "done", percent=False)
+    return _parsed(row[method]) if method in row else None
+
+
+def _parsed(entry: float | list[float] | None) -> Measured:
+    """Number of the file: None if memory ran out, a mean, or a mean and a deviation."""
+    if entry is None:
+        return np.nan, np.nan, "memory"
+    mean, deviation = entry if isinstance(entry, list) else (entry, np.nan)
+    return mean, deviation, "done"
 
 
 @cache
@@ -78,53 +84,54 @@ def published_tables(
     scored = [suites[name] for name in ("compare", "ablation") if name in suites]
     for data, stem in file_names(known):
         paper = known[data]
-        rows: list[Sequence[Cell]] = [
-            (metric, method, published, *numbers)
-            for metric in METRICS
-            for method, numbers in _scores_by_method(scored, data, metric)
-            if (published := published_score(paper, metric, method))
-        ]
+        rows: Rows = {}
+        for metric, results in product(METRICS, scored):
+            for column, mode, score in _measured(results.on(data), metric):
+                method = column.partition(" (")[0]
+                if published := published_score(paper, metric, method):
+                    rows.setdefault((metric, method), {"paper": published}).setdefault(mode, score)
         if rows:
             title = f"Comparison with the published scores, {data}"
             if data != paper:
                 title += f" (the paper's {paper})"
-            columns = headers("metric", "method", "paper", *MODES)
-            yield ResultTable(f"published-{stem}", title, caption, columns, rows)
-    if "runtime" in suites:
-        yield from _runtime_tables(suites["runtime"], known)
-
-
-def _scores_by_method(
-    suites: Sequence[SuiteResults], data: str, metric: str
-) -> Iterator[tuple[str, list[Number]]]:
-    """Yield each method once with its scores in all modes."""
-    scores: dict[str, dict[str, Number]] = {}
-    for results in suites:
-        for column, mode in results.modes.items():
-            if record := results.record(data, column):
-                method = column.partition(" (")[0]
-                scores.setdefault(method, {}).setdefault(mode, score(record, metric))
-    for method, by_mode in scores.items():
-        yield method, [by_mode.get(mode, Number(status="absent")) for mode in MODES]
-
-
-def _runtime_tables(results: SuiteResults, known: Mapping[str, str]) -> Iterator[ResultTable]:
-    rows = [
-        (
-            data,
-            column,
-            published,
-            number(results.record(data, column), "fit_seconds", percent=False),
-        )
-        for data, paper in known.items()
-        for column in results.modes
-        if data in results.data and (published := published_seconds(paper, column))
-    ]
+            cells = _cells(rows, ["metric", "method"], ["paper", *MODES])
+            yield ResultTable(f"published-{stem}", title, caption, cells)
+    if "runtime" not in suites:
+        return
+    rows = {}
+    for data, paper in known.items():
+        for method, _, seconds in _measured(suites["runtime"].on(data), "fit_seconds"):
+            if published := published_seconds(paper, method):
+                rows[data, method] = {"paper": published, "here": seconds}
     if rows:
         yield ResultTable(
             "published-runtime",
             "Comparison with the published running times, in seconds",
             "Another machine and programming language: only orders of magnitude are comparable.",
-            headers("data", "method", "paper", "here"),
-            rows,
+            _cells(rows, ["data", "method"], ["paper", "here"], percent=False),
         )
+
+
+def _measured(results: SuiteResults, quantity: str) -> Iterator[tuple[str, str, Measured]]:
+    """Yield column, mode and number of each result."""
+    for row in results.frame.to_dict("records"):
+        repeated = len(row.get(f"{quantity}_runs", ())) > 1
+        deviation = row[f"{quantity}_deviation"] if repeated else np.nan
+        yield row["column"], row["mode"], (row[quantity], deviation, row["status"])
+
+
+def _cells(rows: Rows, row_headers: list[str], columns: list[str], percent: bool = True) -> Cells:
+    index = pd.MultiIndex.from_tuples(rows, names=row_headers)
+    absent = (np.nan, np.nan, "absent")
+    means, deviations, status = (
+        pd.DataFrame(
+            [[row.get(column, absent)[position] for column in columns] for row in rows.values()],
+            index,
+            columns,
+        )
+        for position in range(3)
+    )
+    scale = 100 if percent else 1
+    texts = cell_texts(scale * means, scale * deviations, status)
+    numbers = {"mean": means, "deviation": deviations} if percent else {"value": means}
+    return {"text": texts, **numbers, "status": status}

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 
 from anchorview.experiments.evaluation import STATUS_TEXTS, SuiteResults
 from anchorview.experiments.figures import (
     accuracy_chart,
+    charts_of,
     convergence_chart,
     missing_chart,
     parameter_chart,
@@ -19,10 +19,9 @@ from anchorview.experiments.figures import (
 from anchorview.experiments.plan import LABEL_MODES
 from anchorview.experiments.table_formats import ResultTable
 from anchorview.experiments.tables import RETURNED_TABLE
-from anchorview.plotting.charts import BarChart, LineChart, PointChart
+from anchorview.plotting.charts import BarChart, LineChart
+from anchorview.plotting.matplotlib_charts import Panel
 from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
-
-AnyChart = TypeVar("AnyChart", BarChart, LineChart, PointChart)
 
 JOBS_TEXT = (
     "Each data set, method and setting is one job in a separate process, with limits of time and "
@@ -51,6 +50,46 @@ METRICS_TEXT = (
     "NMI: normalized mutual information (arithmetic mean). F1: of pairs of samples. Purity: "
     "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
 )
+
+CHART_SECTIONS: Sequence[
+    tuple[str, str, Sequence[str], Sequence[Callable[[SuiteResults, str], Panel]]]
+] = (
+    (
+        "Accuracy",
+        "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
+        "are oracle results: their settings were chosen with the labels.",
+        ["compare"],
+        [accuracy_chart],
+    ),
+    (
+        "Time and accuracy",
+        "Each fit was timed without other jobs at the same time; the accuracy is that of the "
+        "labels it returned. Nothing is tuned with labels here. Up and left is better.",
+        ["runtime"],
+        [time_chart],
+    ),
+    (
+        "Parameters",
+        "Sensitivity of the scores of DALMC to two parameters; bands are one standard deviation "
+        "of the runs. Click on a name to hide its line.",
+        ["beta", "anchors"],
+        [parameter_chart],
+    ),
+    (
+        "Missing views",
+        "Scores after a fraction of the (sample, view) entries was removed at random, once per "
+        "fraction; bands are one standard deviation, of K-means alone.",
+        ["incomplete"],
+        [partial(missing_chart, metric=metric) for metric in ("ACC", "NMI")],
+    ),
+    (
+        "Convergence",
+        "Objective of DALMC after every iteration.",
+        ["convergence"],
+        [convergence_chart],
+    ),
+)
+"""Title and text of each section with charts, and the suites and charts that it shows."""
 
 
 def protocol(frame: pd.DataFrame) -> list[str]:
@@ -106,7 +145,8 @@ def write_suite_report(
 def _sections(
     frame: pd.DataFrame, tables: Sequence[ResultTable], jobs: Mapping[str, int], command: str
 ) -> Iterator[Section]:
-    overview, others = ("data", "environment"), ("ranks", "published", "convergence")
+    overview, elsewhere = ("data", "environment"), ("ranks", "published", "convergence")
+    rest = [table for table in tables if not table.name.startswith((*overview, *elsewhere))]
     yield Section(
         "Overview",
         [_facts(frame, jobs), *_table_parts(tables, *overview)],
@@ -117,45 +157,16 @@ def _sections(
         _table_parts(tables, "ranks"),
         "Ranks of the methods on each data set, averaged; lower is better.",
     )
-    yield Section(
-        "Accuracy",
-        _charts(frame, "compare", accuracy_chart, _describe_accuracy),
-        "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
-        "are oracle results: their settings were chosen with the labels.",
-    )
-    yield Section(
-        "Time and accuracy",
-        _charts(frame, "runtime", time_chart, _describe_time),
-        "Each fit was timed without other jobs at the same time; the accuracy is that of the "
-        "labels it returned. Nothing is tuned with labels here.",
-    )
-    yield Section(
-        "Parameters",
-        [
-            *_charts(frame, "beta", parameter_chart, _describe_parameter),
-            *_charts(frame, "anchors", parameter_chart, _describe_parameter),
-        ],
-        "Sensitivity of the scores of DALMC to two parameters. Click on a name to hide its line.",
-    )
-    yield Section(
-        "Missing views",
-        [
-            *_charts(frame, "incomplete", partial(missing_chart, metric="ACC"), _describe_missing),
-            *_charts(frame, "incomplete", partial(missing_chart, metric="NMI"), _describe_missing),
-        ],
-        "Scores after a fraction of the (sample, view) entries was removed at random, once per "
-        "fraction; bands are one standard deviation, of K-means alone.",
-    )
-    yield Section(
-        "Convergence",
-        [
-            *_table_parts(tables, "convergence"),
-            *_charts(frame, "convergence", convergence_chart, _describe_convergence),
-        ],
-        "Objective of DALMC after every iteration.",
-    )
-    rest = [table for table in tables if not table.name.startswith((*overview, *others))]
-    yield Section("Tables", _table_parts(rest))
+    for title, text, suites, make_charts in CHART_SECTIONS:
+        charts = [
+            _chart_part(chart)
+            for make_chart in make_charts
+            for suite in suites
+            for chart in charts_of(frame, suite, make_chart)
+        ]
+        # Only the suite convergence has a table with its charts.
+        yield Section(title, [*_table_parts(tables, title.lower()), *charts], text)
+    yield Section("Tables", _table_parts(rest, ""))
     yield Section("Comparison with the paper", _table_parts(tables, "published"))
     yield Section("Not done", [_not_done(frame)])
     yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
@@ -164,98 +175,53 @@ def _sections(
 
 def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
     methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
+    lost = {f"jobs {text}": jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
     return Facts(
         {
             "data sets": str(frame["data"].nunique()),
             "methods": str(methods.nunique()),
             "jobs done": f"{jobs.get('done', 0)} of {sum(jobs.values())}",
-            **{
-                f"jobs {t}": str(jobs[status])
-                for status, t in STATUS_TEXTS.items()
-                if jobs.get(status)
-            },
+            **{name: str(count) for name, count in lost.items() if count},
         }
     )
 
 
-def _charts(
-    frame: pd.DataFrame,
-    suite: str,
-    make_chart: Callable[[SuiteResults, str], AnyChart],
-    describe: Callable[[AnyChart], tuple[str, pd.DataFrame]],
-) -> list[Part]:
-    """Charts of all data sets with results, with descriptions and tables of the numbers."""
-    results = SuiteResults(frame, suite)
-    parts: list[Part] = []
-    for data in results.data:
-        chart = make_chart(results, data)
-        if any(line.y for line in chart.lines) if isinstance(chart, LineChart) else chart.names:
-            description, table = describe(chart)
-            parts.append(Chart(chart, f"{data}: {description}", table))
-    return parts
-
-
-def _describe_accuracy(chart: BarChart) -> tuple[str, pd.DataFrame]:
-    assert chart.hatched is not None
-    bars = list(zip(chart.values, chart.names, chart.hatched, strict=True))
-    honest = [(value, str(name)) for value, name, hatched in bars if not hatched]
-    text = f"ACC of {len(bars)} columns with the standard deviation of their runs."
-    if honest:
-        best, name = max(honest)
-        text += f" Best without use of labels: {name}, {best:.1f} %."
-    if len(honest) < len(bars):
-        text += " Hatched: oracle, settings chosen with the labels."
-    columns = (chart.names, chart.values, chart.deviations, chart.settings)
-    headers = ("Method", "ACC, %", "Deviation", "Settings")
-    return text, pd.DataFrame(dict(zip(headers, columns, strict=True)))
-
-
-def _describe_time(chart: PointChart) -> tuple[str, pd.DataFrame]:
-    seconds, name = min(zip(chart.x, chart.names, strict=True))
-    text = (
-        f"ACC against the time of a fit; up and left is better. Fastest: {name}, {seconds:.3g} s; "
-        f"most accurate: {chart.names[-1]}, {chart.y[-1]:.1f} %."
-    )
-    return text, pd.DataFrame({"Method": chart.names, "Seconds": chart.x, "ACC, %": chart.y})
-
-
-def _describe_parameter(chart: LineChart) -> tuple[str, pd.DataFrame]:
-    accuracy = chart.lines[0]
-    text = (
-        f"five scores of DALMC against {chart.x_label}; ACC is between {min(accuracy.y):.1f} and "
-        f"{max(accuracy.y):.1f} %. Bands are one standard deviation of the runs."
-    )
-    scores = {f"{line.name}, %": line.y for line in chart.lines}
-    return text, pd.DataFrame({chart.x_label: accuracy.x, **scores})
-
-
-def _describe_missing(chart: LineChart) -> tuple[str, pd.DataFrame]:
-    lines = [line for line in chart.lines if line.y]
-    ends = "; ".join(f"{line.name} from {line.y[0]:.1f} to {line.y[-1]:.1f} %" for line in lines)
-    table = pd.DataFrame({line.name: dict(zip(line.x, line.y, strict=True)) for line in lines})
-    table = table.sort_index().rename_axis("Missing, %").reset_index()
-    return f"{chart.y_label} as more entries are missing. {ends}.", table
-
-
-def _describe_convergence(chart: LineChart) -> tuple[str, pd.DataFrame]:
-    line = chart.lines[0]
-    text = (
-        f"the objective of DALMC, from {line.y[0]:.4g} to {line.y[-1]:.4g} in {line.x[-1]} "
-        "iterations."
-    )
-    return text, pd.DataFrame({"Iteration": line.x, "Objective": line.y})
+def _chart_part(chart: Panel) -> Chart:
+    """A chart with its numbers in a table, and the range of each column as its description."""
+    if isinstance(chart, LineChart):
+        lines = {
+            line.name or chart.y_label: dict(zip(line.x, line.y, strict=True))
+            for line in chart.lines
+        }
+        table = pd.DataFrame(lines).rename_axis(chart.x_label)
+        about = f"{chart.y_label} against {chart.x_label}"
+    elif isinstance(chart, BarChart):
+        table = pd.DataFrame(
+            {chart.x_label: chart.values}, pd.Index(map(str, chart.names), name="method")
+        )
+        about = f"{chart.x_label} of {len(table)} columns"
+    else:
+        numbers = {chart.x_label: chart.x, chart.y_label: chart.y}
+        table = pd.DataFrame(numbers, pd.Index(chart.names, name="method"))
+        about = f"{chart.y_label} against {chart.x_label}"
+    ranges = [
+        f"{name} from {values.min():.4g} ({values.idxmin()}) to {values.max():.4g} "
+        f"({values.idxmax()})"
+        for name, values in table.dropna(axis="columns", how="all").items()
+    ]
+    if isinstance(chart, BarChart):
+        table = table.assign(deviation=chart.deviations, settings=chart.settings)
+    return Chart(chart, f"{chart.title}: {about}. {'; '.join(ranges)}.", table.reset_index())
 
 
 def _table_parts(tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:
     """Tables whose names have one of the prefixes; consecutive equal captions are shown once."""
-    wanted = [table for table in tables if table.name.startswith(prefixes or "")]
+    wanted = [table for table in tables if table.name.startswith(prefixes)]
     parts: list[Part] = []
     for caption, group in groupby(wanted, key=lambda table: table.caption):
         parts.append(Text(caption))
         for table in group:
-            names = table.headers()
-            texts, marks = (pd.DataFrame(c, columns=names) for c in (table.texts(), table.marks()))
-            parts.append(Table(texts, table.title, marks))
+            parts.append(Table(table.texts(), table.title, table.marks()))
             if table.name.startswith("ranks"):
                 parts += [Text(note) for note in table.notes]
     return parts

@@ -2,11 +2,10 @@
 
 import html
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
+from itertools import chain, count
+from typing import Any
 
 import pandas as pd
 
@@ -20,64 +19,30 @@ MAX_LATEX_COLUMNS = 14
 MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", "": "{}"}
 LATEX_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
 
-LATEX_CHARACTERS = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"{\char34}",
-    # At the start of a row they would be parsed as an argument of the preceding line break.
-    "[": "{[}",
-    "*": "{*}",
-    "±": r"$\pm$",
-    "†": r"$^\dagger$",
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-}
+# pandas escapes fewer: LaTeX shows "<" as another character, and parses "[" at the start of a row
+# as an argument of the preceding line break.
+LATEX_CHARACTERS = str.maketrans(
+    {
+        **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"{\char34}",
+        "[": "{[}",
+        "*": "{*}",
+        "±": r"$\pm$",
+        "†": r"$^\dagger$",
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+)
+
+CSV_SUFFIXES = {"value": "", "mean": " mean", "deviation": " deviation", "status": " status"}
+"""What CSV files have of each measured cell, not rounded."""
 
 
-@dataclass(frozen=True)
-class Number:
-    """A measured number in a table, or the reason why there is none."""
-
-    value: float | None = None
-    deviation: float | None = None
-    """Standard deviation of the runs whose mean is `value`."""
-    status: str = "done"
-    """"done", "absent" (shown empty) or the status of a failed job (shown as "-")."""
-    percent: bool = True
-    """Whether it is a score in [0, 1], shown in percent."""
-    digits: int = 2
-    """Number of decimals."""
-    mark: Literal["best", "second", ""] = ""
-    like_best: bool = False
-    """Whether the difference from the best value of the row is not significant."""
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return "" if self.status == "absent" else "-"
-        deviation = "" if self.deviation is None else f" ± {self.rounded(self.deviation)}"
-        return f"{self.rounded(self.value)}{deviation}{' †' if self.like_best else ''}"
-
-    def rounded(self, value: float) -> str:
-        """Text of a value with the decimals of this number."""
-        return f"{100 * value if self.percent else value:.{self.digits}f}"
-
-
-Cell = str | float | Number
-"""Text, a point on an x axis, or a measured number."""
-
-Header = tuple[str, str]
-"""Common header of adjacent columns, which may be empty, and name of a column."""
-
-
-def headers(*names: str) -> list[Header]:
-    """Return headers of columns without a common header."""
-    return [("", name) for name in names]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResultTable:
     """A table of results."""
 
@@ -86,36 +51,46 @@ class ResultTable:
     title: str
     caption: str
     """How to read the table."""
-    columns: Sequence[Header]
-    rows: Sequence[Sequence[Cell]]
-    """At least one."""
+    cells: Mapping[str, pd.DataFrame]
+    """Frames with the same index, which names the rows, and the same columns, which may have two
+    levels, the first for common headers: ``"text"``, and in tables of measured numbers ``"mark"``
+    (``"best"``, ``"second"`` or ``""``) and some of :data:`CSV_SUFFIXES`."""
     notes: Sequence[str] = ()
     """Notes below the table, such as reasons for cells without a number."""
 
+    @property
+    def n_row_headers(self) -> int:
+        """Number of leading columns that name the row."""
+        return self.cells["text"].index.nlevels
+
     def headers(self) -> list[str]:
         """Names of the columns, with the common header where needed to be unique."""
-        count = Counter(name for _, name in self.columns)
-        return [f"{group} {name}" if count[name] > 1 else name for group, name in self.columns]
+        columns = self.cells["text"].columns
+        names = columns.get_level_values(-1)
+        if not names.is_unique:
+            names = columns.map(" ".join)
+        return [*map(str, self.cells["text"].index.names), *names]
 
-    def texts(self) -> list[list[str]]:
+    def texts(self) -> pd.DataFrame:
         """Texts of all cells, without marks of best and second."""
-        return [[_text(cell) for cell in row] for row in self.rows]
+        frame = self._flat("text")
+        return frame.map(lambda cell: cell if isinstance(cell, str) else f"{cell:.10g}")
 
-    def marks(self) -> list[list[str]]:
+    def marks(self) -> pd.DataFrame:
         """Mark of each cell: "best", "second" or ""."""
-        return [[cell.mark if isinstance(cell, Number) else "" for cell in r] for r in self.rows]
+        texts = self.texts()
+        marks = pd.DataFrame("", index=texts.index, columns=texts.columns)
+        if "mark" in self.cells:
+            marks.iloc[:, self.n_row_headers :] = self.cells["mark"].to_numpy()
+        return marks
 
     def markdown(self) -> str:
         """Format as GitHub's Markdown, with a heading."""
-        table = [
-            [markdown_escaped(header) for header in self.headers()],
-            [":--" if isinstance(cell, str) else "--:" for cell in self.rows[0]],
-        ]
-        for texts, marks in zip(self.texts(), self.marks(), strict=True):
-            cells = zip(map(markdown_escaped, texts), marks, strict=True)
-            table.append([MARKDOWN_MARKS[mark].format(text) for text, mark in cells])
+        alignment = [":--" if letter == "l" else "--:" for letter in self._alignment()]
+        rows = self._formatted(MARKDOWN_MARKS, markdown_escaped)
         lines = [f"### {markdown_escaped(self.title)}", "", markdown_escaped(self.caption), ""]
-        lines += [f"| {' | '.join(row)} |" for row in table]
+        for row in (map(markdown_escaped, self.headers()), alignment, *rows):
+            lines.append(f"| {' | '.join(row)} |")
         if self.notes:
             lines += ["", *(f"- {markdown_escaped(note)}" for note in self.notes)]
         return "\n".join(lines) + "\n"
@@ -125,24 +100,43 @@ class ResultTable:
 
         Text that a spreadsheet would run as a formula begins with an apostrophe.
         """
-        columns: dict[str, list[float | str | None]] = {}
-        for name, cells in zip(self.headers(), zip(*self.rows, strict=True), strict=True):
-            header = _without_formula(name)
-            numbers = [cell for cell in cells if isinstance(cell, Number)]
-            if not numbers:
-                columns[header] = [_without_formula(c) if isinstance(c, str) else c for c in cells]
-                continue
-            percent = numbers[0].percent
-            columns[f"{header} mean" if percent else header] = [n.value for n in numbers]
-            if percent:
-                columns[f"{header} deviation"] = [n.deviation for n in numbers]
-            columns[f"{header} status"] = [n.status for n in numbers]
+        kinds = [kind for kind in CSV_SUFFIXES if kind in self.cells] or ["text"]
+        columns = {}
+        for position, header in enumerate(self.headers()):
+            for kind in kinds if position >= self.n_row_headers else kinds[:1]:
+                suffix = CSV_SUFFIXES.get(kind, "") if position >= self.n_row_headers else ""
+                cells = self._flat(kind).iloc[:, position].map(_without_formula)
+                columns[_without_formula(header + suffix)] = cells
         return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """Format as a LaTeX table, which requires booktabs."""
         optional_import("jinja2", "LaTeX tables", "report")
-        panels = [self._latex_panel(panel) for panel in self._latex_panels()]
+        columns = self.cells["text"].columns
+        row_headers = self.cells["text"].index.names
+        # Text in parentheses is on a second line, to save width.
+        names = [
+            re.sub(r"^(.*?) (\(.*)$", r"\\shortstack{\1\\\\\2}", latex_escaped(str(name)))
+            for name in (*row_headers, *columns.get_level_values(-1))
+        ]
+        table = pd.DataFrame(self._formatted(LATEX_MARKS, latex_escaped), columns=names)
+        if columns.nlevels > 1:
+            groups = [*[""] * len(row_headers), *map(latex_escaped, columns.get_level_values(0))]
+            table.columns = pd.MultiIndex.from_arrays([groups, names])
+        alignment = self._alignment()
+        panels = []
+        size = MAX_LATEX_COLUMNS - len(row_headers)
+        for start in range(len(row_headers), len(names), size):
+            # Each panel repeats the row headers.
+            panel = [*range(len(row_headers)), *range(start, min(start + size, len(names)))]
+            panels.append(
+                table.iloc[:, panel].to_latex(
+                    index=False,
+                    escape=False,
+                    column_format="".join(alignment[position] for position in panel),
+                    multicolumn_format="c",
+                )
+            )
         lines = [
             r"\begin{table*}",
             r"\centering",
@@ -156,53 +150,36 @@ class ResultTable:
         ]
         return "\n".join(lines) + "\n"
 
-    def _latex_panels(self) -> list[list[int]]:
-        """Split the columns into panels that fit on a page; each repeats those without a group."""
-        indices = range(len(self.columns))
-        common = [i for i in indices if not self.columns[i][0]]
-        grouped = [i for i in indices if self.columns[i][0]]
-        panels = [common]
-        for _, members in groupby(grouped, key=lambda i: self.columns[i][0]):
-            group = list(members)
-            if len(panels[-1]) > len(common) and len(panels[-1]) + len(group) > MAX_LATEX_COLUMNS:
-                panels.append(common)
-            panels[-1] = panels[-1] + group
-        return panels
+    def _flat(self, kind: str) -> pd.DataFrame:
+        """Cells of a kind, with the names of the rows as the first columns."""
+        columns = self.headers()[self.n_row_headers :]
+        return self.cells[kind].set_axis(columns, axis="columns").reset_index(allow_duplicates=True)
 
-    def _latex_panel(self, panel: Sequence[int]) -> str:
-        cells = [
-            [LATEX_MARKS[marks[i]].format(latex_escaped(texts[i])) for i in panel]
-            for texts, marks in zip(self.texts(), self.marks(), strict=True)
+    def _alignment(self) -> list[str]:
+        """Letters of LaTeX: "l" for text, "r" for numbers."""
+        n_text_columns = self.n_row_headers if len(self.cells) > 1 else None
+        first = self._flat("text").iloc[0]
+        is_text = [isinstance(cell, str) for cell in first[:n_text_columns]]
+        return ["l" if text else "r" for text in is_text] + ["r"] * (len(first) - len(is_text))
+
+    def _formatted(
+        self, formats: Mapping[str, str], escaped: Callable[[str], str]
+    ) -> list[list[str]]:
+        rows = zip(self.texts().to_numpy(), self.marks().to_numpy(), strict=True)
+        return [
+            [formats[mark].format(escaped(text)) for text, mark in zip(*row, strict=True)]
+            for row in rows
         ]
-        groups = [latex_escaped(self.columns[i][0]) for i in panel]
-        names = [_latex_header(self.columns[i][1]) for i in panel]
-        frame = pd.DataFrame(cells, columns=[groups, names] if any(groups) else names)
-        alignment = "".join("l" if isinstance(self.rows[0][i], str) else "r" for i in panel)
-        return frame.to_latex(
-            index=False, escape=False, column_format=alignment, multicolumn_format="c"
-        )
 
 
-def _text(cell: Cell) -> str:
-    return str(cell) if isinstance(cell, str | Number) else f"{cell:.10g}"
-
-
-def _without_formula(text: str) -> str:
+def _without_formula(cell: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would run as a formula."""
-    return f"'{text}" if may_be_formula(text) else text
-
-
-def _latex_header(name: str) -> str:
-    """Put text in parentheses on a second line, to save width."""
-    head, parenthesis, tail = name.partition(" (")
-    if not parenthesis:
-        return latex_escaped(name)
-    return rf"\shortstack{{{latex_escaped(head)}\\({latex_escaped(tail)}}}"
+    return f"'{cell}" if isinstance(cell, str) and may_be_formula(cell) else cell
 
 
 def latex_escaped(text: str) -> str:
     """Escape text for LaTeX."""
-    return "".join(LATEX_CHARACTERS.get(mark, mark) for mark in " ".join(text.split()))
+    return " ".join(text.split()).translate(LATEX_CHARACTERS)
 
 
 def markdown_escaped(text: str) -> str:
@@ -216,8 +193,7 @@ def file_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     taken: set[str] = set()
     for name in names:
         stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
-        unique, number = stem, 2
-        while unique in taken:
-            unique, number = f"{stem}-{number}", number + 1
+        numbered = (f"{stem}-{number}" for number in count(2))
+        unique = next(each for each in chain([stem], numbered) if each not in taken)
         taken.add(unique)
         yield name, unique
