@@ -3,19 +3,21 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from helpers.command_line import error_of, output_of
+from anchorview.estimators.relabeling import mapping_header
+from helpers.command_line import error_of, output_of, run
 from helpers.data import clustered_views
 
+HEADER = {"format": "anchorview-relabel", "version": 1}
 NAMES = {"0": "T cells", "2": "T cells", "1": "<b>B</b> cells"}
 
 
-def write_mapping(folder, clusters, **changes):
+def write_mapping(folder, mapping):
     path = folder / "mapping.json"
-    document = {"format": "anchorview-relabel", "version": 1, "clusters": clusters, **changes}
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.write_text(json.dumps(mapping), encoding="utf-8")
     return path
 
 
@@ -31,14 +33,41 @@ def test_clusters_are_merged_and_named(saved, tmp_path):
     shown = output_of("relabel", saved, write_mapping(tmp_path, NAMES), "--save", out)
     assert f"Model saved to {out}" in shown
     before, after = load(saved), load(out)
-    assert after.cluster_names_ == ("T cells", "<b>B</b> cells", "3")
+    assert after.cluster_names_ == ("T cells", "<b>B</b> cells", "2")
     np.testing.assert_array_equal(after.labels_, np.array([0, 1, 0, 2])[before.labels_])
     sizes = np.bincount(after.labels_)
     assert f"Cluster 0, T cells: {sizes[0]} samples" in shown
+    assert f"Cluster 2: {sizes[2]} samples" in shown
     assert f"Cluster 0, T cells: {sizes[0]} samples" in output_of("info", out)
     assert json.loads(output_of("info", out, "--json"))["cluster_names"][0] == "T cells"
     assert "cluster_names" not in json.loads(output_of("info", saved, "--json"))
     assert output_of("relabel", saved, write_mapping(tmp_path, {}), "--save", out, "-q") == ""
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_predictions_have_names(saved, tmp_path):
+    out, labels = tmp_path / "named.anchorview", tmp_path / "labels.csv"
+    output_of("relabel", saved, write_mapping(tmp_path, NAMES), "--save", out)
+    output_of("relabel", out, write_mapping(tmp_path, {"T cells": "=T"}), "--save", tmp_path / "m2")
+    views, _ = clustered_views(80, 4)
+    np.savez(tmp_path / "data.npz", **views)
+    output_of("predict", out, tmp_path / "data.npz", "--out", labels)
+    table = pd.read_csv(labels)
+    assert table.columns.tolist() == ["sample", "cluster", "name"]
+    names = np.array(load(out).cluster_names_)
+    assert table["name"].tolist() == names[table["cluster"]].tolist()
+    result = run("predict", tmp_path / "m2", tmp_path / "data.npz", "--out", labels)
+    assert "warning: names of clusters such as '=T'" in result.stderr
+
+
+def test_a_downloaded_mapping_is_for_one_model(saved, tmp_path):
+    out, other = tmp_path / "out.anchorview", tmp_path / "other.anchorview"
+    path = write_mapping(tmp_path, {**mapping_header(load(saved)), "clusters": NAMES})
+    output_of("relabel", saved, path, "--save", out)
+    DALMC(5, random_state=0).fit(clustered_views(80, 5)[0]).save(other)
+    message = error_of("relabel", other, path, "--save", tmp_path / "no.anchorview")
+    assert f"{path}: is for another model" in message
+    assert not (tmp_path / "no.anchorview").exists()
 
 
 def test_a_number_of_clusters_that_was_not_tried(tmp_path):
@@ -49,23 +78,22 @@ def test_a_number_of_clusters_that_was_not_tried(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("clusters", "changes", "reason"),
+    ("mapping", "reason"),
     [
-        ({"4": "a"}, {}, "'4' is not a cluster: they have the numbers from 0 to 3"),
-        ({"-1": "a"}, {}, "'-1' is not a cluster"),
-        ({"x": "a"}, {}, "'x' is not a cluster"),
-        ({"0": ""}, {}, "Cluster 0 cannot have the name ''"),
-        ({"0": None}, {}, "Cluster 0 cannot have the name None"),
-        ({"0": [1]}, {}, "Cluster 0 cannot have the name [1]"),
-        ({"0": True}, {}, "Cluster 0 cannot have the name True"),
-        (dict.fromkeys("0123", "a"), {}, "All clusters would be merged into 'a'"),
-        ([], {}, "'clusters' is not an object"),
-        ({}, {"version": 2}, "has version 2 of the format"),
-        ({}, {"format": "other"}, "is not a relabeling"),
+        ({"4": "a"}, "'4' is not a cluster: they have the numbers from 0 to 3"),
+        ({"-1": "a"}, "'-1' is not a cluster"),
+        ({"0": None}, "Cluster 0 cannot have the name None"),
+        ({"0": [1]}, "Cluster 0 cannot have the name [1]"),
+        ({"0": True}, "Cluster 0 cannot have the name True"),
+        (dict.fromkeys("0123", "a"), "All clusters would be merged"),
+        ([], "is not a mapping"),
+        (HEADER | {"clusters": []}, "does not have version 1 of the format"),
+        (HEADER | {"version": 2, "clusters": {}}, "does not have version 1 of the format"),
+        (HEADER | {"clusters": {}}, "is for another model"),
     ],
 )
-def test_mappings_that_are_refused(saved, tmp_path, clusters, changes, reason):
-    path, out = write_mapping(tmp_path, clusters, **changes), tmp_path / "out.anchorview"
+def test_mappings_that_are_refused(saved, tmp_path, mapping, reason):
+    path, out = write_mapping(tmp_path, mapping), tmp_path / "out.anchorview"
     message = error_of("relabel", saved, path, "--save", out)
     assert reason in message
     assert str(path) in message

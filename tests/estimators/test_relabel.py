@@ -1,5 +1,6 @@
 """Merged and named clusters: labels, prediction, saving, and a second relabeling."""
 
+import json
 from copy import deepcopy
 
 import dask
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
+from anchorview.estimators.relabeling import mapping_header
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 from helpers.model_files import round_trip
@@ -26,8 +28,8 @@ def test_clusters_with_equal_names_are_merged(fitted, tmp_path):
     before = model.labels_
     assert model.cluster_names_ is None
     assert model.n_clusters_ == K
-    assert model.relabel({3: "b", 1: "b", 0: 7}) is model
-    assert model.cluster_names_ == ("7", "b", "2", "4")
+    assert model.relabel({3: "b", 1: " b ", 0: "a"}) is model
+    assert model.cluster_names_ == ("a", "b", "2", "3")
     assert model.n_clusters_ == 4
     expected = np.array([0, 1, 2, 1, 3])[before]
     np.testing.assert_array_equal(model.labels_, expected)
@@ -39,16 +41,69 @@ def test_clusters_with_equal_names_are_merged(fitted, tmp_path):
     np.testing.assert_array_equal(loaded.labels_, expected)
 
 
-def test_a_second_relabeling_takes_the_new_numbers(fitted, tmp_path):
+def test_a_second_relabeling_takes_the_new_numbers_and_names(fitted, tmp_path):
     model, views = deepcopy(fitted[0]), fitted[1]
     before = model.labels_
-    model.relabel({1: "b", 3: "b"}).relabel({1: "c", 3: "c"})
+    model.relabel({1: "b", 3: "b"}).relabel({"b": "c", 3: "c"})
     assert model.cluster_names_ == ("0", "c", "2")
     np.testing.assert_array_equal(model.labels_, np.array([0, 1, 2, 1, 1])[before])
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     model.relabel({0: "2"})
-    assert model.cluster_names_ == ("2", "c")
+    assert model.cluster_names_ == ("0", "c")
     np.testing.assert_array_equal(round_trip(model, tmp_path).predict(views), model.labels_)
+
+
+def test_numbers_and_names_are_the_same_everywhere_after_a_merge(fitted):
+    model, views = deepcopy(fitted[0]), fitted[1]
+    model.relabel({0: "sport", 1: "sport"})
+    assert model.cluster_names_ == ("sport", "1", "2", "3")
+    sizes = np.bincount(model.predict(views)).tolist()
+    summary = model.summary(views)
+    assert summary.index.tolist() == ["sport", "1", "2", "3"]
+    assert summary["size"].tolist() == sizes
+    model.relabel({3: "history"})
+    assert model.summary(views)["size"]["history"] == sizes[3]
+    assert (model.summary(views)["nearest_cluster"] != model.cluster_names_).all()
+
+
+def test_a_number_instead_of_a_name_merges_with_this_cluster(fitted):
+    before = fitted[0].labels_
+    for mapping in ({3: 1}, {3: "1"}, {3: 1, 1: 1}):
+        model = deepcopy(fitted[0]).relabel(mapping)
+        assert model.cluster_names_ is None
+        np.testing.assert_array_equal(model.labels_, np.array([0, 1, 2, 1, 3])[before])
+    assert deepcopy(fitted[0]).relabel({1: "b"}).relabel({3: 1}).cluster_names_[1] == "b"
+
+
+def test_levels_are_those_of_the_fit_after_a_merge(tmp_path):
+    views, _ = clustered_views(N, K, separation=8.0)
+    model = AutoDALMC([K, K + 1], budget="fast", random_state=0).fit(views)
+    before, k = model.labels_, model.n_clusters_
+    model.relabel({0: "a", 1: "a"}).relabel({"a": "b", 1: "b"})
+    for merged in (model, round_trip(model, tmp_path)):
+        assert k in merged.levels_.index
+        np.testing.assert_array_equal(merged.labels_at(k), before)
+        np.testing.assert_array_equal(merged.predict(views, level=k), before)
+        np.testing.assert_array_equal(merged.predict(views), merged.labels_)
+    np.testing.assert_array_equal(model.fit(views).labels_at(k), model.labels_)
+
+
+def test_a_downloaded_mapping_is_for_one_model(fitted, tmp_path):
+    model = fitted[0]
+    path = tmp_path / "relabel.json"
+    document = {**mapping_header(model), "clusters": {"0": "a", "1": "a"}}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    for mapping in (document, path, str(path)):
+        named = deepcopy(model).relabel(mapping)
+        assert named.cluster_names_ == ("a", "1", "2", "3")
+    assert round_trip(model, tmp_path).relabel(path).cluster_names_ == named.cluster_names_
+    views, _ = clustered_views(N, K, separation=3.0)
+    others = (DALMC(K, random_state=0).fit(views), DALMC(3, random_state=0).fit(views), named)
+    for other in others:
+        names = other.cluster_names_
+        with pytest.raises(ValueError, match="is for another model, with clusters of"):
+            other.relabel(path)
+        assert other.cluster_names_ == names
 
 
 def test_merging_raises_the_confidence(fitted):
@@ -95,8 +150,13 @@ def test_results_in_dask_and_files(tmp_path):
         ({5: "a"}, "5 is not a cluster: they have the numbers from 0 to 4"),
         ({True: "a"}, "True is not a cluster"),
         ({1.0: "a"}, "1.0 is not a cluster"),
+        ({"b": "a"}, "'b' is not a cluster"),
+        ({"": "a"}, "'' is not a cluster"),
         ({0: " "}, "cannot have the name ' '"),
         ({0: 1.5}, "cannot have the name 1.5"),
+        ({0: 5}, "cannot have the name 5: give a text that is not a number"),
+        ({0: "a", "0": "b"}, "in the mapping twice"),
+        ({0: 1, 1: 0}, "cannot be merged with cluster 1, which the mapping changes too"),
         (dict.fromkeys(range(K), "a"), "All clusters would be merged"),
     ],
 )

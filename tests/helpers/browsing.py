@@ -131,3 +131,26 @@ def open_page(chromium):
     yield open_file
     for context in contexts:
         context.close()
+
+
+def position(page, row):
+    """Bring the map to the middle of the screen; return the place of a sample."""
+    return page.js(
+        """(row) => {
+            const canvas = document.getElementById("map-canvas");
+            canvas.scrollIntoView({ block: "center", behavior: "instant" });
+            const { x, y } = canvas.placeOf(row);
+            const box = canvas.getBoundingClientRect();
+            return { x: box.x + x, y: box.y + y };
+        }""",
+        row,
+    )
+
+
+def hover(page, row):
+    """Text of the tooltip of a sample on the map."""
+    place = position(page, row)
+    page.page.mouse.move(place["x"], place["y"])
+    tip = page.page.locator("#map-tip")
+    tip.wait_for(state="visible", timeout=10_000)
+    return tip.inner_text()

@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anchorview.estimators.relabeling import read_mapping
+from anchorview.core.assign import ClusterSpread
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import cluster_section, map_section
 from anchorview.report.findings import Certainty, Findings
 from anchorview.report.page import write_page
 from anchorview.report.sample_contents import SampleContents
+from helpers.browsing import hover
 from helpers.pages import EVIL
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
@@ -31,8 +32,11 @@ def many_clusters(tmp_path_factory):
         labels = np.concatenate([labels, np.full(5, 7)])
         n = len(labels)
         centers = random.uniform(0, 60, (k, 2))
+        spread = ClusterSpread(np.bincount(labels), np.ones(k))
         model = SimpleNamespace(
-            relabel=None,
+            _relabeling=None,
+            _spread=spread,
+            _cluster_spread=spread,
             labels_=labels,
             view_names_in_=(EVIL, "text"),
             embedding_=centers[labels] + random.standard_normal((n, 2)),
@@ -64,7 +68,7 @@ def many_clusters(tmp_path_factory):
         )
         representatives = pd.DataFrame({"cluster": np.arange(k), "row": 8 * np.arange(k)})
         confidence = random.random_sample(n)
-        certainty = Certainty(confidence, np.full(n, -1), confidence < 0.5, "")
+        certainty = Certainty(confidence, (labels + 1) % k, confidence < 0.5, "")
         findings = Findings(clusters, certainty, representatives, markers, None, [])
         contents = SampleContents(ids, None, None, on_map=True)
         with pytest.MonkeyPatch.context() as patch:
@@ -98,9 +102,9 @@ def mapping(page):
     assert waiting.value.suggested_filename == "relabel.json"
     path = waiting.value.path()
     content = json.loads(path.read_text(encoding="utf-8"))
-    # `anchorview relabel` reads it.
-    assert read_mapping(path) == content["clusters"]
-    return content
+    assert (content["format"], content["version"]) == ("anchorview-relabel", 1)
+    assert (len(content["model"]), content["sizes"][6:8]) == (16, [8, 13])
+    return content["clusters"]
 
 
 @pytest.mark.parametrize("k", [50, 500])
@@ -156,16 +160,17 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     page.page.get_by_role("button", name="Merge selected").click()
     assert "48 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
     assert mapping(page) == {
-        "format": "anchorview-relabel",
-        "version": 1,
-        "clusters": {
-            "0": EVIL,
-            "1": "T cells",
-            "3": "T cells",
-            "5": "5 + 6",
-            "6": "5 + 6",
-        },
+        "0": EVIL,
+        "1": "T cells",
+        "3": "T cells",
+        "5": "5 + 6",
+        "6": "5 + 6",
     }
+    # The nearest clusters have their new names, and no cluster is nearest to itself.
+    assert page.page.locator("#cluster-4 a[data-open]").inner_text() == "5 + 6"
+    assert page.page.locator("#cluster-5 a[data-open]").is_hidden()
+    assert "Next cluster" not in hover(page, 8 * 5)
+    assert "Next cluster\n5 + 6" in hover(page, 8 * 4)
     # The new names are on the map at once, in tooltips and selections.
     page.page.locator("#cluster-3").get_by_role("button", name="Select on the map").click()
     assert "T cells (8)" in page.page.locator("#map-status").inner_text()
@@ -179,4 +184,4 @@ def test_the_number_of_another_cluster_as_a_name_merges(open_page, many_clusters
     page = open_page(many_clusters(50))
     rename(page, 4, "2")
     assert "49 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
-    assert mapping(page)["clusters"] == {"4": "2"}
+    assert mapping(page) == {"4": "2"}

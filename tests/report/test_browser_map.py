@@ -9,32 +9,10 @@ import pytest
 
 from anchorview import DALMC
 from anchorview.report import findings, sample_map, write_fit_report
-from helpers.browsing import wait_for_frames
+from helpers.browsing import hover, position, wait_for_frames
 from helpers.data import clustered_views
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
-
-
-def position(page, row):
-    """Bring the map to the middle of the screen; return the place of a sample."""
-    return page.js(
-        """(row) => {
-            const canvas = document.getElementById("map-canvas");
-            canvas.scrollIntoView({ block: "center", behavior: "instant" });
-            const { x, y } = canvas.placeOf(row);
-            const box = canvas.getBoundingClientRect();
-            return { x: box.x + x, y: box.y + y };
-        }""",
-        row,
-    )
-
-
-def hover(page, row):
-    place = position(page, row)
-    page.page.mouse.move(place["x"], place["y"])
-    tip = page.page.locator("#map-tip")
-    tip.wait_for(state="visible", timeout=10_000)
-    return tip.inner_text()
 
 
 def pixels(page):

@@ -1,5 +1,6 @@
 """Contents of the report of a fit, for every kind of model."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.cluster import DBSCAN, KMeans
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
 from anchorview.compared import AMGL, OPMC
+from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import associate, cluster_summary, memberships, representatives
 from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import check_fit
@@ -220,7 +222,7 @@ def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
 
 def test_numbers_of_named_clusters(framed):
     frames, *_ = framed
-    model = DALMC(n_clusters=4, random_state=0).fit(frames).relabel({0: "z", 2: "z", 1: "3", 3: 0})
+    model = DALMC(n_clusters=4, random_state=0).fit(frames).relabel({0: "z", 2: "z", 1: "a"})
     found, expected = inspect_fit(checked(model, frames)), cluster_summary(model, frames)
     assert found.clusters["size"].tolist() == expected["size"].tolist()
     nearest = [model.cluster_names_[c] for c in found.clusters["nearest_cluster"]]
@@ -255,12 +257,14 @@ def test_named_and_merged_clusters(problem, report, estimator, sentence):
     views, y, _ = problem
     model = clone(estimator).fit(views)
     planted = [int(model.labels_[np.flatnonzero(y == c)[0]]) for c in range(3)]
-    model.relabel({planted[0]: EVIL, planted[1]: EVIL, planted[2]: "0"})
+    model.relabel({planted[0]: EVIL, planted[1]: EVIL, planted[2]: "rest"})
     page = report(model, views, target=y)
     cards = [attrs for attrs in page.attributes("li") if attrs.get("class") == "card"]
-    assert sorted(card["data-name"] for card in cards) == ["0", EVIL]
+    (listed,) = (attrs for attrs in page.attributes("ul") if attrs.get("id") == "cards")
+    assert json.loads(listed["data-mapping"]) == mapping_header(model)
+    assert sorted(card["data-name"] for card in cards) == sorted([EVIL, "rest"])
     sizes = {card["data-name"]: int(card["data-size"]) for card in cards}
-    assert sizes == {EVIL: 60, "0": 30}
+    assert sizes == {EVIL: 60, "rest": 30}
     assert sentence in page.text
     # Both clusters have typical samples, and the other as the nearest.
     assert page.text.count("Typical samples") == page.text.count("Nearest cluster") - 1 == 2

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -346,8 +346,11 @@ def write_labels(
     confidence: "NDArray[Any] | None",
     ids: "pd.Index[Any] | None",
     path: Path,
+    names: Sequence[str] | None = None,
 ) -> None:
-    """Write the cluster and, if given, the confidence of each sample as CSV to a path or stdout.
+    """Write the cluster and, if given, its name and the confidence of each sample as CSV.
+
+    The path may be that of standard output.
 
     Ids are written as they are, so that they can be matched with those of the data.
     """
@@ -355,6 +358,9 @@ def write_labels(
         "sample": range(len(labels)) if ids is None else ids.tolist(),
         "cluster": labels.tolist(),
     }
+    if names is not None:
+        columns["name"] = [names[cluster] for cluster in columns["cluster"]]
+        warn_about_formulas(names, "names of clusters")
     if confidence is not None:
         columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
     warn_about_formulas(columns["sample"], "sample ids")

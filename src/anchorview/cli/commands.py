@@ -250,20 +250,20 @@ def predict(
             from anchorview.metrics import clustering_scores
 
             fitted = load_model(model)
-            _require_level(fitted, level, model)
+            level = _other_level(fitted, level, model)
             loaded = reading.of(data, batch=batch).load_for(fitted)
-            is_chosen = level in (None, fitted.n_clusters_fit_)
             confidence = None
-            if is_chosen and hasattr(fitted, "predict_with_confidence"):
+            if level is None and hasattr(fitted, "predict_with_confidence"):
                 labels, confidence = fitted.predict_with_confidence(
                     loaded.views, **loaded.by_sample
                 )
             else:
-                at_level = {} if is_chosen else {"level": level}
+                at_level = {} if level is None else {"level": level}
                 labels = fitted.predict(loaded.views, **loaded.by_sample, **at_level)
             scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
         if out is not None:
-            write_labels(labels, confidence, loaded.ids, out)
+            names = fitted.cluster_names_ if level is None else None
+            write_labels(labels, confidence, loaded.ids, out, names)
         if printing.as_json:
             print_json(summaries.prediction_record(fitted, labels, confidence, scores, out, level))
         with summary_to(target):
@@ -304,11 +304,10 @@ def relabel(
         require_separate(paths.by_option(), {"MODEL": model, "MAPPING": mapping})
         paths.require_writable()
         from anchorview import load
-        from anchorview.estimators.relabeling import read_mapping
 
         fitted = load(model)
         try:
-            fitted.relabel(read_mapping(mapping))
+            fitted.relabel(mapping)
         except ValueError as error:
             prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
             raise ValueError(f"{prefix}{error}") from error
@@ -355,19 +354,18 @@ def info(
             print_lines(*summaries.data_lines(data, loaded.target))
 
 
-def _require_level(fitted: Any, level: int | None, path: Path) -> None:
-    """Raise if a saved model has no level with a number of clusters."""
-    if level is None:
-        return
-    numbers = {fitted.n_clusters_fit_}
-    if getattr(fitted, "levels_", None) is not None:
-        numbers.update(fitted.levels_.index.tolist())
-    if level not in numbers:
-        known = " or ".join(map(str, sorted(numbers)))
+def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:
+    """Level of a saved model with a number of clusters; None for the clusters of its labels."""
+    levels = getattr(fitted, "levels_", None)
+    numbers = [fitted.n_clusters_] if levels is None else levels.index.tolist()
+    if level is not None and level not in numbers:
+        known = " or ".join(map(str, numbers))
         raise ValueError(
             f"--level {level}: {path} has levels with {known} clusters only. Pass one of these "
             f"numbers, or fit a model with -k {level}."
         )
+    merged = levels is not None and fitted.n_clusters_ < fitted.n_clusters_fit_
+    return level if merged or level != fitted.n_clusters_ else None
 
 
 def _may_be_a_model(path: Path) -> bool:

@@ -207,11 +207,11 @@ def model_record(model: Any) -> dict[str, Any]:
 
 
 def cluster_lines(model: Any) -> Iterator[str]:
-    """Yield a line on each cluster that has a name."""
+    """Yield a line on each cluster of a model with names."""
     sizes = _sizes(model, model.labels_) if len(model.labels_) else None
     for cluster, name in enumerate(model.cluster_names_ or ()):
         size = "" if sizes is None else f": {sizes[cluster]} samples"
-        yield f"Cluster {cluster}, {printable(name)}{size}"
+        yield f"Cluster {cluster}{'' if name == str(cluster) else f', {printable(name)}'}{size}"
 
 
 def view_records(model: Any) -> list[dict[str, Any]]:
@@ -292,10 +292,7 @@ def _n_doubtful(model: Any, confidence: "NDArray[Any]") -> int:
 def _sizes(model: Any, labels: "NDArray[Any]", level: int | None = None) -> list[int]:
     import numpy as np
 
-    # At the chosen level, clusters may have been merged.
-    count = level
-    if count is None or count == model.n_clusters_fit_:
-        count = _n_clusters(model)
+    count = _n_clusters(model) if level is None else level
     sizes: list[int] = np.bincount(labels, minlength=count).tolist()
     return sizes
 

@@ -36,7 +36,7 @@ from anchorview.core.preprocessing import (
 )
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
 from anchorview.estimators.persistence import save_model
-from anchorview.estimators.relabeling import Relabeling, relabeling_from
+from anchorview.estimators.relabeling import Relabeling, new_names, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource
@@ -364,19 +364,21 @@ class EmbeddingClusterer(
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
-    def relabel(self, mapping: Mapping[int, str | int] | Mapping[str, str]) -> Self:
+    def relabel(self, mapping: Mapping[Any, str | int] | PathLike) -> Self:
         """Name clusters, and merge those that get the same name.
 
-        `labels_`, `predict` and `n_clusters_` are those of the new clusters, which are numbered in
-        the order of the first old cluster of each, and have the names `cluster_names_`. A saved
-        model keeps them; `fit` starts anew. Files to which a fit has written labels keep the old
-        ones.
+        `labels_`, `predict`, all tables and the next `relabel` have the numbers of the new
+        clusters, which are in the order of the first old cluster of each; `cluster_names_` has
+        their names. A saved model keeps them; `fit` starts anew. Files to which a fit has written
+        labels keep the old ones, and the levels of AutoDALMC are those of the fit.
 
         Parameters
         ----------
-        mapping : dict
-            New names (or numbers, which are names too) of clusters, by their present numbers.
-            Clusters that it leaves out keep their name, which is at first their number.
+        mapping : dict or path-like
+            New names of clusters, by their present numbers or names. A number instead of a new
+            name merges a cluster with the one that has the number. Clusters that are left out keep
+            their name, if they have one. Or a JSON file with such a mapping, or the one downloaded
+            from a report, which is refused if it is for another model.
 
         Returns
         -------
@@ -391,13 +393,16 @@ class EmbeddingClusterer(
         ('tumor', 'healthy', '2')
         >>> model.n_clusters_
         3
+        >>> model.relabel({"tumor": "cancer", 2: "control"}).cluster_names_
+        ('cancer', 'healthy', 'control')
         >>> bool((model.predict(views) == model.labels_).all())
         True
         """
         check_is_fitted(self, "labels_")
-        names = self.cluster_names_ or tuple(map(str, range(self.n_clusters_)))
-        new = relabeling_from(mapping, names)
-        self._relabeling = new.after(self._relabeling)
+        relabeling = self._relabeling
+        names = ("",) * self.n_clusters_ if relabeling is None else relabeling.names
+        new = relabeling_from(new_names(mapping, self), names)
+        self._relabeling = new.after(relabeling)
         self._relabel_samples(new)
         return self
 
@@ -407,9 +412,11 @@ class EmbeddingClusterer(
 
     @property
     def cluster_names_(self) -> tuple[str, ...] | None:
-        """Names that `relabel` has given to the clusters; None without it."""
+        """Names that `relabel` has given to clusters; of others, the number. None without any."""
         check_is_fitted(self, "labels_")
-        return None if self._relabeling is None else self._relabeling.names
+        names = () if self._relabeling is None else self._relabeling.names
+        shown = tuple(name or str(cluster) for cluster, name in enumerate(names))
+        return shown if any(names) else None
 
     @property
     def n_clusters_fit_(self) -> int:

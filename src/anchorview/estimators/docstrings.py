@@ -37,7 +37,7 @@ batch_mixing_ : Series or None
 n_clusters_fit_ : int
     Number of clusters before `relabel` has merged any.
 cluster_names_ : tuple of str or None
-    Names that `relabel` has given to the clusters.
+    Names that `relabel` has given to the clusters; of those without one, the number.
 n_samples_fit_ : int
     Number of samples.
 n_views_in_, n_features_in_ : int

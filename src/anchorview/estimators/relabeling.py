@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anchorview._utils.text import one_line, quoted
+from anchorview._utils.text import listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread
 
@@ -24,7 +25,7 @@ class Relabeling:
     clusters: npt.NDArray[np.int32]
     """New cluster of each cluster before."""
     names: tuple[str, ...]
-    """Names of the new clusters."""
+    """Names of the new clusters; empty for those without a name, which go by their numbers."""
 
     def after(self, first: "Relabeling | None") -> "Relabeling":
         """Both relabelings as one, `first` before this one."""
@@ -47,61 +48,108 @@ class Relabeling:
 
 
 def relabeling_from(mapping: Mapping[Any, Any], names: tuple[str, ...]) -> Relabeling:
-    """Relabeling of clusters, which have names now, by a mapping from their numbers to new names.
+    """Relabeling of clusters, some of which have names, by a mapping from numbers or names.
 
-    Clusters with equal names become one; the new ones are in the order of their first clusters.
+    Clusters with equal names become one, and those that are mapped to the number of another cluster
+    are merged with it. The new clusters are in the order of their first clusters.
     """
-    renamed = list(names)
-    for key, name in mapping.items():
-        renamed[_cluster_number(key, len(names))] = _new_name(key, name)
-    distinct = list(dict.fromkeys(renamed))
+    groups: list[str | int] = [name or cluster for cluster, name in enumerate(names)]
+    new: dict[int, str | int] = {}
+    for key, value in mapping.items():
+        cluster = _cluster(key, names)
+        if cluster in new:
+            raise ValueError(f"Cluster {quoted(key)} is in the mapping twice, by number and name.")
+        new[cluster] = _name_or_number(key, value, len(names))
+    before = list(groups)
+    for cluster, value in new.items():
+        if isinstance(value, int) and new.get(value, value) != value:
+            raise ValueError(
+                f"Cluster {cluster} cannot be merged with cluster {value}, which the mapping "
+                "changes too: give both the same name."
+            )
+        groups[cluster] = before[value] if isinstance(value, int) else value
+    distinct = list(dict.fromkeys(groups))
     if len(distinct) < 2:
-        raise ValueError(
-            f"All clusters would be merged into {distinct[0]!r}. Leave at least two clusters."
-        )
-    clusters = np.array([distinct.index(name) for name in renamed], dtype=np.int32)
-    return Relabeling(clusters, tuple(distinct))
+        raise ValueError("All clusters would be merged. Leave at least two clusters.")
+    clusters = np.array([distinct.index(group) for group in groups], dtype=np.int32)
+    return Relabeling(clusters, tuple(g if isinstance(g, str) else "" for g in distinct))
 
 
-def _cluster_number(key: Any, count: int) -> int:
-    number = -1
-    if isinstance(key, str):
-        number = int(key) if key.isdecimal() else -1
-    elif isinstance(key, int | np.integer) and not isinstance(key, bool):
-        number = int(key)
-    if not 0 <= number < count:
+def _cluster(key: Any, names: tuple[str, ...]) -> int:
+    """Number of the cluster that a number or a name stands for; names are never numbers."""
+    if isinstance(key, str) and key and key in names:
+        return names.index(key)
+    number = _number(key)
+    if number is None or not 0 <= number < len(names):
+        named = [name for name in names if name]
         raise ValueError(
-            f"{quoted(key)} is not a cluster: they have the numbers from 0 to {count - 1}."
+            f"{quoted(key)} is not a cluster: they have the numbers from 0 to {len(names) - 1}"
+            f"{f' and the names {listed(named)}' if named else ''}."
         )
     return number
 
 
-def _new_name(key: Any, name: Any) -> str:
-    valid = isinstance(name, str | int | np.integer) and not isinstance(name, bool)
-    if not valid or not str(name).strip():
-        raise ValueError(
-            f"Cluster {key} cannot have the name {quoted(name)}: give a text or a whole number."
-        )
-    return str(name)
+def _number(value: Any) -> int | None:
+    """Whole number, also as text; None for all else."""
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else None
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return int(value) if whole else None
 
 
-def read_mapping(path: Path) -> dict[str, str]:
-    """Mapping of a JSON file, as the report writes it, from clusters to new names."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: cannot be read as JSON ({one_line(error)}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+def _name_or_number(key: Any, value: Any, count: int) -> str | int:
+    """New name of a cluster, or the number of the cluster that it is merged with."""
+    name = value.strip() if isinstance(value, str) else value
+    number = _number(name)
+    if number is not None and 0 <= number < count:
+        return number
+    if number is None and isinstance(name, str) and name:
+        return name
+    raise ValueError(
+        f"Cluster {key} cannot have the name {quoted(value)}: give a text that is not a number, or "
+        f"the number of the cluster to merge it with, from 0 to {count - 1}."
+    )
+
+
+def mapping_header(model: Any) -> dict[str, Any]:
+    """What the file of a mapping has beside `clusters`: its format, and which model it is for.
+
+    Empty for a model that cannot be relabeled.
+    """
+    if not hasattr(model, "_relabeling"):
+        return {}
+    spread, relabeling = model._spread, model._relabeling
+    digest = sha256(np.concatenate([spread.sizes, spread.squares]).astype("<f8").tobytes())
+    if relabeling is not None:
+        digest.update(json.dumps([relabeling.clusters.tolist(), relabeling.names]).encode())
+    sizes = model._cluster_spread.sizes.astype(int).tolist()
+    fingerprint = digest.hexdigest()[:16]
+    return {"format": FORMAT, "version": VERSION, "model": fingerprint, "sizes": sizes}
+
+
+def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
+    """New names by cluster, of a mapping, or of what a report has downloaded, or a path to either.
+
+    Raises if it was downloaded from the report of another model.
+    """
+    place = "The mapping"
+    if not isinstance(mapping, Mapping):
+        place = f"{mapping}:"
+        try:
+            mapping = json.loads(Path(mapping).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ValueError(f"{place} cannot be read as JSON ({one_line(error)}).") from error
+        if not isinstance(mapping, dict):
+            raise ValueError(f'{place} is not a mapping such as {{"0": "name", "1": "name"}}.')
+    if mapping.get("format") != FORMAT:
+        return mapping
+    header, clusters = mapping_header(model), mapping.get("clusters")
+    if mapping.get("version") != VERSION or not isinstance(clusters, dict):
+        raise ValueError(f"{place} does not have version {VERSION} of the format {FORMAT!r}.")
+    if mapping.get("model") != header["model"]:
+        theirs, ours = (shorten(each.get("sizes"), 60) for each in (mapping, header))
         raise ValueError(
-            f"{path}: is not a relabeling. It needs the form "
-            f'{{"format": "{FORMAT}", "version": {VERSION}, "clusters": {{"0": "name"}}}}.'
+            f"{place} is for another model, with clusters of {theirs} samples; those of this model "
+            f"have {ours}. Download the mapping from a report on this model, as it is now."
         )
-    if document.get("version") != VERSION:
-        raise ValueError(
-            f"{path}: has version {document.get('version')!r} of the format, but {VERSION} is "
-            "expected. Upgrade anchorview."
-        )
-    clusters = document.get("clusters")
-    if not isinstance(clusters, dict):
-        raise ValueError(f"{path}: 'clusters' is not an object of cluster numbers and names.")
     return clusters

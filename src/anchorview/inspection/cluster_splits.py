@@ -80,8 +80,6 @@ def _step(model: Any, coarse: int, fine: int) -> LevelStep:
 
 
 def _name(model: Any, level: int, cluster: int) -> str:
-    """Number of a cluster or, at the chosen level, its name after `relabel`."""
-    if level != model.n_clusters_fit_ or model.cluster_names_ is None:
-        return str(cluster)
-    relabeling = model.__anchorview_explain__().relabeling
-    return str(relabeling.names[relabeling.clusters[cluster]])
+    """Number of a cluster or, at the chosen level unless clusters were merged, its name."""
+    names = model.cluster_names_ if level == model.n_clusters_ == model.n_clusters_fit_ else None
+    return str(cluster if names is None else names[cluster])

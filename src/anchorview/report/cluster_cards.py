@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from anchorview.estimators.relabeling import mapping_header
 from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings, doubtful_by_cluster
@@ -61,7 +63,8 @@ class ClusterCards:
     """What cards can be ordered by: value and name."""
     meanings: Mapping[str, str]
     """What the numbers on the cards are."""
-    can_relabel: bool
+    mapping: Mapping[str, Any]
+    """What the file with new names says about the model; empty if it cannot be relabeled."""
     has_map: bool
 
 
@@ -110,7 +113,7 @@ def cluster_cards(
         orders["confidence"] = "lowest confidence first"
     if "separation" in frame:
         orders["separation"] = "least separate first"
-    return ClusterCards(cards, orders, meanings, hasattr(fit.model, "relabel"), contents.on_map)
+    return ClusterCards(cards, orders, meanings, mapping_header(fit.model), contents.on_map)
 
 
 def percent(share: float) -> str:

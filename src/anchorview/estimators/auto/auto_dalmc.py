@@ -436,7 +436,8 @@ class AutoDALMC(EmbeddingClusterer):
         batch, covariates, unknown_batch
             As for `transform`.
         level : int, default=None
-            Number of clusters of one of `levels_`. If None, the chosen one.
+            Number of clusters of one of `levels_`, which `relabel` does not change. If None, the
+            clusters of `labels_`.
         out : path-like, default=None
             As for `transform`.
 
@@ -448,15 +449,16 @@ class AutoDALMC(EmbeddingClusterer):
         source = self._open_new(X, out, batch, covariates, unknown_batch)
         path = None if out is None else Path(out)
         fitted = self._level(level)
+        labeler = self._labeler if level is None else replace(self._labeler, clusters=None)
         labels = (
-            self._labeler.labels
+            labeler.labels
             if fitted is None
             else LevelLabeler(self._used_views, self._families, fitted)
         )
         return source.map_rows(labels, None, np.int32, "labeling", path)
 
     def labels_at(self, n_clusters: int) -> Any:
-        """Clusters of the samples of `fit` at one of the levels.
+        """Clusters of the samples of `fit` at one of the levels, which `relabel` does not change.
 
         Parameters
         ----------
@@ -471,7 +473,7 @@ class AutoDALMC(EmbeddingClusterer):
         check_is_fitted(self, "labels_")
         fitted = self._level(n_clusters)
         if fitted is None:
-            return self.labels_
+            return self.labels_ if self._fit_labels is None else self._fit_labels
         assert self.level_labels_ is not None
         return self.level_labels_[:, self._others.index(fitted)]
 
@@ -686,7 +688,7 @@ class AutoDALMC(EmbeddingClusterer):
         # Labeled as all samples will be: rounding may decide between equally near centroids.
         partitions = partitions_of(self._families, self._candidates, sample)
         starts = partitions[best_by_family(scores, families)]
-        self._relabeling = None
+        self._relabeling = self._fit_labels = None
         self._consensus, labels = find_consensus(partitions, k, weights, starts)
 
         self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
@@ -778,6 +780,8 @@ class AutoDALMC(EmbeddingClusterer):
         self.second_labels_, self.embedding_ = found["second_labels"], found["embedding"]
 
     def _relabel_samples(self, new: Relabeling) -> None:
+        if self._fit_labels is None:
+            self._fit_labels = self.labels_
         super()._relabel_samples(new)
         self.n_clusters_ = len(new.names)
         if self.second_labels_ is not None:

@@ -56,6 +56,8 @@ class AutoDALMCState(FittedState):
     """Empty if the number of clusters was given."""
     _branches: list[Branch]
     level_labels_: npt.NDArray[np.int32] | None
+    _fit_labels: npt.NDArray[np.int32] | None
+    """Labels before `relabel`; None without it."""
 
     @classmethod
     def of(cls, model: Any) -> Self:
@@ -87,6 +89,7 @@ SHAPES |= {
         "confidence_": "n",
         "second_labels_": "n",
         "level_labels_": "n levels",
+        "_fit_labels": "n",
         "agreement_": "c c",
         "view_agreement_": "v",
         "_scores": "c",
@@ -110,6 +113,8 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     if state.level_labels_ is not None:
         lengths.require_length("_levels", "levels", len(levels))
     require(state.level_labels_ is not None or not levels, "'level_labels_' is missing")
+    if state._fit_labels is not None:
+        require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
     used = [p for p, view in enumerate(state._consistency) if view.used]
     widths = [lengths[f"d{p}"] for p in used]
     best = candidates[state.best_candidate_].embedder

@@ -25,7 +25,14 @@ from anchorview.estimators.relabeling import Relabeling
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
 """Attributes that are a Series with one number per view, and its name."""
 
-PER_SAMPLE = {"labels_", "embedding_", "confidence_", "second_labels_", "level_labels_"}
+PER_SAMPLE = {
+    "labels_",
+    "embedding_",
+    "confidence_",
+    "second_labels_",
+    "level_labels_",
+    "_fit_labels",
+}
 """Attributes with one row per sample of `fit`."""
 
 

@@ -76,7 +76,9 @@
   // Names; clusters with equal names are merged.
 
   function nameOf(cluster) {
-    return cards[cluster].querySelector("input.name")?.value.trim() || original[cluster];
+    const typed = cards[cluster].querySelector("input.name")?.value.trim() || original[cluster];
+    // A number stands for the cluster that has it.
+    return /^\d+$/.test(typed) ? (original[Number(typed)] ?? typed) : typed;
   }
 
   function update() {
@@ -91,6 +93,10 @@
       const note = card.querySelector(".merged");
       note.hidden = !others.length;
       note.textContent = others.length ? `Merged with ${others.map((c) => original[c]).join(", ")}` : "";
+      const nearest = card.querySelector("dl [data-open]");
+      if (!nearest) continue;
+      nearest.textContent = names[nearest.dataset.open];
+      nearest.closest("div").hidden = others.includes(Number(nearest.dataset.open));
     }
     const checked = cards.filter((card) => card.querySelector("input.chosen").checked);
     find("merge").disabled = checked.length < 2;
@@ -144,7 +150,7 @@
     cards.forEach((_, cluster) => {
       if (nameOf(cluster) !== original[cluster]) clusters[cluster] = nameOf(cluster);
     });
-    const mapping = { format: "anchorview-relabel", version: 1, clusters };
+    const mapping = { ...JSON.parse(list.dataset.mapping), clusters };
     anchorview.download("relabel.json", "application/json", JSON.stringify(mapping, null, 2) + "\n");
   });
   update();

@@ -12,10 +12,12 @@ anchorview.mapReady = (async () => {
   // Tooltips
 
   function tipRows(index) {
-    const rows = [["Cluster", points.names[points.cluster[index]]]];
+    const cluster = points.names[points.cluster[index]];
+    const rows = [["Cluster", cluster]];
     if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
-    if (points.second && points.second[index] >= 0)
-      rows.push(["Next cluster", points.names[points.second[index]]]);
+    // Clusters may have been merged, here or before.
+    const second = points.names[points.second?.[index]] ?? cluster;
+    if (second !== cluster) rows.push(["Next cluster", second]);
     if (points.classes) rows.push(["Class", points.classes.names[points.classes.codes[index]] ?? "–"]);
     if (points.availability)
       rows.push(["Views", points.availability.patterns[points.availability.pattern[index]]]);
