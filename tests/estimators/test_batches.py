@@ -233,6 +233,8 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
     nan[3] = np.nan
     for match, given in {
         "batch is missing for 1 samples, the first of which is row 5": {"batch": missing},
+        "missing for 2 samples, .* row 1": {"batch": ["a", np.nan, None, *["b"] * 397]},
+        "missing for 1 samples, .* row 2": {"batch": np.array(["a", "a", np.nan, *["b"] * 397])},
         "Batch 'alone' has 1 sample with view 0": {"batch": alone},
         "batch has shape .3,., but X has 400 samples": {"batch": [1, 2, 3]},
         "batch is a DataFrame with 2 columns": {"batch": pd.DataFrame({"a": text, "b": text})},
@@ -242,6 +244,9 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
         "covariate 'covariate_0' is constant for all": {"covariates": np.ones(400)},
         "'covariate_1' is a linear combination of 'covariate_0'": {
             "covariates": np.column_stack([ages, 3 * ages + 1])
+        },
+        "column 'x' more than once": {
+            "covariates": pd.DataFrame(np.column_stack([ages, ages % 7]), columns=["x", "x"])
         },
         "column 'sex' is not numeric": {"covariates": pd.DataFrame({"sex": ["f", "m"] * 200})},
         "covariates are not numeric": {"covariates": np.array(["f", "m"] * 200)},
@@ -306,3 +311,21 @@ def test_only_covariates(planted):
     assert model.batches_ is None and model.batch_mixing_ is None
     assert "1 covariate taken out" in repr(model)
     np.testing.assert_array_equal(model.predict(views, covariates=depth), model.labels_)
+
+
+@pytest.mark.parametrize("names", [(0, 1), ("covariate_0", "covariate_1"), ("age", "depth")])
+def test_covariates_are_matched_by_name_whenever_both_have_names(planted, names):
+    views, _, _ = planted
+    rng = np.random.default_rng(0)
+    covariates = pd.DataFrame(rng.gamma(2, size=(400, 2)) * (1, 9), columns=list(names))
+    model = dalmc().fit(views, covariates=covariates)
+    for given in (covariates, covariates[list(names[::-1])], covariates.to_numpy()):
+        np.testing.assert_array_equal(model.predict(views, covariates=given), model.labels_)
+    for given, match in {
+        "surplus": (covariates.assign(other=1.0), "fitted with the covariates .* Give exactly"),
+        "renamed": (covariates.set_axis(["a", "b"], axis=1), "Give exactly these"),
+        "repeated": (covariates.iloc[:, [0, 0]], "more than once"),
+        "array": (np.ones((400, 3)), "Give exactly these"),
+    }.values():
+        with pytest.raises(ValueError, match=match):
+            model.predict(views, covariates=given)

@@ -26,7 +26,7 @@ from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.row_source import RowSource, SelectedRows, working_precision
-from anchorview.views.sample_design import ONE_BATCH, SampleDesign, default_covariate
+from anchorview.views.sample_design import ONE_BATCH, SampleDesign
 
 EXPLAINED = 64 * float(np.finfo(np.float64).eps)
 """Share of the squares of a feature up to which nothing is left of it."""
@@ -256,6 +256,7 @@ class BatchCorrection:
 
     batches: tuple[str, ...]
     covariate_names: tuple[str, ...]
+    covariates_named: bool
     covariate_centers: Array
     covariate_scales: Array
     scales: bool
@@ -313,18 +314,15 @@ class BatchCorrection:
         return replace(design, covariates=design.covariates[:, self._covariate_order(design)])
 
     def _covariate_order(self, design: SampleDesign) -> list[int]:
-        """Columns of the fitted covariates, by name if they have names."""
+        """Columns of the fitted covariates, by name if both have names."""
         names, expected = design.covariate_names, self.covariate_names
-        by_position = any(
-            given == tuple(map(default_covariate, range(len(given)))) for given in (names, expected)
-        )
-        same = len(names) == len(expected) if by_position else set(names) == set(expected)
-        if not same:
+        by_name = design.covariates_named and self.covariates_named
+        if len(names) != len(expected) or (by_name and set(names) != set(expected)):
             raise ValueError(
                 f"The model was fitted with the covariates {list(expected)}, but the samples have "
                 f"{list(names)}. Give exactly these."
             )
-        return list(range(len(names))) if by_position else [names.index(name) for name in expected]
+        return [names.index(name) for name in expected] if by_name else list(range(len(names)))
 
     def matched(self, data: MultiViewData) -> tuple[Array, Array]:
         """Position of the batch of each sample, -1 if it is unknown, and scaled covariates."""
@@ -398,7 +396,8 @@ def fit_correction(
     z = design.covariates
     batches = design.used_batches
     names = design.covariate_names
-    empty = BatchCorrection(batches, names, z.mean(axis=0), z.std(axis=0), scales, ())
+    named = design.covariates_named
+    empty = BatchCorrection(batches, names, named, z.mean(axis=0), z.std(axis=0), scales, ())
     work = partial(_cells_and_sample, empty, SelectedRows(sampled))
     all_cells, sample = parts.reduce(work, _merged, "batches")
     views, moments, deviations = [], {}, []

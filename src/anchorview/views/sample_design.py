@@ -14,6 +14,9 @@ from anchorview.views.alignment import matched_by_id, require_unique_ids
 ONE_BATCH = ("",)
 """Name of the batch of all samples if there are only covariates; no value has an empty name."""
 
+MISSING = ("", "nan", "<NA>")
+"""Missing values as text: an array of texts holds them so."""
+
 Ids = Callable[[], "pd.Index[Any] | None"]
 """Returns the sample ids; computed only if something is aligned by them."""
 
@@ -29,6 +32,8 @@ class SampleDesign:
     covariates: Array
     """Finite numbers, (n_samples, n_covariates)."""
     covariate_names: tuple[str, ...] = ()
+    covariates_named: bool = False
+    """Whether covariates have the names of columns; others are matched by position."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -88,11 +93,12 @@ def sample_design(
         values = _aligned(_obs(batch, X, "batch"), n_samples, ids, "batch")
         batches, codes = _batch_codes(values, ids)
     matrix: Array = np.empty((n_samples, 0))
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
     if covariates is not None:
-        found = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
-        matrix, names = _covariate_matrix(found, ids)
-    return SampleDesign(batches, codes, matrix, names)
+        values = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
+        matrix, names = _covariate_matrix(values, ids)
+    shown = names or _numbered(matrix.shape[1])
+    return SampleDesign(batches, codes, matrix, shown, names is not None)
 
 
 def _obs(values: Any, X: Any, what: str) -> Any:
@@ -132,7 +138,9 @@ def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
         if known is not None and matched_by_id(values.index, known):
             return _by_id(values, known, what)
     elif not isinstance(values, pd.Categorical):
-        values = np.asarray(values)
+        # NumPy would turn NaN beside texts into a text.
+        texts = what == "batch" and isinstance(values, list | tuple)
+        values = np.asarray(values, dtype=object if texts else None)
     if len(values) != n_samples or np.ndim(values) > (2 if what == "covariates" else 1):
         raise ValueError(
             f"{what} has shape {np.shape(values)}, but X has {n_samples} samples. Give one value "
@@ -165,7 +173,7 @@ def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     """Names of the batches, and the position of that of each sample."""
     codes, found = pd.factorize(values, use_na_sentinel=True)
     names = [_batch_name(value) for value in found]
-    empty = np.array([not name.strip() for name in names] + [True])
+    empty = np.array([name.strip() in MISSING for name in names] + [True])
     missing = np.flatnonzero(empty[codes])
     if len(missing):
         raise ValueError(
@@ -184,10 +192,11 @@ def _batch_name(value: Any) -> str:
     return str(value)
 
 
-def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...]]:
-    """Finite numbers, one column per covariate, and the names of the columns."""
+def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...] | None]:
+    """Finite numbers, one column per covariate, and the names of the columns, if they have any."""
     if isinstance(values, pd.Series):
-        values = values.to_frame(None if values.name is None else str(values.name))
+        values = values.to_numpy() if values.name is None else values.to_frame()
+    names = None
     if isinstance(values, pd.DataFrame):
         for column, dtype in zip(values.columns, values.dtypes, strict=True):
             if not pd.api.types.is_numeric_dtype(dtype):
@@ -195,8 +204,12 @@ def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...]]:
                     f"covariates: column {column!r} is not numeric (dtype {dtype}). Encode it as "
                     "numbers, or give it as batch."
                 )
-        unnamed = isinstance(values.columns, pd.RangeIndex)
-        names = None if unnamed else tuple(map(str, values.columns))
+        names = tuple(map(str, values.columns))
+        if len(set(names)) < len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise ValueError(
+                f"covariates have the column {repeated!r} more than once. Rename or drop one."
+            )
         matrix = values.to_numpy(np.float64, na_value=np.nan)
     else:
         array = np.asarray(values)
@@ -205,17 +218,17 @@ def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...]]:
                 f"covariates are not numeric (dtype {array.dtype}). Encode them as numbers, or "
                 "give them as batch."
             )
-        matrix, names = array.astype(np.float64).reshape(len(array), -1), None
-    names = names or tuple(map(default_covariate, range(matrix.shape[1])))
+        matrix = array.astype(np.float64).reshape(len(array), -1)
     rows, columns = np.nonzero(~np.isfinite(matrix))
     if len(rows):
+        shown = names or _numbered(matrix.shape[1])
         raise ValueError(
-            f"covariate {names[columns[0]]!r} is NaN or infinite for "
+            f"covariate {shown[columns[0]]!r} is NaN or infinite for "
             f"{_sample(int(rows[0]), ids)}. Fill it in, or leave the sample out."
         )
     return matrix, names
 
 
-def default_covariate(position: int) -> str:
-    """Name of a covariate that has none."""
-    return f"covariate_{position}"
+def _numbered(n_covariates: int) -> tuple[str, ...]:
+    """Names of covariates that have none."""
+    return tuple(f"covariate_{position}" for position in range(n_covariates))
