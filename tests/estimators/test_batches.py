@@ -1,6 +1,7 @@
 """Batches and covariates are taken out in `fit`, and of new samples, wherever these are."""
 
 import warnings
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, make_multiview, open_views
 from anchorview.compared import OPMC
 from anchorview.inspection import leave_one_view_out, memberships, view_contributions
 from anchorview.sources import disk_source
@@ -298,6 +299,23 @@ def test_a_warning_if_batches_and_clusters_cannot_be_told_apart():
     }
     with pytest.warns(UserWarning, match="cannot be told apart: nearly every cluster lies within"):
         DALMC(4, random_state=0).fit(views, batch=batch)
+
+
+@pytest.mark.usefixtures("unjudged")
+@pytest.mark.parametrize("k", [2, 6])
+@pytest.mark.parametrize("make", [dalmc, partial(AutoDALMC, budget="fast", random_state=0)])
+def test_a_warning_if_batches_are_the_clusters(make, k):
+    views, y = make_multiview(300, n_clusters=k, random_state=0)
+    sparse_view = sparse.csr_array(np.maximum(next(iter(views.values())), 0))
+    with pytest.warns(UserWarning, match="same as the clusters of the views without correction"):
+        make().set_params(n_clusters=k).fit({**views, "s": sparse_view}, batch=y)
+    # Batch effects that are stronger than the clusters, and as many batches as clusters.
+    rng = np.random.default_rng(0)
+    batch = rng.integers(k, size=300)
+    shifted = [view + 9 * rng.normal(size=(k, view.shape[1]))[batch] for view in views.values()]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Batches are much the same")
+        make().set_params(n_clusters=k).fit(shifted, batch=batch)
 
 
 def test_only_covariates(planted):
