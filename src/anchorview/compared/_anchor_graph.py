@@ -11,14 +11,12 @@ Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigh
 
 from anchorview._utils.linalg import (
-    DENSE_PART,
-    DENSE_SPECTRUM,
     leading_directions,
     polar_factor,
     squared_norm,
@@ -26,11 +24,10 @@ from anchorview._utils.linalg import (
 )
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._partition import kmeans_labels
 from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
-from anchorview.core.cost_model import block_memory
 from anchorview.views.container import MultiViewData
 
 MIN_UNEXPLAINED = 1e-6
@@ -211,23 +208,26 @@ class AnchorGraphBaseline(Baseline):
     """Base class of SMVSC, FPMVS-CAG and OMSC."""
 
     n_anchors: int | None = None
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
+        copies=1, clusters=12, anchors=12, keeps_sparse=True, has_spectra=True
+    )
 
-    @property
-    def _anchor_count(self) -> int:
+    def _anchor_count(self, data: MultiViewData) -> int:
         return self.n_clusters if self.n_anchors is None else self.n_anchors
 
     def _require_possible(self, data: MultiViewData) -> None:
         super()._require_possible(data)
-        if not self.n_clusters <= self._anchor_count <= len(data):
+        count = self._anchor_count(data)
+        if not self.n_clusters <= count <= len(data):
             raise ValueError(
-                f"n_anchors={self._anchor_count} should be at least n_clusters={self.n_clusters} "
-                f"and at most n_samples={len(data)}."
+                f"n_anchors={count} should be at least n_clusters={self.n_clusters} and at most "
+                f"n_samples={len(data)}."
             )
 
     def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""
         views, seed = standardized_views(data), self._seeds()[0]
-        n, k, m = len(data), self.n_clusters, self._anchor_count
+        n, k, m = len(data), self.n_clusters, self._anchor_count(data)
         if self.init == "identity":
             model = AnchorGraphModel(views, np.eye(n, m), k, weighted_z=self.weighted_z)
             return model, np.eye(n, k)
@@ -251,17 +251,3 @@ class AnchorGraphBaseline(Baseline):
     def _store(self, model: AnchorGraphModel) -> None:
         self.anchors_ = model.anchors
         self.projections_ = model.projections
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        k, m, n_views = self.n_clusters, self._anchor_count, len(data.views)
-        memory = block_memory(data)
-        for view in data.views:
-            shorter = min(view.shape)
-            thin = sparse.issparse(view)
-            memory += 16 * view.nnz if thin else data.dtype.itemsize * n * view.shape[1]
-            dense = shorter <= DENSE_SPECTRUM or k >= shorter // 4
-            if thin and dense:
-                memory += 3 * 8 * min(DENSE_PART, n * shorter)
-            memory += 8 * shorter * (3 * shorter if dense else 2 * k + 40)
-        return memory + 8 * (n * (12 * m + (2 * n_views + 6) * k) + 4 * D * m)

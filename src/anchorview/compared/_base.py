@@ -4,17 +4,21 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
 from anchorview._utils import param_constraints as constraints
+from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import require_memory
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
+from anchorview.compared._neighbor_graphs import NARROW, TILE
 from anchorview.compared._partition import kmeans_labels
+from anchorview.core.cost_model import block_memory
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
@@ -32,8 +36,28 @@ class BaselineResult:
     """One row per sample, if the method computes an embedding."""
 
 
+class ArraysHeld(NamedTuple):
+    """How many arrays of each shape a fit holds at a time, besides blocks of rows."""
+
+    copies: float
+    """Of the data; a sparse view that stays sparse counts as twice its entries."""
+    clusters: float
+    """(n_samples, n_clusters)."""
+    anchors: float = 0
+    """(n_samples, n_anchors)."""
+    anchors_of_views: float = 0
+    """The same, for each view."""
+    neighbors: float = 0
+    """(n_samples, n_neighbors), for each view."""
+    keeps_sparse: bool = False
+    has_spectra: bool = False
+    """Whether leading singular vectors of the views are computed."""
+
+
 class Baseline(MultiViewClusterer):
     """Base class: a subclass clusters complete data in `_cluster`."""
+
+    _arrays_held: ClassVar[ArraysHeld]
 
     normalize_embedding: ClassVar[bool | None] = None
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
@@ -114,9 +138,29 @@ class Baseline(MultiViewClusterer):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         """Cluster complete data in memory."""
 
-    @abstractmethod
+    def _anchor_count(self, data: MultiViewData) -> int:
+        return 0
+
     def _memory_needed(self, data: MultiViewData) -> float:
         """Upper bound of the bytes that `fit` allocates beyond the data."""
+        held, (n, D), n_views = self._arrays_held, data.shape, len(data.views)
+        k, m = self.n_clusters, self._anchor_count(data)
+        copied, numbers = 0.0, 8.0 * D * (k + 8) + m * (4 * D + 8 * m * n_views)
+        for view in data.views:
+            stays_sparse = held.keeps_sparse and sparse.issparse(view)
+            copied += 2 * view.nnz if stays_sparse else n * view.shape[1]
+            if held.has_spectra:
+                shorter = min(view.shape)
+                by_gram = shorter <= DENSE_SPECTRUM or k >= shorter // 4
+                numbers += shorter * (3 * shorter if by_gram else 2 * k + 40)
+                numbers += 3 * min(DENSE_PART, n * shorter) * (by_gram and stays_sparse)
+        if held.neighbors:
+            numbers += n * n_views * held.neighbors * self.n_neighbors
+            # Without anchors: tiles of distances, and a graph that is factored as a band matrix.
+            numbers += 0 if m else 3 * min(n**2, TILE) + n * (NARROW + 60)
+        numbers += n * (20 + held.clusters * k)
+        numbers += n * m * (held.anchors + held.anchors_of_views * n_views)
+        return 2 * block_memory(data) + data.dtype.itemsize * held.copies * copied + 8 * numbers
 
     def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
         """Labels from K-means; `normalize` is the class attribute by default."""

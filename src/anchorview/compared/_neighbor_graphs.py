@@ -251,26 +251,3 @@ def _rotated(A: Matrix, V: Array, count: int) -> tuple[Array, Array, float]:
     V = V @ rotation
     errors = (AV @ rotation[:, :count]) - V[:, :count] * values[:count]
     return V, values, float(np.sqrt(np.einsum("ij,ij->j", errors, errors).max()))
-
-
-def graph_memory(n: int, n_neighbors: int) -> float:
-    """Upper bound of the bytes of a graph."""
-    return 2.0 * n * n_neighbors * (8 + 8) + 8 * n
-
-
-def building_memory(views: Sequence[Matrix], n_neighbors: int) -> float:
-    """Upper bound of the bytes that :func:`neighbor_graph` allocates, including its result."""
-    n = views[0].shape[0]
-    widest = max(X.shape[1] for X in views)
-    rows = min(n, max(1, TILE // max(n, widest)))
-    tiles = 3 * rows * n + (4 * rows + 2 * min(n, 2 * CENTER_ROWS)) * widest
-    # A sparse copy has an index beside each value, and is squared once.
-    copies = sum(4 * X.nnz if sparse.issparse(X) else n * X.shape[1] for X in views)
-    return 8.0 * (tiles + copies) + 4 * graph_memory(n, n_neighbors)
-
-
-def eigenvector_memory(n: int, count: int) -> float:
-    """Upper bound of the bytes that :func:`leading_eigenvectors` allocates."""
-    if _is_dense_case(n, count):
-        return 8.0 * 4 * n**2
-    return 8.0 * n * (6 * _block_columns(count) + NARROW + 1)

@@ -6,7 +6,6 @@ from scipy import sparse
 from anchorview._utils.linalg import squared_norm
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.cost_model import block_memory
 from anchorview.core.scale import (
     CONSTANT_COLUMN,
     ViewScaling,
@@ -46,12 +45,6 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
         report_progress("scaling", p + 1, len(data.views))
     with_unit_norms(data, scalings, [squared_norm(X) for X in copies])
     return copies
-
-
-def dense_memory(data: MultiViewData) -> float:
-    """Upper bound of the bytes that :func:`dense_views` allocates."""
-    n, D = data.shape
-    return float(data.dtype.itemsize * n * D) + block_memory(data) + 64.0 * D
 
 
 def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:

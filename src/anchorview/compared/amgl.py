@@ -7,12 +7,9 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import (
-    building_memory,
-    eigenvector_memory,
-    graph_memory,
     leading_eigenvectors,
     neighbor_graph,
     normalized_affinity,
@@ -119,6 +116,9 @@ class AMGL(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = False
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
+        copies=1, clusters=8, neighbors=12, keeps_sparse=True
+    )
 
     def __init__(
         self,
@@ -148,11 +148,3 @@ class AMGL(Baseline):
         )
         labels = self._kmeans_labels(F)
         return BaselineResult(labels, objective, alpha / alpha.sum(), F)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, n_views = len(data), len(data.views)
-        graphs = n_views * graph_memory(n, self.n_neighbors)
-        building = max(building_memory([view], self.n_neighbors) for view in data.views)
-        # The weighted sum of the graphs has at most as many entries as all of them; two copies.
-        solving = eigenvector_memory(n, self.n_clusters) + 2 * graphs
-        return graphs + max(building, solving)

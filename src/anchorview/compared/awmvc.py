@@ -14,7 +14,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.compress import compress
 from anchorview.core.cost_model import gram_memory
@@ -174,6 +174,7 @@ class AWMVC(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = True
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=4)
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
@@ -237,9 +238,6 @@ class AWMVC(Baseline):
 
     def _memory_needed(self, data: MultiViewData) -> float:
         n, D = data.shape
-        largest = min(self.n_dimensions * self.n_clusters, n)
-        D += largest if self.init == "identity" else 0
-        rows = min(n, D)
-        spaces = 3 * self.n_dimensions * largest * rows
-        small = 4 * rows * D + 3 * rows**2 + spaces
-        return gram_memory(data) + 8 * (small + 4 * n * self.n_clusters)
+        largest = self.n_dimensions * self.n_clusters
+        solving = min(n, D + largest) * (7 * (D + largest) + 3 * self.n_dimensions * largest)
+        return super()._memory_needed(data) + gram_memory(data) + 8.0 * solving

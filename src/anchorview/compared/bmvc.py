@@ -19,7 +19,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
@@ -34,7 +34,7 @@ ROUNDING_UNITS = 16
 """A squared distance below this many units in the last place of the squared norms is zero."""
 
 INIT_SAMPLES = 2000
-"""Samples whose principal directions give the initial codes, if the codes have no more bits."""
+"""Samples whose principal directions give the initial codes; at least one per bit."""
 
 CLUSTER_STEPS = 10
 """Maximum number of alternations between centers and labels per iteration."""
@@ -118,15 +118,10 @@ def signs(M: Array, dtype: DTypeLike) -> Array:
     return np.where(M > 0, 1, -1).astype(dtype)
 
 
-def init_sample_size(n: int, length: int) -> int:
-    """Number of samples that give the initial codes: if possible, at least one per bit."""
-    return min(n, max(INIT_SAMPLES, length))
-
-
 def initial_codes(kernels: Sequence[Array], length: int, rng: np.random.RandomState) -> Array:
     """Signs of the principal components of the concatenated kernels (n, length)."""
     n = len(kernels[0])
-    rows = np.sort(rng.choice(n, init_sample_size(n, length), replace=False))
+    rows = np.sort(rng.choice(n, min(n, max(INIT_SAMPLES, length)), replace=False))
     E, _ = leading_directions(np.hstack([K[rows] for K in kernels]), length)
     # Directions beyond the rank can be too long for single precision, and only signs count.
     E = E / np.maximum(np.abs(E).max(axis=0), 1)
@@ -340,6 +335,7 @@ class BMVC(Baseline):
     (2000, 128)
     """
 
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=3, anchors_of_views=1)
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
         "code_length": [constraints.POSITIVE_INT],
@@ -416,13 +412,8 @@ class BMVC(Baseline):
             )
 
     def _memory_needed(self, data: MultiViewData) -> float:
-        n, n_views, m = len(data), len(data.views), self._anchor_count(data)
-        length = min(self.code_length, m)
-        widest = max(data.n_features_per_view)
-        kernels = (n * data.dtype.itemsize + 24 * m) * m * n_views
-        anchors = 8 * m * data.shape[1]
-        blocks = 8 * 8 * (min(KERNEL_BLOCK, n * max(m, widest)) + m * m + m * widest)
-        sampled = init_sample_size(n, length)
-        initial = 40 * sampled * (m * n_views + sampled)
-        codes = n * (40 * length + 24 * self.n_clusters + 80)
-        return kernels + anchors + blocks + max(initial, codes)
+        n, width = len(data), self._anchor_count(data) * len(data.views)
+        sampled = min(n, max(INIT_SAMPLES, self.code_length))
+        codes = n * min(self.code_length, width) + sampled * (width + sampled)
+        blocks = min(KERNEL_BLOCK, n * max(width, *data.n_features_per_view))
+        return super()._memory_needed(data) + 8.0 * (5 * codes + 8 * blocks)

@@ -5,17 +5,15 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview._utils.progress import report_progress
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import (
-    building_memory,
-    eigenvector_memory,
     leading_eigenvectors,
     neighbor_graph,
     normalized_affinity,
 )
 from anchorview.compared._partition import sum_by_cluster
-from anchorview.compared._view_scaling import dense_memory, dense_views, min_max_scaled_views
+from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 
@@ -61,6 +59,7 @@ class ConcatKMeans(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = False
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4)
 
     def __init__(
         self,
@@ -82,10 +81,6 @@ class ConcatKMeans(Baseline):
         means = sums / np.maximum(np.bincount(labels, minlength=self.n_clusters), 1)[:, None]
         inertia = float(np.sum((points - means[labels]) ** 2))
         return BaselineResult(labels, [inertia], embedding=points)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        return 5 * dense_memory(data) + 8.0 * (n + D) * (4 * self.n_clusters + 20)
 
 
 @fill_docstring
@@ -135,6 +130,7 @@ class ConcatSpectral(Baseline):
     """
 
     normalize_embedding: ClassVar[bool] = True
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=8, neighbors=16)
 
     def __init__(
         self,
@@ -159,8 +155,3 @@ class ConcatSpectral(Baseline):
         labels = self._kmeans_labels(F)
         report_progress("clustering", 2, 2)
         return BaselineResult(labels, [objective], embedding=F)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        building = building_memory(data.views, self.n_neighbors)
-        return 16.0 * n * D + building + eigenvector_memory(n, self.n_clusters)

@@ -13,7 +13,7 @@ from anchorview.compared._anchor_graph import (
     AnchorGraphBaseline,
     AnchorGraphModel,
 )
-from anchorview.compared._base import BaselineResult
+from anchorview.compared._base import ArraysHeld, BaselineResult
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.views.container import MultiViewData
@@ -140,6 +140,9 @@ class EOMSCCA(AnchorGraphBaseline):
 
     weighted_z: ClassVar[bool] = False
 
+    # The inner solver holds about twenty numbers per entry of the graph.
+    _arrays_held: ClassVar[ArraysHeld] = AnchorGraphBaseline._arrays_held._replace(anchors=32)
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -166,7 +169,3 @@ class EOMSCCA(AnchorGraphBaseline):
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(structured, model.views, self.n_clusters, seed)
         return BaselineResult(labels, objective, model.weights, structured.embedding)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        # The inner solver holds about twenty numbers per entry of the graph.
-        return super()._memory_needed(data) + 8.0 * 20 * len(data) * self._anchor_count

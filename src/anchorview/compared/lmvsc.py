@@ -8,10 +8,10 @@ from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import left_singular_vectors
 from anchorview.compared._anchors import SampledAnchorsBaseline, kmeans_centers
-from anchorview.compared._base import BaselineResult
+from anchorview.compared._base import ArraysHeld, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._simplex import minimize_on_simplex
-from anchorview.compared._view_scaling import dense_memory, dense_views
+from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
 
 ANCHOR_RUNS = 10
@@ -82,6 +82,9 @@ class LMVSC(SampledAnchorsBaseline):
 
     normalize_embedding: ClassVar[bool] = False
     _default_anchors: ClassVar[int] = 50
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
+        copies=5, clusters=4, anchors=12, anchors_of_views=2
+    )
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
@@ -123,10 +126,3 @@ class LMVSC(SampledAnchorsBaseline):
         U = left_singular_vectors(stacked)[:, : self.n_clusters]
         labels = self._kmeans_labels(U)
         return BaselineResult(labels, [objective], embedding=U)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        m, n_views = self._anchor_count(data), len(data.views)
-        graphs = 8.0 * n * m * (2 * n_views + 12)
-        widest = 8.0 * max(data.n_features_per_view) * (3 * n + m)
-        return dense_memory(data) + widest + graphs + 8.0 * m * (D + 8 * m * n_views**2)

@@ -18,11 +18,10 @@ from anchorview.compared._anchors import (
     kmeans_centers,
     nearest_anchors,
 )
-from anchorview.compared._base import BaselineResult
+from anchorview.compared._base import ArraysHeld, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import graph_of_neighbors
-from anchorview.compared._view_scaling import dense_memory, dense_views
-from anchorview.core.cost_model import block_memory
+from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
@@ -163,6 +162,7 @@ class MVSC(SampledAnchorsBaseline):
     """
 
     _default_anchors: ClassVar[int] = 200
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **SampledAnchorsBaseline._parameter_constraints,
@@ -211,16 +211,3 @@ class MVSC(SampledAnchorsBaseline):
     @property
     def _min_anchors(self) -> int:
         return self.n_clusters + 1
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        m, k, n_views = self._anchor_count(data), self.n_clusters, len(data.views)
-        graphs = 16.0 * n * min(self.n_neighbors, m) * (3 * n_views + 4)
-        distances = 8.0 * n * m * 3
-        return (
-            4 * dense_memory(data)
-            + block_memory(data)
-            + distances
-            + graphs
-            + 8.0 * (12 * (n + m) * (k + 1) + m * (D + 8 * m))
-        )

@@ -139,7 +139,7 @@ class OMSC(AnchorGraphBaseline):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, indicator = self._initial_model(data)
         if self.init == "identity":
-            codes = np.eye(self._anchor_count, self.n_clusters)
+            codes = np.eye(self._anchor_count(data), self.n_clusters)
         else:
             codes = polar_factor(model.graph.T @ indicator)
         labels, self.codes_, objective = alternate_with_clusters(

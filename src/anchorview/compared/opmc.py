@@ -10,19 +10,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import DENSE_PART, polar_factor, times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
 from anchorview.core.assign import FINALISTS, SAMPLE
-from anchorview.core.cost_model import block_memory
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
 from anchorview.views.container import MultiViewData
@@ -327,6 +325,10 @@ class OPMC(Baseline):
         self.n_init = n_init
         self.tol = tol
 
+    @property
+    def _arrays_held(self) -> ArraysHeld:  # type: ignore[override]
+        return ArraysHeld(copies=2, clusters=4, keeps_sparse=self.scaling != "rows")
+
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = centered_views(data, self.scaling)
         best = self._best_run(views, np.random.RandomState(self._seeds()[0]))
@@ -352,14 +354,3 @@ class OPMC(Baseline):
             _, labels = solver.nearest(solver.distances(run.C, run.W))
             finals.append(solver.run(labels, run.C, *settings, (self.n_init + len(finals), n_runs)))
         return min(finals, key=_final_value)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, width = data.shape
-        copies = 0.0
-        for view, d in zip(data.views, data.n_features_per_view, strict=True):
-            kept_sparse = sparse.issparse(view) and self.scaling != "rows"
-            copies += 20 * view.nnz if kept_sparse else n * d * data.dtype.itemsize
-        sampled = copies * SAMPLE / n if n > 2 * SAMPLE else 0
-        blocks = 2 * block_memory(data)
-        sweep = n * (32 * self.n_clusters + 120) + 64 * self.n_clusters * width
-        return copies + sampled + blocks + sweep

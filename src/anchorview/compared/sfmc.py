@@ -9,13 +9,12 @@ from scipy import sparse
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchors import SampledAnchorsBaseline, nearest_anchors
-from anchorview.compared._base import BaselineResult
+from anchorview.compared._base import ArraysHeld, BaselineResult
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import graph_of_neighbors, neighbor_weights
 from anchorview.compared._simplex import minimize_on_simplex
-from anchorview.compared._view_scaling import column_ranges, dense_memory
-from anchorview.core.cost_model import block_memory
+from anchorview.compared._view_scaling import column_ranges
 from anchorview.views.container import MultiViewData, dense_rows
 
 
@@ -150,6 +149,7 @@ class SFMC(SampledAnchorsBaseline):
 
     # Half of the samples in the authors' script; a step takes cubic time in the anchors.
     _default_anchors: ClassVar[int] = 256
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=3, clusters=10, anchors=3, neighbors=40)
 
     def __init__(
         self,
@@ -175,10 +175,3 @@ class SFMC(SampledAnchorsBaseline):
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(structured, views, self.n_clusters, seed)
         return BaselineResult(labels, objective, alpha, structured.embedding)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, D = data.shape
-        m, k = self._anchor_count(data), self.n_clusters
-        entries = n * min(self.n_neighbors, m) * len(data.views)
-        copies = 8.0 * n * D + dense_memory(data) + block_memory(data)
-        return copies + 8.0 * (3 * n * m + 40 * entries + 10 * n * (k + 2) + m * (D + 4 * m))

@@ -5,19 +5,15 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import polar, polar_factor, unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import Baseline, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import (
-    building_memory,
-    eigenvector_memory,
-    graph_memory,
     leading_eigenvectors,
     neighbor_graph,
     normalized_affinity,
@@ -181,6 +177,9 @@ class UOMVSC(Baseline):
     %(example)s
     """
 
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
+        copies=3, clusters=16, neighbors=40, keeps_sparse=True
+    )
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
         "lambda_": [Interval(Real, 0, 1, closed="both")],
@@ -216,14 +215,3 @@ class UOMVSC(Baseline):
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]
         return BaselineResult(labels, objective, weights / weights.sum(), H)
-
-    def _memory_needed(self, data: MultiViewData) -> float:
-        n, k = len(data), self.n_clusters
-        graphs = 2 * (len(data.views) + 1) * graph_memory(n, self.n_neighbors)
-        scaled = sum(
-            2 * view.nnz if sparse.issparse(view) else n * view.shape[1] for view in data.views
-        )
-        building = building_memory(data.views, self.n_neighbors) + eigenvector_memory(n, k)
-        # The weighted sum of the graphs has at most as many entries as all of them; two copies.
-        iterating = 2 * graphs + 8.0 * 8 * n * k
-        return graphs + data.dtype.itemsize * scaled + max(building, iterating)
