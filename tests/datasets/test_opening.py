@@ -282,7 +282,7 @@ def test_parquet_with_different_samples(tmp_path):
 def test_formats_that_cannot_stay_on_disk(tmp_path):
     np.savez(tmp_path / "data.npz", a=TALL)
     save_matlab5(tmp_path / "data.mat", {"X1": TALL})
-    write_tables(tmp_path / "tables", a_csv="id,x\na,1\n")
+    write_tables(tmp_path / "tables", a_csv="id,x\na,1\n", b_parquet=frame(TALL, IDS))
     for name in ("data.npz", "data.mat", "tables"):
         assert not stays_on_disk(tmp_path / name)
         assert "anchorview.datasets.convert" in error_of(tmp_path / name)

@@ -120,8 +120,7 @@ def test_protocol_has_the_numbers_of_settings_of_the_oracle():
         book.add("DALMC (oracle)", None, data, "oracle", beta=99.0)
         add_oracle(book, "ablation-1", 4, data, "ablation")
         add_oracle(book, "DALMC", 4, data, "ablation")
-    assert (
-        "Numbers of settings in the suite compare: DALMC 18, BMVC 2 to 6, AMGL 3. The maximum over "
-        "more settings is higher by chance alone, which favors DALMC. Numbers of settings in the "
-        "suite ablation: ablation-1 4, DALMC 4. In all other columns labels"
-    ) in protocol_text(book)
+    text = protocol_text(book)
+    assert "suite compare: DALMC 18, BMVC 2 to 6, AMGL 3. " in text
+    assert "which favors DALMC. " in text
+    assert "suite ablation: ablation-1 4, DALMC 4. " in text

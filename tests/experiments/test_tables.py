@@ -149,11 +149,6 @@ def test_missing_fractions_have_columns_per_method_and_metric():
     headers = [f"{metric} {name}" for metric in ("ACC", "NMI") for name in names]
     assert table.headers()[1:] == headers
     assert marks_of(table)["NMI DALMC"] == "best"
-    assert "removed once per fraction, so the deviation is that of K-means alone" in table.caption
-    assert "only where there are enough runs to reject" in table.caption
-    assert "(auto)" not in table.caption
-    book.add("DALMC (auto)", done([0.9]), mode="auto", suite="incomplete", point=0.3)
-    assert "(auto) is a single fit per fraction" in table_of(book, "incomplete-digits").caption
 
 
 def test_convergence():

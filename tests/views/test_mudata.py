@@ -282,10 +282,6 @@ def test_anndata_beside_arrays_needs_equal_ids(form):
     assert data.available is None
     with pytest.raises(ValueError, match="view 2 and view 1 have different ids in their index"):
         MultiViewData([RNA, cells, cells[::-1]])
-    with pytest.raises(ValueError, match="shares no sample with another view"):
-        MultiViewData([cells, modality(form(RNA), ["a", "b", "e"])])
-    with pytest.raises(ValueError, match="has the sample id 'a' more than once"):
-        MultiViewData([cells, modality(form(RNA), ["a", "a", "e"])])
 
 
 def test_containers_that_are_no_views_are_refused_with_advice():

@@ -222,6 +222,8 @@ def test_absent_view(views, reference):
 def test_single_view(views):
     model = fit(da.from_array(views["a"], chunks=CHUNK))
     assert_same(model, fit(views["a"]))
+    assert model.n_features_in_ == views["a"].shape[1]
+    np.testing.assert_array_equal(model.predict(views["a"]), model.labels_.compute())
 
 
 def test_few_samples_are_read_into_memory():
