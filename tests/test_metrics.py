@@ -202,18 +202,6 @@ def test_stability_of_a_multi_view_model():
     assert model.labels_ is labels
 
 
-def test_stability_uses_one_subset_of_many_samples(monkeypatch):
-    views, _ = clustered_views()
-    seen = []
-    fit = DALMC.fit
-    monkeypatch.setattr(DALMC, "fit", lambda self, X, y=None: seen.append(X) or fit(self, X))
-    stability(DALMC(n_clusters=3), views, n_seeds=2, sample_size=60)
-    first, second = (data.views[0] for data in seen)
-    assert first.shape == (60, 12)
-    np.testing.assert_array_equal(first, second)
-    assert len({tuple(row) for row in first} & {tuple(row) for row in views["view_0"]}) == 60
-
-
 def test_stability_of_a_model_that_imputes():
     views, _ = clustered_views(60, 3, (5, 4))
     first = next(iter(views.values()))

@@ -15,16 +15,10 @@ from anchorview.cli.terminal import FIT_OPTIONS, explained_errors, name_options,
     ("message", "expected"),
     [
         ("Pass out= or n_clusters.", "Pass --results or -k."),
-        ("memory_limit='1.5 XB' is bad", "--memory-limit '1.5 XB' is bad"),
         ("view 0 ('n_clusters'), n_clusters.npz and impute it", None),
         ("Use impute='mean' and beta=1e+18.", "Use --impute mean and --beta 1e+18."),
         ("id_column=False or id_column='x'", "--no-id-column or id_column='x'"),
         ("The 'n_clusters' parameter of DALMC must be an int.", "-k must be an int."),
-        ("The 'tol' parameter of DALMC must be a float.", "--tol must be a float."),
-        (
-            "The 'n_anchors' parameter of X must be an int in the range [1, inf) or None. Got 0.",
-            "--n-anchors must be a whole number of at least 1. Got 0.",
-        ),
         (
             "The 'random_state' parameter of DALMC must be an int in the range [0, 9], an instance "
             "of 'numpy.random.mtrand.RandomState' or None. Got -1 instead.",
@@ -34,13 +28,8 @@ from anchorview.cli.terminal import FIT_OPTIONS, explained_errors, name_options,
             "The 'solver' parameter of DALMC must be a str among {'left', 'auto'}. Got 1.",
             "--solver must be one of 'auto', 'left'. Got 1.",
         ),
-        (
-            "n_samples=5 < n_clusters=9; lower n_clusters",
-            "n_samples=5 < -k 9; lower -k",
-        ),
         ("tol=0.5 and random_state=1.5.", "--tol 0.5 and --seed 1.5."),
         ("/data/n_clusters/a.npz, n_clusters_ and --out=x", None),
-        ("Leave out the layout=3 and my_memory_limit", None),
     ],
 )
 def test_errors_name_options_instead_of_parameters(message, expected):

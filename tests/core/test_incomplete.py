@@ -73,17 +73,6 @@ def test_held_out_digits_agree_with_a_fit_on_everything(digits):
     assert np.mean(agreement) >= 0.95
 
 
-def test_every_sample_its_own_pattern():
-    views, y = make_multiview(
-        120, n_clusters=3, n_features=(6,) * 12, missing=0.5, random_state=0, separation=5
-    )
-    data = MultiViewData(views)
-    assert len(data.groups) > 100
-    models = [DALMC(3, solver=s, random_state=0).fit(data) for s in ("auto", "direct")]
-    assert clustering_accuracy(y, models[0].labels_) > 0.9
-    np.testing.assert_allclose(models[0].objective_, models[1].objective_, rtol=1e-8)
-
-
 def test_groups_that_do_not_pay_are_solved_directly():
     # Fewer samples per pattern than features: nothing to compress.
     views, _ = make_multiview(400, n_clusters=3, n_features=(40,) * 8, missing=0.5, random_state=0)

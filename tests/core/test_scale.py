@@ -65,8 +65,6 @@ def test_whole_views_equal_blocks_and_have_norm_one(views, method, unit_norm):
     assert not isinstance(thin, np.ndarray)
     np.testing.assert_allclose(dense, block[:, :7], atol=1e-12)
     np.testing.assert_allclose(thin @ np.eye(30), block[:, 7:], atol=1e-12)
-    np.testing.assert_allclose(thin.T @ np.eye(60), block[:, 7:].T, atol=1e-12)
-    np.testing.assert_allclose(thin[5:9].toarray(), block[5:9, 7:], atol=1e-12)
     assert thin.squared_norm == pytest.approx(np.sum(block[:, 7:] ** 2))
     if unit_norm:
         assert np.linalg.norm(dense) == pytest.approx(1)

@@ -73,29 +73,6 @@ def test_large_shifts_are_multiplied_in_double_precision():
     np.testing.assert_allclose(found @ M, expected, atol=1e-8)
 
 
-def test_missing_rows_may_hold_anything():
-    data, _ = sparse_data(missing=4)
-    broken = data.views[0].copy()
-    broken.data[: broken.indptr[4]] = np.nan
-    scaling = fit_scalings(data, "zscore-unit")[0]
-    found = SparseScaledView(broken, scaling, data.available[:, 0])
-    expected = SparseScaledView.of(data, 0, scaling)
-    M = np.ones((25, 1))
-    np.testing.assert_array_equal(found @ M, expected @ M)
-    assert np.isnan(broken.data[0])
-
-
-def test_moments_of_sparse_views_are_those_of_dense_views(method):
-    data, X = sparse_data(missing=6)
-    dense = MultiViewData({"counts": X, "other": data.views[1]}, available=data.available)
-    for own, expected in zip(fit_scalings(data, method), fit_scalings(dense, method), strict=True):
-        for name in ("center", "deviation"):
-            found, wanted = getattr(own, name), getattr(expected, name)
-            assert (found is None) == (wanted is None)
-            if found is not None:
-                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_products_of_a_scaled_view_are_those_of_its_rows(method, form):
     rng = np.random.default_rng(0)

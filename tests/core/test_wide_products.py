@@ -73,17 +73,6 @@ def test_files_and_dask_equal_memory(views, tmp_path):
         np.testing.assert_allclose(products_of(model), products_of(expected), atol=1e-9)
 
 
-def test_leading_eigenpairs_of_products(set_constants):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 12)) @ rng.standard_normal((12, 300))
-    X += 0.05 * rng.standard_normal(X.shape)
-    squares, vectors = linalg.leading_eigenpairs(X.T @ X, 12)
-    expected = np.linalg.svd(X, compute_uv=False)[:12] ** 2
-    np.testing.assert_allclose(squares[::-1], expected, rtol=1e-10)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(12), atol=1e-12)
-    np.testing.assert_allclose(X.T @ (X @ vectors), vectors * squares, atol=1e-7 * squares[-1])
-
-
 def test_start_of_wide_views_from_products(set_constants):
     found, _ = make_multiview(
         600, n_clusters=K, n_features=(300, 240, 8), separation=2.0, random_state=0

@@ -106,20 +106,14 @@ def test_views_only(write, arrays):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        *[
-            ({"mask": mask}, "'mask' is named like an availability matrix")
-            for mask in (AVAILABLE[:, :1], AVAILABLE[:5], AVAILABLE.T, AVAILABLE * 2)
-        ],
+        ({"mask": AVAILABLE[:5]}, "'mask' is named like an availability matrix"),
         ({"mask": AVAILABLE, "available": AVAILABLE}, "matrices: 'available' and 'mask'. Keep one"),
         ({"c": WIDE[:11]}, "differ in their number of samples: a 12 x 5, b 12 x 20, c 11 x 20"),
-        *[
-            ({"y": labels}, "'y' is named like class labels but is not one vector")
-            for labels in (LABELS + 0.5, np.eye(12), np.empty(0))
-        ],
+        ({"y": np.eye(12)}, "'y' is named like class labels but is not one vector"),
         ({"y": LABELS[:11]}, "11 class labels do not fit the views: a 12 x 5, b 12 x 20"),
         ({"y": LABELS, "gt": LABELS}, "several names of class labels: "),
     ],
-    ids=range(11),
+    ids=range(6),
 )
 def test_refused_contents(write, arrays, message):
     assert message in error_of(write(a=TALL, b=WIDE, **arrays))

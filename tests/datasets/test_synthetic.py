@@ -80,11 +80,6 @@ def test_fraction_of_missing_rows(n_samples, n_views, n_noise_views, missing):
     assert not absent[:, :n_views].all(axis=1).any()
 
 
-def test_missing_rows_are_spread_over_all_views():
-    views, _ = make_multiview(1000, missing=0.3, random_state=0)
-    np.testing.assert_allclose(missing_rows(views).mean(axis=0), 0.3, atol=0.05)
-
-
 def test_seed_makes_data_reproducible():
     arguments = {"n_samples": 50, "n_noise_views": 1, "missing": 0.2}
     first, y_first = make_multiview(**arguments, random_state=3)

@@ -192,15 +192,6 @@ def test_components_are_capped_at_half_the_rank(digits):
     assert model.n_components_ == [20, 10, 20, 10, 20, 5]
 
 
-def test_verbose_says_which_solver_and_why(made, capsys):
-    DALMC(4, verbose=1, random_state=0).fit(made[0])
-    said = capsys.readouterr().out
-    assert "solver 'compressed' of compressed: " in said
-    assert "iterations" in said
-    DALMC(4, random_state=0).fit(made[0])
-    assert capsys.readouterr().out == ""
-
-
 BAD_SETTINGS = {
     "one cluster": ({"n_clusters": 1}, "n_clusters"),
     "more clusters than samples": (

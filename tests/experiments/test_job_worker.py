@@ -97,12 +97,6 @@ def test_rows_and_classes_are_ordered_together(order):
     assert (np.diff(rows) > 0).all() == (order == "file")
 
 
-def test_jobs_are_reproducible():
-    first, second = (run(missing=0.3, runs=4) for _ in range(2))
-    assert first.status == "done"
-    assert (first.scores, first.returned) == (second.scores, second.returned)
-
-
 def test_results_have_attributes_of_the_fit():
     result, model = run(runs=1), fit()
     assert result.objective == tuple(model.objective_)

@@ -3,7 +3,6 @@
 import pickle
 import re
 
-import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from anchorview import DALMC, AutoDALMC, MultiViewData
 from anchorview.compared import OPMC
 from anchorview.inspection.labeled_parts import labeled_source
-from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 
 pytestmark = pytest.mark.usefixtures("many_parts")
@@ -27,33 +25,6 @@ def collected(labeled):
     """Positions, first feature and labels that a pass over the parts sees."""
     parts = labeled.reduce(positions_and_labels, list.__add__, "test")
     return *(np.concatenate(values) for values in zip(*parts, strict=True)), len(parts)
-
-
-def in_form(views, form, folder):
-    if form == "files":
-        return stored(folder, views)
-    return in_dask(views, 40) if form == "dask" else views
-
-
-@pytest.mark.parametrize("form", ["memory", "files", "dask"])
-@pytest.mark.parametrize("kind", ["dalmc", "auto", "baseline", "labels"])
-def test_every_part_has_the_labels_of_its_rows(kind, form, tmp_path):
-    views, y = clustered_views(N, separation=6.0)
-    model = {
-        "dalmc": DALMC(3, random_state=0),
-        "auto": AutoDALMC(3, budget="fast", random_state=0),
-        "baseline": OPMC(3, random_state=0),
-        "labels": None,
-    }[kind]
-    model = y if model is None else model.fit(views)
-    expected = y if kind == "labels" else model.labels_
-    with dask.config.set(scheduler="threads"):
-        labeled = labeled_source(model, in_form(views, form, tmp_path))
-        positions, values, labels, n_parts = collected(labeled)
-    assert (n_parts > 1) == (form != "memory")
-    np.testing.assert_array_equal(positions, np.arange(N))
-    np.testing.assert_array_equal(values, next(iter(views.values()))[:, 0])
-    np.testing.assert_array_equal(labeled.clusters[labels], expected)
 
 
 @pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, budget="fast")])

@@ -215,12 +215,6 @@ def test_clusters_that_share_a_color_are_far_apart():
         assert np.nanmin(distances + np.diag(np.full(len(shared), np.inf))) >= 2
 
 
-def test_styles_of_points_and_names(display):
-    drawn = display.plot(scatter_kw={"s": 7.0}, text_kw={"fontsize": 5})
-    assert drawn.points_.get_sizes().tolist() == [7]
-    assert {text.get_fontsize() for text in drawn.text_} == {5}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

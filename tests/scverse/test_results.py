@@ -177,12 +177,4 @@ def test_results_that_cannot_be_matched_are_refused(fitted):
         write_results(data, Model(np.arange(4)))
     with pytest.raises(NotFittedError):
         write_results(data, DALMC(n_clusters=2))
-    for part in (data[:4], data["view_0"][:4]):
-        with pytest.raises(ValueError, match="Write into a copy"):
-            write_results(part, Model(np.arange(4)))
-    for key in ("", "a/b"):
-        with pytest.raises(ValueError, match="name without slashes"):
-            write_results(data, Model(np.arange(40)), key)
-    with pytest.raises(TypeError, match="MuData or AnnData"):
-        write_results(frames, model)
     assert data.obs.empty

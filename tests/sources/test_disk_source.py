@@ -305,13 +305,6 @@ def test_views_that_differ_from_the_fit_raise(store, tmp_path, to_file):
     assert not (tmp_path / "l.npy").exists()
 
 
-def test_views_of_unequal_lengths_raise(store):
-    views = make_views()
-    stored = store({**views, "view_1": views["view_1"][:-1]})
-    with pytest.raises(ValueError, match="view 0 has 3000 samples, but view 1 has 2999"):
-        quick().fit(stored)
-
-
 @pytest.mark.parametrize(("value", "kind"), [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("scaling", ["zscore-unit", "none"])
 def test_error_for_nonfinite_value_has_row_in_file(many_parts, store, value, kind, scaling):

@@ -1,7 +1,7 @@
 """Fitted models survive saving and loading, and files that contradict themselves are refused."""
 
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,14 +12,11 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview._utils.typing import Array
 from anchorview.estimators.auto import candidates, landmarks
-from anchorview.estimators.persistence.fitted_state import DALMCState
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
     error_of,
-    forge,
     forge_array,
     forge_document,
     members_of,
@@ -114,17 +111,6 @@ def test_results_in_files_are_not_saved(tmp_path, model):
     loaded = load(tmp_path / "m")
     assert (len(loaded.labels_), len(loaded.embedding_)) == (0, 0)
     assert same(loaded.predict(views), np.array(model.labels_))
-
-
-def test_a_new_learned_attribute_takes_one_line(dalmc, tmp_path, monkeypatch):
-    @dataclass(kw_only=True)
-    class LargerState(DALMCState):
-        extra_: Array
-
-    monkeypatch.setattr(DALMC, "_state_class", LargerState)
-    model = deepcopy(dalmc)
-    model.extra_ = np.arange(3.0)
-    assert same(round_trip(model, tmp_path).extra_, model.extra_)
 
 
 AUTO_CASES = {
@@ -347,13 +333,6 @@ def test_arrays_that_contradict_the_document(request, fixture, name, change, rea
     path = request.getfixturevalue(fixture)
     forge_array(path, f"state/{name}", change)
     assert reason in error_of(path)
-
-
-def test_directions_that_are_left_out(saved_wide):
-    members = members_of(saved_wide)
-    del members[f"state/{WIDE}/directions.npy"]
-    forge(saved_wide, members)
-    assert "'lift/views/0' has another width" in error_of(saved_wide)
 
 
 def test_models_of_large_problems_can_be_saved(tmp_path):

@@ -15,7 +15,6 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.core.scale import SCALINGS
-from anchorview.datasets.formats.npy import open_npy
 from anchorview.distributed import dask_views
 from anchorview.inspection import cluster_markers, cluster_summary, doubtful
 from anchorview.sources.dask import part_graph
@@ -155,25 +154,6 @@ def test_persisted_views(client):
     # The result holds references to the blocks it needs.
     del views
     assert (labels.compute() == model.labels_.compute()).all()
-
-
-def test_errors_equal_those_in_memory(client, tmp_path):
-    views = make_views(N)
-    views["b"][1234, 3] = np.nan
-    maps = stored(tmp_path, views)
-    with pytest.raises(ValueError, match=r"view 1 \('b'\) contains NaN at row 1234, column 3"):
-        fit(dask_views(maps, CHUNK))
-    model = fit(dask_views(stored(tmp_path / "good", make_views(N)), CHUNK))
-    with pytest.raises(ValueError, match="contains NaN at row 1234"):
-        model.predict(dask_views(maps, CHUNK)).compute()
-
-
-def test_error_for_truncated_file(client, tmp_path):
-    maps = stored(tmp_path, make_views(N))
-    views = dask_views({name: open_npy(tmp_path / f"{name}.npy") for name in maps}, CHUNK)
-    os.truncate(tmp_path / "b.npy", (tmp_path / "b.npy").stat().st_size // 2)
-    with pytest.raises(DataFileError, match=r"b\.npy: rows \d+ to \d+ cannot be read"):
-        fit(views)
 
 
 def test_failed_embedding_is_raised_by_fit(client, tmp_path):
