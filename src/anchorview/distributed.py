@@ -1,6 +1,6 @@
 """Views in Dask: arrays and dataframes of any size, processed where they are."""
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 
 optional_import("dask.array", "Views in Dask", "dask")
 optional_import("distributed", "Views in Dask", "dask")

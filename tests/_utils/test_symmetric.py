@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from anchorview._utils import symmetric
-from anchorview._utils.symmetric import (
+from anchorview._utils import linalg
+from anchorview._utils.linalg import (
     add_products,
     cholesky_rows,
     mirror_upper,
@@ -16,7 +16,7 @@ TOLERANCE = 1e-12
 
 @pytest.fixture(autouse=True, params=[7, 1024])
 def tiles(request, set_constants):
-    set_constants(symmetric, TILE=request.param)
+    set_constants(linalg, TILE=request.param)
 
 
 def products(kind: str) -> np.ndarray:

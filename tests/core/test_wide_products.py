@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, make_multiview
-from anchorview._utils import linalg, symmetric
+from anchorview._utils import linalg
 from anchorview.core import compress
 
 K = 3
@@ -21,7 +21,7 @@ def views():
 
 @pytest.fixture(autouse=True)
 def tiles(set_constants):
-    set_constants(symmetric, TILE=16)
+    set_constants(linalg, TILE=16)
     set_constants(compress, MIN_TILED=16)
 
 

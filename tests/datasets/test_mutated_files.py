@@ -2,7 +2,7 @@
 
 import pytest
 
-from anchorview.datasets.formats.format_table import FORMATS
+from anchorview.datasets.reading import FORMATS
 from helpers.mutated_data import DATA_READERS, formats_written
 from helpers.mutated_files import run_cases
 

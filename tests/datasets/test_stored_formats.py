@@ -24,10 +24,9 @@ from anchorview._utils.errors import DataFileError, MissingPackageError
 from anchorview.datasets.file_contents import ReadOptions
 from anchorview.datasets.formats import npy as npy_format
 from anchorview.datasets.formats import parquet as parquet_format
-from anchorview.datasets.formats.hdf5 import open_dataset
+from anchorview.datasets.formats.array_stores import open_dataset, open_zarr
 from anchorview.datasets.formats.npy import from_memmap, open_npy
 from anchorview.datasets.formats.parquet import parquet_view
-from anchorview.datasets.formats.zarr import open_zarr
 from anchorview.views.stored_view import StoredView
 
 RNG = np.random.default_rng(0)

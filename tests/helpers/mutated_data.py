@@ -10,7 +10,7 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.datasets import open_views, read_views
-from anchorview.datasets.formats.format_table import find_format
+from anchorview.datasets.reading import find_format
 from helpers.mutated_files import Reader
 from helpers.view_files import (
     AVAILABLE,

@@ -1,4 +1,7 @@
-"""Errors of files, whose messages say what was found and what to do."""
+"""Errors of files and of missing packages, whose messages say what to do."""
+
+from importlib import import_module
+from typing import Any
 
 
 class DataFileError(ValueError):
@@ -15,3 +18,16 @@ class OutputFileError(OSError):
 
 class ClusterLostError(ConnectionError):
     """A Dask cluster that no longer computes; the message says why and what to do."""
+
+
+def optional_import(name: str, files: str, extra: str) -> Any:
+    """Import an optional module, which the `extra` of anchorview installs.
+
+    `files` is what needs it, in the plural, for the error message.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingPackageError(
+            f'{files} need {name.partition(".")[0]}: pip install "anchorview[{extra}]".'
+        ) from error

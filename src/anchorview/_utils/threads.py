@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from math import prod
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array
 
 HAS_THREADS = sys.platform != "emscripten"
 """Python in a browser cannot start threads."""
@@ -173,3 +176,20 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class ThreadBuffer(threading.local):
+    """Memory for one temporary array at a time in every thread.
+
+    Freshly allocated memory would cost a page fault every few kilobytes.
+    """
+
+    def __init__(self) -> None:
+        self._memory = np.empty(0, np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+        """Return an uninitialized array; the next call in the same thread returns its memory."""
+        size = prod(shape) * dtype.itemsize
+        if self._memory.nbytes < size:
+            self._memory = np.empty(size, np.uint8)
+        return self._memory[:size].view(dtype).reshape(shape)

@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.progress import report_progress
 from anchorview.cli import options
 from anchorview.cli.loading import LoadedData

@@ -370,7 +370,7 @@ def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:
 
 def _may_be_a_model(path: Path) -> bool:
     """Whether a file is not one of data, and has the suffix or the beginning of a saved model."""
-    from anchorview.datasets.formats.format_table import find_format
+    from anchorview.datasets.reading import find_format
 
     if not path.is_file() or find_format(path) is not None:
         return False

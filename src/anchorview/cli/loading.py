@@ -91,7 +91,7 @@ class DataReader:
 
     def selected_like(self, model: Any) -> Self:
         """The same data, with the matrices on which a model was fitted, if they can be selected."""
-        from anchorview.datasets.formats.format_table import find_format
+        from anchorview.datasets.reading import find_format
         from anchorview.views.stored_anndata import modality_names
 
         format_, selection = find_format(self.path), model.view_selection_
@@ -110,7 +110,7 @@ class DataReader:
         from anchorview._utils.memory import memory_budget
         from anchorview.datasets import open_views, stays_on_disk
         from anchorview.datasets.file_contents import data_file_errors
-        from anchorview.datasets.formats.format_table import find_format
+        from anchorview.datasets.reading import find_format
 
         budget = memory_budget(memory_limit)
         if not stays_on_disk(self.path):

@@ -19,17 +19,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import gen_batches
 
-from anchorview._utils.linalg import gram, times
-from anchorview._utils.progress import report_progress
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.symmetric import (
+from anchorview._utils.linalg import (
     MIN_TILED,
     add_products,
     cholesky_rows,
+    gram,
     mirror_upper,
     pivoted_cholesky_rows,
+    times,
 )
-from anchorview._utils.threads import map_blocks, parallel_map
+from anchorview._utils.progress import report_progress
+from anchorview._utils.threads import ThreadBuffer, map_blocks, parallel_map
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views

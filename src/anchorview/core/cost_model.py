@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
+from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, MIN_TILED
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
-from anchorview._utils.symmetric import MIN_TILED
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
 from anchorview.core.compress import EXACT_ROUTES, Route

@@ -23,8 +23,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from anchorview._utils.linalg import are_safe, reciprocal, row_squares
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.threads import map_blocks
+from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array, ExtendedArray, Matrix
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import LowRankSum

@@ -18,8 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import gram_columns, reciprocal, squared_norm
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.threads import for_blocks, parallel_map
+from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows

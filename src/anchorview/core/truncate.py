@@ -23,8 +23,7 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from anchorview._utils.progress import report_progress
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.threads import map_blocks
+from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array
 from anchorview.core.compress import (
     Directions,

@@ -1,25 +1,37 @@
 """Reading of files and folders of views, without ever running code from them."""
 
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
-from anchorview.datasets.file_contents import ReadOptions, data_file_errors, require_regular_file
-from anchorview.datasets.formats.format_table import (
-    FILE_SUFFIXES,
-    FORMATS,
-    MEMBER_SUFFIXES,
-    STORE_SUFFIXES,
-    Format,
-    find_format,
+from anchorview.datasets.file_contents import (
+    ReadOptions,
+    data_file_errors,
+    require_free_memory,
+    require_regular_file,
+)
+from anchorview.datasets.formats.annotated_files import open_h5ad, open_h5mu
+from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
+from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5, read_matlab73
+from anchorview.datasets.formats.npy import read_npz
+from anchorview.datasets.formats.npy_folder import open_npy_folder
+from anchorview.datasets.formats.table_folder import (
+    CSV_SUFFIXES,
+    open_parquet_folder,
+    read_table_folder,
 )
 from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.stored_view import ViewFile
+from anchorview.views.stored_view import StoredView, View, ViewFile
+from anchorview.views.table_columns import feature_names_of
 
 
 def read_views(
@@ -131,7 +143,9 @@ def read_views(
     path = Path(path)
     with data_file_errors(path):
         options = ReadOptions(labels, id_column, header, views)
-        file = existing_format(path, options).read(path, options)
+        entry = existing_format(path, options)
+        read = partial(_read_all_rows, entry) if entry.read is None else entry.read
+        file = read(path, options)
         available = _availability(file, zero_rows_missing)
         return replace(file, path=path, available=available)
 
@@ -218,6 +232,80 @@ def open_views(
         return entry.open(path, options)
 
 
+@dataclass(frozen=True)
+class Format:
+    """A file or folder format of multi-view data."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """In lower case; of the files in the folder if the kind is "folder"."""
+    read: Callable[[Path, ReadOptions], ViewFile] | None = None
+    """Reads all views of a path; None if they are opened, and then all rows read."""
+    open: Callable[[Path, ReadOptions], ViewFile] | None = None
+    """Opens the views, whose rows are then read by slices; None if the format cannot do that."""
+    kind: Literal["file", "store", "folder"] = "file"
+    """A file, a folder with a suffix of its own, or a folder with one file per view."""
+    requires: Callable[[Path], bool] = lambda path: True
+    """Condition on the contents, in addition to the suffix."""
+    markers: tuple[str, ...] = ()
+    """Names of files by which a store without a suffix is recognized."""
+    by_id: bool = False
+    """Whether views may have different samples, which are matched by their ids."""
+    selects: bool = False
+    """Whether it has several matrices per view, of which ``ReadOptions.views`` selects one."""
+
+    def matches(self, path: Path) -> bool:
+        """Whether a path has this format."""
+        if path.is_dir() == (self.kind == "file"):
+            return False
+        if self.kind == "folder":
+            names = (name.lower() for name in os.listdir(path) if not name.startswith("."))
+            return any(name.endswith(self.suffixes) for name in names)
+        if any((path / name).exists() for name in self.markers):
+            return True
+        return path.suffix.lower() in self.suffixes and self.requires(path)
+
+
+TABLES = "folder of .csv, .tsv or .parquet files"
+
+# The first format that matches counts.
+FORMATS = (
+    Format(".npz file", (".npz",), read_npz),
+    Format(".mat file of MATLAB 7.3", (".mat",), read_matlab73, open_matlab73, requires=is_hdf5),
+    Format(".mat file of MATLAB 5 to 7", (".mat",), read_matlab5),
+    Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
+    Format(".h5mu file", (".h5mu",), open=open_h5mu, selects=True),
+    Format(".h5ad file", (".h5ad",), open=open_h5ad, selects=True),
+    Format("Zarr store", (".zarr",), open=open_zarr, kind="store", markers=ZARR_METADATA),
+    Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
+    Format(TABLES, CSV_SUFFIXES, read_table_folder, kind="folder", by_id=True),
+    # Tables that are all in Parquet can stay on disk.
+    Format(
+        "folder of .parquet files",
+        (".parquet",),
+        read_table_folder,
+        open_parquet_folder,
+        "folder",
+        by_id=True,
+    ),
+)
+
+
+def _suffixes(kind: str) -> tuple[str, ...]:
+    every = (suffix for entry in FORMATS if entry.kind == kind for suffix in entry.suffixes)
+    return tuple(dict.fromkeys(every))
+
+
+FILE_SUFFIXES, STORE_SUFFIXES = _suffixes("file"), _suffixes("store")
+MEMBER_SUFFIXES = _suffixes("folder")
+"""Suffixes of files with one view, which are read as a folder."""
+
+
+def find_format(path: Path) -> Format | None:
+    """Return the format of a path; None if it has none of the formats in the table."""
+    return next((entry for entry in FORMATS if entry.matches(path)), None)
+
+
 def stays_on_disk(path: str | os.PathLike[str]) -> bool:
     """Whether a path has a format that :func:`open_views` opens; its contents are not checked."""
     with data_file_errors(Path(path)):
@@ -235,7 +323,7 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
     if entry is not None:
         _require_options(entry, options)
         return entry
-    members = _listed(MEMBER_SUFFIXES)
+    members = f"{', '.join(MEMBER_SUFFIXES[:-1])} or {MEMBER_SUFFIXES[-1]}"
     if path.is_dir():
         raise DataFileError(f"no views inside. Store each view in a {members} file of its own.")
     if path.name.lower().endswith(MEMBER_SUFFIXES):
@@ -244,7 +332,7 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
         )
     raise DataFileError(
         f"unknown file type {path.suffix!r}. Save the views as "
-        f"{_listed(FILE_SUFFIXES + STORE_SUFFIXES)}, or as a folder of {members} files."
+        f"{', '.join(FILE_SUFFIXES + STORE_SUFFIXES)}, or as a folder of {members} files."
     )
 
 
@@ -263,8 +351,27 @@ def _require_options(entry: Format, options: ReadOptions) -> None:
         )
 
 
-def _listed(suffixes: tuple[str, ...]) -> str:
-    return f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+def _read_all_rows(entry: Format, path: Path, options: ReadOptions) -> ViewFile:
+    """Open the views and read them; dense ones become DataFrames if samples have ids."""
+    assert entry.open is not None
+    opened = entry.open(path, options)
+    stored = [view for view in opened.views.values() if isinstance(view, StoredView)]
+    copies = 2.0 if entry.selects else 1.0
+    require_free_memory(copies * sum(view.nbytes for view in stored), "reading the views")
+    views: dict[str, View] = {}
+    features = dict(opened.feature_names)
+    for p, (name, view) in enumerate(opened.views.items()):
+        if (names := feature_names_of(view)) is not None:
+            features.setdefault(name, names)
+        values = view[:] if isinstance(view, StoredView) else view
+        if isinstance(values, np.ndarray) and opened.sample_ids is not None:
+            # Where modalities lack samples, opened views have zeros.
+            if entry.selects and opened.available is not None and not opened.available[:, p].all():
+                values = values.astype(np.result_type(values, np.float16), copy=False)
+                values[~opened.available[:, p]] = np.nan
+            values = pd.DataFrame(values, opened.sample_ids, features.get(name), copy=False)
+        views[name] = values
+    return replace(opened, views=views, feature_names=features)
 
 
 def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] | None:

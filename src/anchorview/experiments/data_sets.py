@@ -14,12 +14,12 @@ from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
-from anchorview.datasets.formats.format_table import (
+from anchorview.datasets.paper_sets import PaperSet, recognized
+from anchorview.datasets.reading import (
     FILE_SUFFIXES,
     MEMBER_SUFFIXES,
     STORE_SUFFIXES,
 )
-from anchorview.datasets.paper_sets import PaperSet, recognized
 from anchorview.views.container import MultiViewData
 
 LabeledData = tuple[MultiViewData, Array]

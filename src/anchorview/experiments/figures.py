@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.plotting.charts import BarChart, Line, LineChart, PointChart

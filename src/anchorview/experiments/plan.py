@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
-from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.text import may_be_formula
 
 MAX_LATEX_COLUMNS = 14

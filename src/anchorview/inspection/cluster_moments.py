@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.threads import map_blocks
+from anchorview._utils.threads import ThreadBuffer, map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.row_source import CACHED_BLOCK

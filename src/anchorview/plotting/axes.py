@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute

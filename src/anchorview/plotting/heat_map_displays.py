@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview.inspection import PartitionComparison, cluster_markers, compare_partitions
 from anchorview.plotting.axes import (
     add_color_bar,

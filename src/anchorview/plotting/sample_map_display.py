@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.text import listed, quoted, shorten
 from anchorview._utils.typing import Array
 from anchorview.plotting.axes import (

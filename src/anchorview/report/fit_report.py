@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview._utils.atomic_files import require_writable
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
 from anchorview.report.findings import Findings, inspect_fit, verdict

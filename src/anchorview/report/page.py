@@ -17,7 +17,7 @@ import pandas as pd
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview.plotting.charts import ChartDescription
 from anchorview.report.bokeh_charts import bokeh_figure
 from anchorview.report.cluster_cards import ClusterCards

@@ -17,9 +17,8 @@ from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
-from anchorview._utils.scratch import ThreadBuffer
 from anchorview._utils.text import format_bytes, quoted
-from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
+from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes

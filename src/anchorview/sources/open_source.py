@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
-from anchorview._utils.optional_imports import optional_import
 from anchorview.sources.disk_source import DiskSource, view_on_disk
 from anchorview.sources.part_source import PartSource
 from anchorview.views.anndata_matrices import ViewSelection

@@ -14,9 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anchorview._utils.errors import optional_import
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.optional_imports import optional_import
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.stored_view import StoredView
 

@@ -1,5 +1,5 @@
 """One module per file format: reading, opening by slices, writing.
 
-``format_table`` has one entry per format; suffixes and error messages follow from it. Modules here
-import ``_utils``, ``views`` and the modules of ``datasets`` on the contents of files.
+``datasets.reading`` has one entry per format; suffixes and error messages follow from it. Modules
+here import ``_utils``, ``views`` and the modules of ``datasets`` on the contents of files.
 """

@@ -1,7 +1,6 @@
 """Files of AnnData (``.h5ad``) and MuData (``.h5mu``) objects, whose matrices can stay on disk."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +8,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anchorview._utils.errors import DataFileError
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_contents import (
     ReadOptions,
     by_precedence,
     labels_by_id,
-    require_free_memory,
 )
-from anchorview.datasets.formats.hdf5 import require_readable
+from anchorview.datasets.formats.array_stores import require_readable
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.anndata_matrices import MatrixChoice, chosen_matrix, parse_selection
 from anchorview.views.mudata_views import aligned_matrix
 from anchorview.views.stored_anndata import StoredCells, modality_names, read_table
-from anchorview.views.stored_view import StoredView, Target, View, ViewFile
+from anchorview.views.stored_view import Target, View, ViewFile
 
 
 def open_h5mu(path: Path, options: ReadOptions) -> ViewFile:
@@ -49,16 +46,6 @@ def open_h5ad(path: Path, options: ReadOptions) -> ViewFile:
     subjects = {name: f"View {name!r}" for name in choices}
     cells = dict.fromkeys(choices, StoredCells(path))
     return _opened(path, cells, choices, subjects, options.labels)
-
-
-def read_h5mu(path: Path, options: ReadOptions) -> ViewFile:
-    """Read the modalities of a MuData file as views."""
-    return _read(open_h5mu(path, options))
-
-
-def read_h5ad(path: Path, options: ReadOptions) -> ViewFile:
-    """Read matrices of an AnnData file as views."""
-    return _read(open_h5ad(path, options))
 
 
 def _require_readable(path: Path) -> None:
@@ -126,21 +113,3 @@ def _target(obs: pd.DataFrame, labels: str | None) -> Target:
     for name in by_precedence(names, labels)[:1]:
         return labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
     return None
-
-
-def _read(file: ViewFile) -> ViewFile:
-    """Views of an opened file in memory; dense ones as DataFrames."""
-    stored = [view for view in file.views.values() if isinstance(view, StoredView)]
-    require_free_memory(2.0 * sum(view.nbytes for view in stored), "reading the views")
-    views: dict[str, View] = {}
-    for p, (name, view) in enumerate(file.views.items()):
-        values = view[:] if isinstance(view, StoredView) else view
-        if isinstance(values, np.ndarray):
-            if file.available is not None and not file.available[:, p].all():
-                values = values.astype(np.result_type(values, np.float16), copy=False)
-                values[~file.available[:, p]] = np.nan
-            values = pd.DataFrame(
-                values, file.sample_ids, pd.Index(file.feature_names[name]), copy=False
-            )
-        views[name] = values
-    return replace(file, views=views)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.optional_imports import optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     DEFAULT_OPTIONS,

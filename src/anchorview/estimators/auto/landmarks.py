@@ -21,8 +21,7 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import leading_directions
 from anchorview._utils.memory import require_memory
-from anchorview._utils.scratch import ThreadBuffer
-from anchorview._utils.threads import for_blocks, max_pending_results, parallel_map
+from anchorview._utils.threads import ThreadBuffer, for_blocks, max_pending_results, parallel_map
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import projected_rows

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from anchorview._utils.linalg import reciprocal, row_squares
-from anchorview._utils.scratch import ThreadBuffer
+from anchorview._utils.threads import ThreadBuffer
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import SparseScaledView

@@ -1,13 +1,17 @@
-"""MATLAB 5 to 7 files, read in pure Python.
+"""MATLAB files. Those of versions 5 to 7 are read in pure Python; version 7.3 needs h5py.
 
 SciPy's reader is compiled code that trusts the type numbers in the file: one flipped byte can
 crash the interpreter. This reader supports numeric arrays and cells, which is all that views need,
 and a damaged file can only make it raise.
+
+Files of version 7.3 are HDF5, in which MATLAB writes arrays transposed, cells as arrays of
+references, sparse matrices as groups of the three vectors of their compressed columns, and its
+types as attributes.
 """
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,8 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.datasets.file_arrays import Variables, other_array, views_among
-from anchorview.datasets.file_contents import ReadOptions, require_free_memory
+from anchorview._utils.errors import MissingPackageError, optional_import
+from anchorview._utils.typing import Array
+from anchorview.datasets.file_arrays import (
+    Variables,
+    is_availability_name,
+    other_array,
+    views_among,
+)
+from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
+from anchorview.datasets.formats.array_stores import (
+    require_own_data,
+    require_sound_strings,
+    view_of_dataset,
+)
 from anchorview.views.stored_view import ViewFile
 
 #: Types in which numbers are stored, by the type number of the element.
@@ -31,16 +47,20 @@ CLASSES |= {14: "i8", 15: "u8"}
 CELL, SPARSE, OPAQUE = 1, 5, 17
 LOGICAL, COMPLEX = 0x200, 0x800
 
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+HDF5_START = 512
+"""Bytes that MATLAB writes before the signature."""
+
 HEADER_LENGTH = 128
 BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 
 
 def read_matlab5(path: Path, options: ReadOptions) -> ViewFile:
     """Read the variables and select the views by MATLAB conventions."""
-    return views_among(_variables(path), path, options.labels, matlab=True)
+    return views_among(_read_variables(path), path, options.labels, matlab=True)
 
 
-def _variables(path: Path) -> Variables:
+def _read_variables(path: Path) -> Variables:
     """Return arrays, sparse matrices and cells (as lists); None for anything else."""
     require_free_memory(path.stat().st_size, "reading the file")
     data = memoryview(path.read_bytes())
@@ -150,3 +170,100 @@ def _value(
 
 def _numbers(content: list[tuple[int, memoryview]], order: str) -> list[NDArray[Any]]:
     return [np.frombuffer(item, order + STORED_TYPES[stored]) for stored, item in content]
+
+
+def _h5py() -> Any:
+    try:
+        return optional_import("h5py", "MATLAB 7.3 files", "hdf5")
+    except MissingPackageError as error:
+        raise MissingPackageError(f"{error} Or save the file with -v7 in MATLAB.") from error
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a file is in HDF5, with or without MATLAB's header."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(HDF5_START + len(HDF5_SIGNATURE))
+    return start.startswith(HDF5_SIGNATURE) or start[HDF5_START:] == HDF5_SIGNATURE
+
+
+def read_matlab73(path: Path, options: ReadOptions) -> ViewFile:
+    """Read the variables and select the views by MATLAB conventions."""
+    variables = _hdf5_variables(path, _in_memory, options.labels)
+    return views_among(variables, path, options.labels, matlab=True)
+
+
+def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
+    """Open matrices as views on disk; class labels, availability and sparse matrices are read."""
+
+    def on_disk(node: Any) -> object:
+        return view_of_dataset(path, node, in_columns=True)
+
+    variables = _hdf5_variables(path, on_disk, options.labels)
+    return views_among(variables, path, options.labels, matlab=True)
+
+
+def _hdf5_variables(path: Path, matrix: Callable[[Any], object], labels: str | None) -> Variables:
+    """Return arrays, sparse matrices and cells (as lists); None for anything else."""
+    h5py = _h5py()
+    variables: Variables = {}
+    with h5py.File(path, "r") as file:
+        require_own_data(file)
+        # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
+        for name in (name for name in file if not name.startswith("#")):
+            read = is_label_name(name, labels) or is_availability_name(name)
+            convert, node = (_in_memory if read else matrix), file[name]
+            if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
+                cells = (file[reference] for reference in _read_node(node).ravel())
+                variables[name] = [_node_value(cell, convert) for cell in cells]
+            else:
+                variables[name] = _node_value(node, convert)
+    return variables
+
+
+def _node_value(node: Any, convert: Callable[[Any], object]) -> object:
+    if isinstance(node, _h5py().Group):
+        return _sparse(node) if "MATLAB_sparse" in node.attrs else None
+    # An empty array is stored as its shape, and text as character codes: neither is a matrix.
+    if "MATLAB_empty" in node.attrs or _matlab_class(node) == b"char":
+        return None
+    # MATLAB stores complex numbers as pairs with the names real and imag.
+    if node.dtype.kind == "c" or node.dtype.names == ("real", "imag"):
+        return other_array(node.shape[::-1], "complex") if node.ndim > 1 else None
+    if node.dtype.kind not in "biuf":
+        return None
+    return convert(node) if node.ndim < 3 else other_array(node.shape[::-1], str(node.dtype))
+
+
+def _matlab_class(node: Any) -> object:
+    if "MATLAB_class" not in node.attrs:
+        return None
+    # Other programs than MATLAB may write strings of variable length.
+    dtype = node.attrs.get_id("MATLAB_class").dtype
+    if dtype.kind == "O" and _h5py().check_string_dtype(dtype) is None:
+        return None
+    if dtype.kind == "O":
+        require_sound_strings(Path(node.file.filename))
+    kind = node.attrs["MATLAB_class"]
+    return kind.encode() if isinstance(kind, str) else kind
+
+
+def _in_memory(node: Any) -> object:
+    return _read_node(node).T
+
+
+def _read_node(node: Any) -> Array:
+    """Read a dataset, if what it declares fits into memory."""
+    require_free_memory(
+        float(np.prod(node.shape, dtype=float)) * node.dtype.itemsize, f"the array {node.name!r}"
+    )
+    return np.asarray(node[()])
+
+
+def _sparse(group: Any) -> object:
+    starts = _read_node(group["jc"]).astype(np.int64)
+    # MATLAB omits the vectors of a matrix without entries.
+    values = _read_node(group["data"]) if "data" in group else np.empty(0)
+    rows = _read_node(group["ir"]).astype(np.int64) if "ir" in group else np.empty(0, np.int64)
+    return checked_csc(values, rows, starts, (int(group.attrs["MATLAB_sparse"]), len(starts) - 1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anchorview import DALMC, MultiViewData, make_multiview
-from anchorview._utils.scratch import ThreadBuffer
+from anchorview._utils.threads import ThreadBuffer
 from anchorview.core.compress import summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings, view_moments
 from anchorview.datasets.formats.npy import open_npy
