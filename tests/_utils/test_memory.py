@@ -31,12 +31,6 @@ def test_budgets_with_units(number, unit, space):
     assert memory_budget(text) == pytest.approx(float(number) * FACTORS[unit], rel=1e-12)
 
 
-@given(st.floats(1, 1e18) | st.integers(1, 10**18))
-def test_budgets_as_numbers(number):
-    assert memory_budget(number) == pytest.approx(float(number), rel=1e-12)
-    assert memory_budget(np.float64(number)) == pytest.approx(float(number), rel=1e-12)
-
-
 @pytest.mark.parametrize("limit", NOT_BYTES)
 def test_invalid_budgets_raise(limit):
     with pytest.raises(ValueError, match=r"not a number of bytes; give one such as '1\.5GB'"):

@@ -6,7 +6,6 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from anchorview._utils import threads
-from anchorview._utils.progress import listen_to_progress
 from anchorview._utils.threads import kept_threads, map_blocks, parallel_map
 from anchorview.views.container import RowBlock
 
@@ -17,14 +16,6 @@ BLOCKS = [RowBlock(slice(i, i + 10), 10, (0,), 0) for i in range(0, 200, 10)]
 def two_cores(monkeypatch):
     """The same number of threads on every machine."""
     monkeypatch.setattr(threads, "n_cores", lambda: 2)
-
-
-def test_map_blocks_reports_progress_in_order():
-    seen = []
-    with listen_to_progress(lambda *report: seen.append(report)):
-        results = list(map_blocks(lambda block: block.rows.start, BLOCKS, "work"))
-    assert results == [(block, block.rows.start) for block in BLOCKS]
-    assert seen == [("work", block.rows.stop, 200) for block in BLOCKS]
 
 
 def test_few_results_are_held_at_a_time():

@@ -93,13 +93,6 @@ def test_auto_clusters_data_above_the_limit_from_disk(folder, tmp_path, monkeypa
     assert again.read_bytes() == out.read_bytes()
 
 
-def test_data_below_the_limit_are_clustered_by_auto(folder, tmp_path):
-    out = tmp_path / "labels.csv"
-    options = ("--budget", "fast", "--memory-limit", "1GB", "--out", out)
-    assert "AutoDALMC" in output_of("fit", folder, "-k", 4, *options)
-    assert len(read_confident_labels(out)[0]) == 2 * N
-
-
 BMVC = ("-k", 4, "--method", "bmvc")
 WORKERS = ("-k", 4, "--method", "dalmc", "--scheduler", "tcp://127.0.0.1:1")
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from anchorview.compared import MVSC
 from anchorview.compared.mvsc import fused_vectors, gaussian_graph, singular_pairs
 from helpers.data import clustered_views
 
@@ -62,9 +61,3 @@ def test_weights_of_the_program_decrease_with_the_similarity(graphs):
     h = np.array([np.trace(rows.T @ (Z @ (Z.T @ rows))) for Z in graphs])
     expected = (3.0 * h) ** (1 / (1 - 3.0))
     np.testing.assert_allclose(alpha, expected / expected.sum())
-
-
-def test_a_view_of_noise_gets_the_smallest_weight_by_the_objective(views):
-    noise = np.random.default_rng(1).standard_normal((90, 5))
-    model = MVSC(3, weighting="laplacian", random_state=0).fit([*views, noise])
-    assert model.view_weights_.iloc[-1] == min(model.view_weights_)

@@ -11,10 +11,9 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.core.batch_correction import cell_moments, fit_correction, merged_cells
-from anchorview.core.scale import ViewScaling, view_moments
+from anchorview.core.scale import ViewScaling
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.estimators.batches import confounding_sentence, mixing_of_rows
-from anchorview.views.container import concatenate_samples, dense_rows
 from helpers.batches import corrected, planted_batches
 
 NO_ROWS = np.empty(0, int)
@@ -80,18 +79,6 @@ def test_moments_of_parts_merge_to_those_of_all_samples(seed, cuts):
             np.testing.assert_allclose(a, b, atol=1e-9, rtol=1e-9)
 
 
-@pytest.mark.parametrize("scales", [True, False])
-def test_moments_of_corrected_rows_need_no_further_pass(scales):
-    views, batch, z = small(0, 1)
-    data = MultiViewData(views, batch=batch, covariates=z)
-    found = fitted(data, scales=scales)
-    expected = view_moments(found.correction(data), "zscore")
-    for p, own in expected.items():
-        assert found.moments[p].size == own.size
-        np.testing.assert_allclose(found.moments[p].mean, own.mean)
-        np.testing.assert_allclose(found.moments[p].squares, own.squares)
-
-
 def test_one_batch_changes_nothing():
     views, batch, _ = small(0, 0, lacking=False)
     data = MultiViewData(views, batch=np.zeros(len(batch)))
@@ -149,14 +136,6 @@ def test_scaled_sums_of_low_rank_are_the_scaled_dense_rows(scaling, sparse_and_d
     np.testing.assert_allclose(scaled.squared_norm, (expected**2).sum(), rtol=1e-12)
     some = np.array([3, 50, 7])
     np.testing.assert_allclose(scaled[some].toarray(), expected[some], atol=1e-12 * size)
-
-
-def test_sums_of_low_rank_are_sliced_and_stacked(sparse_and_dense):
-    data, dense = sparse_and_dense
-    again = concatenate_samples(data[:20], data[20:])
-    np.testing.assert_allclose(
-        dense_rows(again.views[0], slice(None)), dense.views[0][:], atol=1e-12
-    )
 
 
 def test_mixing_is_1_at_random_and_0_apart():

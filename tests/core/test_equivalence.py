@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, MultiViewData
 from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.views import row_source
 from helpers.blocks import rows_per_block
 from helpers.problems import problems
 
@@ -142,16 +141,6 @@ def test_block_size_does_not_matter(problem, block_rows):
     )
     norms = [np.linalg.norm(view) for view in problem.views]
     np.testing.assert_allclose(norms, 1)
-
-
-def test_fit_does_not_depend_on_the_block_size(digits, set_constants):
-    views, _ = digits
-    reference = DALMC(10, random_state=0).fit(views)
-    set_constants(row_source, CACHED_BLOCK=2**16, LARGEST_BLOCK=2**16)
-    assert len(list(MultiViewData(views).blocks())) > 50
-    model = DALMC(10, random_state=0).fit(views)
-    assert adjusted_rand_score(model.labels_, reference.labels_) == 1
-    assert_same(model, reference, objective=1e-5, graph=1e-3)
 
 
 @pytest.mark.parametrize("init", ["gcca", "random", "identity"])

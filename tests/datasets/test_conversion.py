@@ -252,20 +252,6 @@ def test_tables(tmp_path, block_bytes, files, size):
     assert_read_the_same(source, marked, zero_rows_missing=True)
 
 
-def test_many_rows_in_any_order(tmp_path, block_bytes):
-    block_bytes(500)
-    whole = pd.DataFrame(RNG.normal(size=(300, 4)), [f"s{i}" for i in range(300)], list("wxyz"))
-    source = write_tables(tmp_path / "source")
-    whole.sample(frac=0.8, random_state=0).to_csv(source / "a.csv")
-    whole.sample(frac=0.8, random_state=1).to_parquet(source / "b.parquet", row_group_size=50)
-    found = read_views(convert(source, tmp_path / "new"))
-    for name in "ab":
-        view = found.views[name].dropna()
-        assert len(view) == 240
-        # The last digits of parsed numbers depend on the version of pandas.
-        np.testing.assert_allclose(view, whole.loc[view.index], rtol=1e-11)
-
-
 def test_types_of_tables(tmp_path):
     frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]}, index=["a", "b"], dtype="int16")
     tables = {"a_parquet": frame, "b_parquet": frame.astype("f4"), "c_csv": "id,x\na,1\nb,2\n"}

@@ -95,15 +95,6 @@ def test_reading_into_memory(write):
 
 
 @pytest.mark.parametrize(
-    "arrays", [{"a": TALL}, {"b": TALL, "index": WIDE}, {"mask": TALL}], ids=" and ".join
-)
-def test_views_only(write, arrays):
-    data = open_views(write(**arrays))
-    assert_views(data, **arrays)
-    assert (data.target, data.available, data.sample_ids) == (None, None, None)
-
-
-@pytest.mark.parametrize(
     ("arrays", "message"),
     [
         ({"mask": AVAILABLE[:5]}, "'mask' is named like an availability matrix"),

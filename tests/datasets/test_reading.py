@@ -3,14 +3,13 @@
 import pickle
 import re
 import struct
-import sys
 import zipfile
 
 import numpy as np
 import pytest
 from scipy import io, sparse
 
-from anchorview.datasets import DataFileError, read_views
+from anchorview.datasets import read_views
 from helpers.view_files import (
     AVAILABLE,
     LABELS,
@@ -240,14 +239,6 @@ def test_half_precision_in_matlab73_without_user_block(tmp_path):
     half = WIDE.astype(np.float16)
     write_hdf5(tmp_path / "data.mat", X1=half.T)
     assert_same(read_views(tmp_path / "data.mat").views["X1"], half)
-
-
-def test_matlab73_without_h5py(tmp_path, monkeypatch):
-    path = save_matlab73(tmp_path / "data.mat", CELLS)
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ImportError, match=r'pip install "anchorview\[hdf5\]".* with -v7'):
-        read_views(path)
-    error_of(path)
 
 
 # Class labels.
@@ -540,10 +531,3 @@ def test_sparse_matrix_with_an_index_out_of_bounds(mat):
     hostile = sparse.csc_array(SPARSE)
     hostile.indices[3] = 2**30
     assert re.search("indices|index", error_of(mat({"X1": hostile})))
-
-
-def test_class_labels_under_a_given_name(npz):
-    path = npz(a=TALL, classes=LABELS, y=LABELS[::-1])
-    assert read_views(path, labels="classes").target.tolist() == LABELS.tolist()
-    with pytest.raises(DataFileError, match="nothing named 'other' for the class labels"):
-        read_views(path, labels="other")

@@ -192,12 +192,6 @@ def test_later_npy_versions(tmp_path, version, order):
     np.testing.assert_array_equal(open_npy(tmp_path / "a.npy")[2:], NUMBERS[2:])
 
 
-def test_excess_bytes_are_ignored(tmp_path):
-    with npy(tmp_path).path.open("ab") as stream:
-        stream.write(b"more")
-    np.testing.assert_array_equal(open_npy(tmp_path / "a.npy")[:], NUMBERS)
-
-
 # Memory maps.
 
 
@@ -323,14 +317,6 @@ def test_parquet_nulls_are_nan(tmp_path):
     np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
 
 
-def test_parquet_types_are_combined(tmp_path):
-    frame = pd.DataFrame({"id": [1, 2], "x": np.int16([3, 4]), "y": np.float32([0.5, 1])})
-    frame.to_parquet(tmp_path / "a.parquet")
-    view = parquet_view(tmp_path / "a.parquet")
-    assert view.dtype == np.float32
-    np.testing.assert_array_equal(view[:], [[3, 0.5], [4, 1]])
-
-
 def test_row_groups_of_several_batches(tmp_path, set_constants):
     set_constants(parquet_format, BATCH_BYTES=3 * 5 * 8)
     view = parquet(tmp_path, rows=20)
@@ -353,12 +339,6 @@ def test_uneven_row_groups(tmp_path):
     for start in range(10):
         np.testing.assert_array_equal(view[start : start + 4], NUMBERS[start : min(10, start + 4)])
     np.testing.assert_array_equal(np.concatenate(list(view.batches())), NUMBERS[:10])
-
-
-def test_parquet_row_without_id(tmp_path):
-    pd.DataFrame({"id": ["a", None], "x": [1.0, 2]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataFileError, match=r"a\.parquet: row 2 has no sample id"):
-        parquet_view(tmp_path / "a.parquet").ids(slice(1, 2))
 
 
 # Damaged files.

@@ -285,13 +285,6 @@ def test_parquet_columns_that_are_not_numeric(tmp_path, column):
     assert "a.parquet: the column 'y' is not numeric" in message
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00,1\n", bytes(100), b"PAR1" + bytes(40)])
-def test_other_content(tmp_path, name, content):
-    (tmp_path / name).write_bytes(content)
-    assert name in error_of(tmp_path)
-
-
 def test_folder_in_place_of_a_table(tmp_path):
     (tmp_path / "a.csv").mkdir()
     assert "a.csv: cannot be read" in error_of(tmp_path)

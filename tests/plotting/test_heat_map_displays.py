@@ -40,14 +40,6 @@ def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
     assert texts(display.view_axis_.get_yticklabels()) == list(first_rows)
 
 
-def test_rows_of_a_view_follow_the_clusters_they_lead(markers):
-    effects = MarkerHeatmapDisplay.from_markers(markers, n_features=1).effects
-    first = markers[markers["rank"] == 1].set_index(["view", "feature"])["cluster"]
-    for view, rows in effects.groupby("view", sort=False):
-        clusters = [first.loc[[(view, feature)]].min() for _, feature in rows.index]
-        assert clusters == sorted(clusters)
-
-
 def test_color_scale_is_symmetric_and_not_dominated_by_outliers():
     index = pd.MultiIndex.from_product([["a"], range(30)], names=["view", "feature"])
     effects = pd.DataFrame(np.tile([-1.0, 1.0], (30, 10)), index)
@@ -95,13 +87,6 @@ def test_partitions_are_matched_and_cells_have_counts(auto, problem):
     assert f"ARI {expected.scores['ARI']:.2f}" in display.ax_.get_title()
 
 
-def test_numbers_contrast_with_their_cells():
-    table = pd.DataFrame([[9, 1], [0, 10]])
-    cells = PartitionComparisonDisplay(table).plot().text_
-    assert cells[0, 0].get_color() == cells[1, 1].get_color() == "white"
-    assert cells[0, 1].get_color() == "black"
-
-
 def test_many_clusters_have_no_numbers_but_all_names():
     random = np.random.RandomState(0)
     a = np.arange(1000) % 100
@@ -113,14 +98,3 @@ def test_many_clusters_have_no_numbers_but_all_names():
     display.figure_.draw_without_rendering()
     boxes = [name.get_window_extent() for name in names]
     assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))
-
-
-def test_empty_rows_and_given_styles():
-    table = pd.DataFrame([[0, 0], [3, 1]])
-    display = PartitionComparisonDisplay(table).plot(
-        cmap="Greens", text_kw={"color": "red"}, im_kw={"alpha": 0.5}
-    )
-    assert display.im_.get_array()[0].tolist() == [0, 0]
-    assert display.im_.get_cmap().name == "Greens"
-    assert display.text_[1, 0].get_color() == "red"
-    assert display.ax_.get_title() == ""

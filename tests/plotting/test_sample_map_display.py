@@ -56,14 +56,6 @@ def test_clusters_have_colors_and_numbers_but_no_legend(display, auto):
     assert drawn.legend_ is drawn.colorbar_ is None
 
 
-def test_numbers_are_near_their_clusters(display):
-    drawn = display.plot()
-    medians = display.points.groupby("cluster", observed=True)[["x", "y"]].median().to_numpy()
-    places = np.array([text.get_position() for text in drawn.text_])
-    distances = np.linalg.norm(places[:, None] - medians, axis=2)
-    assert distances.argmin(axis=1).tolist() == list(range(len(places)))
-
-
 def test_classes_have_a_legend(display, problem):
     drawn = display.plot(color="class")
     assert texts(drawn.legend_.get_texts()) == ["0", "1", "2", "3"]
@@ -176,13 +168,6 @@ def test_any_model_draws_the_samples_of_its_fit(problem, fitted):
     positions = points[["x", "y"]].to_numpy()
     away = np.linalg.norm(positions[:, None] - positions, axis=2) + 1e9 * np.eye(len(points))
     assert (y.to_numpy()[away.argmin(axis=1)] == y.to_numpy()).mean() > 0.6
-
-
-def test_max_points(dalmc):
-    drawn = SampleMapDisplay.from_estimator(dalmc, max_points=50)
-    assert 40 <= len(drawn.points) <= 50
-    labels = pd.Series(dalmc.labels_, dalmc.sample_ids_)
-    assert drawn.points["cluster"].tolist() == labels[drawn.points.index].tolist()
 
 
 def test_many_clusters_have_numbers_that_do_not_overlap(many_points):

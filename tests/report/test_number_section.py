@@ -3,7 +3,6 @@
 from copy import deepcopy
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from anchorview import AutoDALMC
@@ -125,8 +124,3 @@ def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
     ]
     # Each family has one candidate.
     np.testing.assert_allclose(chart.content.values, each)
-    doubled = deepcopy(model)
-    doubled.candidates_ = pd.concat([model.candidates_] * 2, ignore_index=True)
-    doubled.agreement_ = np.tile(model.agreement_, (2, 2))
-    fit = check_fit(doubled)
-    np.testing.assert_allclose(candidate_parts(fit)[2].content.values, each)

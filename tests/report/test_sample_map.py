@@ -47,20 +47,3 @@ def test_positions_keep_their_shape_and_the_last_is_up(drawn):
     assert np.ptp(placed, axis=0) / placed.max() == pytest.approx(ratio / ratio.max(), abs=1e-4)
     assert np.argsort(placed[:, 0]).tolist() == np.argsort(positions[:, 0]).tolist()
     assert placed[:, 1].argmin() == positions[:, 1].argmax()
-
-
-def test_it_is_said_that_only_some_samples_are_drawn(drawn):
-    assert "120 of 240 samples" in drawn[0].description
-    assert "Selections have only samples that are drawn." in drawn[0].description
-
-
-@pytest.mark.parametrize(
-    ("available", "name"),
-    [
-        ([True, True, True], "all views"),
-        ([True, False, True], "without b"),
-        ([False, False, True], "only c"),
-    ],
-)
-def test_names_of_patterns(available, name):
-    assert pattern_name(np.array(available), ["a", "b", "c"]) == name

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Certainty, Findings, in_words, verdict
+from anchorview.report.findings import Certainty, Findings, verdict
 
 
 def sentence(doubtful_by_cluster, disagreeing=()):
@@ -43,16 +43,6 @@ def sentence(doubtful_by_cluster, disagreeing=()):
             "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree "
             "with the other views.",
         ),
-        (
-            [10] * 6 + [0] * 6,
-            "",
-            "12 clusters, clear but for 6 of them; 60 of 240 samples are doubtful.",
-        ),
-        (
-            [10] * 2 + [0] * 2,
-            "",
-            "4 clusters, clear but for clusters 0 and 1; 20 of 80 samples are doubtful.",
-        ),
         ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
     ],
 )
@@ -64,7 +54,3 @@ def test_without_confidence_only_the_number_is_known():
     fit = CheckedFit(SimpleNamespace(), np.arange(4), pd.RangeIndex(4), None, None, None, {})
     findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."
-
-
-def test_long_lists_are_cut():
-    assert in_words(range(9)) == "0, 1, 2, 3 and 5 more"

@@ -15,11 +15,9 @@ from anchorview import DALMC, MultiViewData, make_multiview, open_views
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError, OutputFileError
 from anchorview._utils.progress import listen_to_progress
-from anchorview.core.cost_model import PlanRequest
 from anchorview.core.scale import SCALINGS
 from anchorview.datasets.formats.npy import NpyView, open_npy
 from anchorview.sources import disk_source
-from anchorview.sources.open_source import open_source
 from helpers.data import clustered_views, folder_contents
 
 N = 3000
@@ -201,15 +199,6 @@ def test_blockwise_kmeans_equals_kmeans_in_memory(
     np.testing.assert_array_equal(model.predict(store(views)), model.labels_)
 
 
-def test_row_order_does_not_change_blockwise_clusters(set_constants, store, many_rows):
-    set_constants(disk_source, PART=2**19)
-    order = np.random.default_rng(0).permutation(45_000)
-    labels = quick().fit(store(many_rows)).labels_
-    permuted = store({name: view[order] for name, view in many_rows.items()})
-    moved = quick().fit(permuted).labels_
-    assert adjusted_rand_score(moved, labels[order]) == 1
-
-
 def test_part_size_and_threads_do_not_change_results(set_constants, store):
     stored = store(make_views(missing=0.2))
     set_constants(disk_source, PRODUCTS_PER_PART=0)
@@ -221,15 +210,6 @@ def test_part_size_and_threads_do_not_change_results(set_constants, store):
         np.testing.assert_array_equal(model.labels_, models[0].labels_)
     for model in models[1:3]:
         np.testing.assert_array_equal(model.embedding_, models[0].embedding_)
-
-
-def test_memory_limit_changes_part_size_but_not_results(store):
-    stored = store(make_views())
-    sizes = {limit: open_source(stored, limit) for limit in (1e6, 9e6)}
-    assert sizes[1e6].part_rows < sizes[9e6].part_rows < N
-    assert sizes[1e6].plan(PlanRequest([4] * 3, 4, 20)).memory["compressed"] <= 1e6
-    models = [quick(memory_limit=limit).fit(stored) for limit in (1e6, "9MB")]
-    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
 
 
 def test_out_files_equal_returned_results(many_parts, store, tmp_path):
@@ -500,13 +480,6 @@ def test_unusable_output_files_raise_before_reading(unreadable, tmp_path):
 def test_impossible_settings_raise_before_reading(unreadable, settings, message):
     with pytest.raises(ValueError, match=message):
         quick().set_params(**settings).fit([unreadable])
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="a superuser may write everywhere")
-def test_read_only_folder_raises_before_reading(unreadable, tmp_path):
-    (tmp_path / "locked").mkdir(mode=0o500)
-    with pytest.raises(OutputFileError, match="cannot be written"):
-        quick().fit([unreadable], out=tmp_path / "locked")
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)

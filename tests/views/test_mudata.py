@@ -316,14 +316,6 @@ class TestFiles:
         assert list(data.sample_ids) == IDS
         np.testing.assert_array_equal(data.available, AVAILABLE)
 
-    def test_backed_object(self, tmp_path):
-        data = mudata.read_h5mu(self.save(tmp_path), backed=True)
-        views, available = views_from_mudata(data)
-        data.file.close()
-        np.testing.assert_array_equal(available, AVAILABLE)
-        np.testing.assert_array_equal(views["rna"][:3], RNA)
-        np.testing.assert_array_equal(views["protein"].toarray()[2:], PROTEIN.toarray())
-
     def test_labels_in_obs(self, tmp_path):
         data = example()
         data.obs["other"] = 0.5

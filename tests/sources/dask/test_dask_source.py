@@ -23,7 +23,6 @@ from anchorview.datasets.formats.npy import open_npy
 from anchorview.datasets.formats.parquet import parquet_view
 from anchorview.distributed import dask_views
 from anchorview.sources.dask import dask_source
-from anchorview.sources.dask.dask_input import part_bounds
 from anchorview.sources.dask.dask_source import DaskSource
 from helpers.dask_problems import (
     K,
@@ -114,9 +113,6 @@ def test_each_part_is_one_task(views, tmp_path):
 
 
 def test_small_chunks_are_combined(monkeypatch):
-    assert part_bounds([10] * 10, 8, 240) == [0, 30, 60, 90, 100]
-    assert part_bounds([100, 100], 8, 240) == [0, 100, 200]
-    assert part_bounds([0, 5, 0], 8, 240) == [0, 5]
     monkeypatch.undo()
     X = {"a": da.ones((1000, 4), chunks=(10, 4)), "b": da.zeros((1000, 4), chunks=(30, 4))}
     assert DaskSource(X).bounds == [0, 1000]
