@@ -63,6 +63,23 @@ def test_outputs_are_those_of_the_library(model, tables, tmp_path):
         assert str(feature[0]) in shown
 
 
+@pytest.mark.filterwarnings("default::UserWarning")
+@pytest.mark.parametrize("option", ["--markers", "--summary"])
+def test_names_that_look_like_formulas_are_kept_with_a_warning(tmp_path, option):
+    views, _ = make_multiview(60, n_clusters=3, n_features=(4,), random_state=0)
+    (tmp_path / "tables").mkdir()
+    frame = pd.DataFrame(views["view_0"], columns=[f"=f{j}" for j in range(4)])
+    frame.rename_axis("id").to_csv(tmp_path / "tables" / "a.csv")
+    model = DALMC(3, random_state=0).fit(read_views(tmp_path / "tables"))
+    model.save(tmp_path / "m")
+    result = run("explain", tmp_path / "m", tmp_path / "tables", option, tmp_path / "out.csv")
+    assert "warning: names such as '=f" in result.stderr
+    assert "=f" in (tmp_path / "out.csv").read_text()
+    model.relabel({0: "@a"}).save(tmp_path / "m")
+    result = run("explain", tmp_path / "m", tmp_path / "tables", option, tmp_path / "out.csv")
+    assert "'@a'" in result.stderr
+
+
 def test_json_has_the_summary(model, tables, tmp_path):
     markers = tmp_path / "m.csv"
     record = json.loads(output_of("explain", model, tables, "--json", "--markers", markers))

@@ -329,6 +329,10 @@ def test_only_covariates(planted):
     assert model.batches_ is None and model.batch_mixing_ is None
     assert "1 covariate taken out" in repr(model)
     np.testing.assert_array_equal(model.predict(views, covariates=depth), model.labels_)
+    for unit in (2.0**660, 2.0**-660):
+        scaled = DALMC(3, random_state=0).fit(views, covariates=unit * depth)
+        np.testing.assert_array_equal(scaled.embedding_, model.embedding_)
+        np.testing.assert_array_equal(scaled.predict(views, covariates=unit * depth), model.labels_)
 
 
 @pytest.mark.parametrize("names", [(0, 1), ("covariate_0", "covariate_1"), ("age", "depth")])

@@ -158,6 +158,14 @@ def test_without_views_parts_that_need_them_are_omitted(framed, report):
     assert checked(model, None, sample_ids=ids).sample_ids[5] == "t5"
 
 
+def test_a_series_may_have_other_samples_too(framed):
+    frames, _, model = framed
+    texts = pd.Series({f"s{row}": f"text {row}" for row in reversed(range(120))})
+    assert check_fit(model, frames, texts=texts).texts.tolist() == [f"text {i}" for i in range(90)]
+    with pytest.raises(ValueError, match="texts has no value for 10 of 90 samples, such as 's0'"):
+        check_fit(model, frames, texts=texts.drop([f"s{row}" for row in range(10)]))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -392,7 +400,7 @@ def test_unknown_sample_ids_raise(framed):
     unknown = [f"z{row}" for row in range(len(y))]
     with pytest.raises(ValueError, match=r"X has samples .* not fitted on.* 'z0'"):
         checked(model, {name: view.set_axis(unknown) for name, view in frames.items()})
-    with pytest.raises(ValueError, match=r"target has samples .* not fitted on.* 'z1'"):
+    with pytest.raises(ValueError, match="target has no value for 89 of 90 samples, such as 's1'"):
         checked(model, frames, y.set_axis([*y.index[:1], *unknown[1:]]))
     with pytest.raises(ValueError, match=r"target has no value for any .* such as 'z0'.* 's0"):
         checked(model, frames, y.set_axis(unknown))

@@ -261,11 +261,22 @@ def _singular_values(squares: Array) -> Array:
 
 def unit_rows(embedding: Array) -> Array:
     """Rows normalized to unit norm; zero rows, and a single column, which has signs only, stay."""
+    lengths = finite_lengths(embedding)
     if embedding.shape[1] == 1:
         return embedding
-    lengths = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))
     lengths[lengths == 0] = 1
     return embedding * (1 / lengths)[:, None]
+
+
+def finite_lengths(embedding: Array) -> Array:
+    """Norms of the rows of an embedding; raises if they are not finite."""
+    lengths: Array = np.sqrt(np.einsum("ij,ij->i", embedding, embedding))
+    if not np.isfinite(lengths).all():
+        raise ValueError(
+            "The embedding of some samples is too large: their values are too far from those of "
+            "the fit, or the model file was changed after it was saved."
+        )
+    return lengths
 
 
 def _for_tiles(size: int, work: Callable[[slice, slice], None]) -> None:

@@ -1,6 +1,7 @@
 """What the clusters of a saved model are: summary, markers and report, from files to files."""
 
 # Imported by ``--help``: light modules only.
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isnan
@@ -64,8 +65,8 @@ def explain_clusters(
         write_fit_report(path, model, views, target=data.target, sample_ids=ids, name=data.name)
 
     writers: dict[str, Callable[[Path], object]] = {
-        "--markers": lambda path: _write_markers(cluster_markers(model, data.views), path),
-        "--summary": lambda path: _write_summary(summary, path),
+        "--markers": lambda path: _write_table(cluster_markers(model, data.views), path),
+        "--summary": lambda path: _write_table(_with_joined_lists(summary), path),
         "--report": write_report,
     }
     with progress_bar(shown=printing.shows_progress):
@@ -81,25 +82,22 @@ def explain_clusters(
     raise_all(errors)
 
 
-def _write_markers(markers: "pd.DataFrame", path: Path) -> None:
-    warn_about_formulas(markers["feature"].unique(), "feature names")
-    _write_table(markers, path, index=False)
-
-
-def _write_summary(summary: "pd.DataFrame", path: Path) -> None:
+def _with_joined_lists(summary: "pd.DataFrame") -> "pd.DataFrame":
     joined = {name: summary[name].map(_joined) for name in ("medoids", "features")}
-    table = summary.assign(**joined)
-    warn_about_formulas([*table["medoids"], *table["features"]], "sample ids and feature names")
-    _write_table(table, path, index=True)
+    return summary.assign(**joined).reset_index()
 
 
 def _joined(items: Iterable[object]) -> str:
     return "; ".join(map(str, items))
 
 
-def _write_table(table: "pd.DataFrame", path: Path, *, index: bool) -> None:
+def _write_table(table: "pd.DataFrame", path: Path) -> None:
+    texts = table.select_dtypes(exclude="number").to_numpy().ravel().tolist()
+    # In a summary, names of features follow those of their views.
+    names = dict.fromkeys(name for text in texts for name in re.split("[;:] ", str(text)))
+    warn_about_formulas(names, "names")
     with atomic_write(path) as stream:
-        table.to_csv(stream, index=index, float_format="%.6g", lineterminator="\n")
+        table.to_csv(stream, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def _print_clusters(summary: "pd.DataFrame") -> None:

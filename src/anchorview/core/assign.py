@@ -12,7 +12,7 @@ from sklearn.cluster import kmeans_plusplus as sklearn_plusplus
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import gen_batches
 
-from anchorview._utils.linalg import unit_rows
+from anchorview._utils.linalg import finite_lengths, unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
@@ -134,6 +134,8 @@ class Assignment:
 
     def __call__(self, embedding: Array) -> Array:
         """Labels of the rows of an embedding."""
+        if not self.normalize:
+            finite_lengths(embedding)
         points = unit_rows(embedding) if self.normalize else embedding
         if len(self.centroids) > MANY_CLUSTERS:
             return self._nearest_of_many(points)

@@ -392,12 +392,15 @@ def fit_correction(
 
     `sampled` are the ascending positions of these.
     """
-    _require_independent(design)
-    z = design.covariates
+    # In units that are powers of 2, which is exact, so that squares neither overflow nor vanish.
+    units = np.exp2(np.frexp(np.abs(design.covariates).max(axis=0))[1] - 1.0)
+    z = design.covariates / units
+    _require_independent(replace(design, covariates=z))
+    centers, spreads = units * z.mean(axis=0), units * z.std(axis=0)
     batches = design.used_batches
     names = design.covariate_names
     named = design.covariates_named
-    empty = BatchCorrection(batches, names, named, z.mean(axis=0), z.std(axis=0), scales, ())
+    empty = BatchCorrection(batches, names, named, centers, spreads, scales, ())
     work = partial(_cells_and_sample, empty, SelectedRows(sampled))
     all_cells, sample = parts.reduce(work, _merged, "batches")
     views, moments, deviations = [], {}, []

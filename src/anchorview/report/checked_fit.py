@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import fitted_views
 from anchorview.metrics import clustering_scores
@@ -167,11 +168,18 @@ def _views_of_fit(model: Any, X: Any) -> MultiViewData:
 
 
 def _in_order_of_fit(values: Any, name: str, labels: Array, ids: Any) -> Any:
-    """Check the length of values by sample; a Series with sample ids is brought into order."""
-    _check_length(name, values, labels)
+    """Check the length of values by sample; a Series is matched by id, and may have other ids."""
     if isinstance(values, pd.Series) and ids is not None and matched_by_id(values.index, ids):
         require_known_ids(values.index, ids, name)
+        lacking = ids[~ids.isin(values.index)]
+        if len(lacking):
+            raise ValueError(
+                f"{name} has no value for {len(lacking)} of {len(ids)} samples, such as "
+                f"{quoted(lacking[0])}. Give one, or None, for every sample of the fit."
+            )
+        values = values[values.index.isin(ids)]
         return _reorder(values.to_numpy(), values.index, ids, name)
+    _check_length(name, values, labels)
     return values.to_numpy() if isinstance(values, pd.Series) else values
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import describe_view, quoted
+from anchorview._utils.text import describe_view, one_line, quoted
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.alignment import require_numeric_columns
@@ -61,7 +61,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
-        matrix = _from_objects(matrix, description)
+        matrix = _from_objects(matrix, description, getattr(view, "columns", None))
     if matrix.dtype.kind == "c":
         raise ValueError(f"{description} is complex. Complex data not supported.")
     if matrix.dtype.kind not in "buif":
@@ -137,20 +137,21 @@ def frame_values(frame: pd.DataFrame, description: str) -> Array:
     return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
 
 
-def _from_objects(matrix: Array, description: str) -> Array:
+def _from_objects(matrix: Array, description: str, columns: Any) -> Array:
     try:
         return matrix.astype(np.float64)
     except (TypeError, ValueError) as error:
-        for position in np.ndindex(matrix.shape):
+        for row, *column in np.ndindex(matrix.shape):
+            value = matrix[row, *column]
             try:
-                float(matrix[position])
-            except (TypeError, ValueError):
-                axes = zip(("row", "column"), position, strict=False)
-                where = ", ".join(f"{axis} {i}" for axis, i in axes)
-                # scikit-learn's checks look for the wording "argument must be ...".
+                float(value)
+            except (TypeError, ValueError) as reason:
+                names = [i if columns is None else columns[i] for i in column]
+                places = [f"column {quoted(name)}" for name in names] + [f"row {row}"]
+                # scikit-learn's checks look for the reason, "argument must be ...".
                 raise type(error)(
-                    f"{description}: {where} is {quoted(matrix[position])}, but every argument "
-                    "must be a string or a number that can be read as float; encode or drop it."
+                    f"{description}: {', '.join(places)} is {quoted(value)}, which is not a "
+                    f"number. Encode the column as numbers, or drop it ({one_line(reason)})."
                 ) from error
         raise
 

@@ -46,6 +46,20 @@ def repeated_views():
     return [np.repeat(view, 3, axis=0) for view in listed_views(30)]
 
 
+@pytest.mark.parametrize(
+    "model", [DALMC(3), DALMC(3, normalize_embedding=False), AutoDALMC(3, budget="fast")]
+)
+def test_models_with_changed_weights_say_so(tmp_path, model):
+    views, path = listed_views(), tmp_path / "model.anchorview"
+    model.set_params(random_state=0).fit(views).save(path)
+    names = [name.removesuffix(".npy") for name in members_of(path) if "embedder/" in name]
+    assert names
+    for name in names:
+        forge_array(path, name, lambda array: np.full_like(array, 1e300))
+    with pytest.raises(ValueError, match=r"embedding of some samples .* the model file was"):
+        load(path).predict(views)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("solver", ["compressed", "left", "direct"])
