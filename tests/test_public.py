@@ -123,12 +123,6 @@ def test_importing_the_package_is_light():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_top_level_has_at_most_18_entries():
-    # __main__.py has no content but a call of the command line.
-    exempt = ("__pycache__", "__main__.py")
-    assert len([path for path in PACKAGE.iterdir() if path.name not in exempt]) <= 18
-
-
 def test_module_names_are_unique():
     modules = Counter(path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__")
     assert not [name for name, count in modules.items() if count > 1]

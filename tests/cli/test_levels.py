@@ -86,17 +86,6 @@ def test_fit_and_info_print_the_levels_and_how_clusters_split(data, model, saved
         assert sorted(found[2:]) == sorted(expected[2:])
 
 
-def test_only_splits_beyond_chance_are_printed_and_few_of_them(model, monkeypatch, set_constants):
-    tree = model.tree_.copy()
-    tree.loc[tree["parent"] == 1, "split_agreement"] = 0.1
-    monkeypatch.setattr(model, "tree_", tree)
-    shown = splits(lines_on(model))
-    assert len(shown) == 2
-    assert not any("cluster 1 of 3" in line for line in shown)
-    set_constants(summaries, MAX_SPLITS=1)
-    assert splits(lines_on(model)) == ["2 more clusters split"]
-
-
 def test_names_of_clusters_are_printed(saved):
     named = load(saved).relabel({0: "T\ncells", 1: "B"})
     shown = "\n".join(splits(lines_on(named)))

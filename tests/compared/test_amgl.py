@@ -87,13 +87,6 @@ class TestComponents:
         assert adjusted_rand_score(y, model.labels_) == 1
 
 
-def test_duplicates_are_spread_over_clusters_if_distinct_samples_are_few():
-    rows = np.repeat([0, 1, 2], 20)
-    model = AMGL(5, random_state=0).fit(np.random.default_rng(0).standard_normal((3, 5))[rows])
-    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(5), atol=1e-10)
-    assert len(np.unique(model.labels_)) == 5
-
-
 def test_wide_sparse_views_stay_sparse():
     thin = sparse.random_array((300, 50_000), density=1e-3, random_state=0, format="csr")
     tracemalloc.start()

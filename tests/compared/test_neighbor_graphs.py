@@ -125,16 +125,6 @@ class TestNeighborGraph:
         assert (dense.sum(axis=1) >= 0.5 - 1e-12).all()
 
 
-class TestNormalizedAffinity:
-    def test_definition(self):
-        W = neighbor_graph([np.random.default_rng(0).standard_normal((40, 3))], 4)
-        g = W.toarray().sum(axis=1)
-        laplacian = np.diag(g**-0.5) @ (np.diag(g) - W.toarray()) @ np.diag(g**-0.5)
-        np.testing.assert_allclose(
-            normalized_affinity(W).toarray(), np.eye(40) - laplacian, atol=1e-14
-        )
-
-
 def blobs(n, components, seed=0, d=3):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % components

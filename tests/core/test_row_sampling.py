@@ -89,11 +89,3 @@ def test_every_row_is_about_equally_likely(dtype):
     chi_square = np.sum((times - expected) ** 2) / (expected * (1 - share))
     # Mean n and deviation sqrt(2 n), if all rows are alike.
     assert abs(chi_square - n) < 6 * np.sqrt(2 * n)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_other_seeds_choose_other_rows(dtype):
-    rows = numbered(10_000, dtype)
-    first, second = (set(sampled_numbers(rows, 1000, seed)) for seed in (1, 2))
-    # Independent samples share a tenth.
-    assert 50 < len(first & second) < 150

@@ -2,21 +2,8 @@
 
 import pytest
 
-from anchorview.datasets import PAPER_SETS, paper_set
+from anchorview.datasets import paper_set
 from anchorview.datasets.paper_sets import recognized
-
-
-def test_table_one():
-    shapes = {known.name: known.shape for known in PAPER_SETS}
-    assert shapes == {
-        "AWA": (30475, 50, 6),
-        "Caltech-256": (30607, 257, 4),
-        "Flower17": (1360, 17, 7),
-        "MNIST": (60000, 10, 3),
-        "TinyImageNet": (100000, 200, 4),
-        "VGGFace2": (72283, 200, 4),
-        "YoutubeFace-50": (126054, 50, 4),
-    }
 
 
 @pytest.mark.parametrize("name", ["Caltech-256", "caltech256", "CALTECH_256"])

@@ -71,11 +71,6 @@ def test_ties_share_ranks_and_nan_ranks_last():
     assert overall(scores, "a").ranks == {"a": 1.25, "b": 2.0, "c": 2.75}
 
 
-def test_few_data_sets_are_not_tested():
-    few = overall(random_scores(4), "DALMC")
-    assert (few.friedman, few.wilcoxon) == (None, {})
-
-
 def test_tests_over_data_sets_agree_with_scipy():
     scores = random_scores(10)
     found = overall(scores, "DALMC")

@@ -318,9 +318,7 @@ def test_dtype_of_sample_ids(views, kinds, expected):
         for view, kind in zip(views.values(), kinds, strict=False)
     ]
     X = [dd.from_pandas(table, npartitions=2) for table in tables]
-    source = DaskSource(X)
-    assert source.sample_ids.dtype == expected
-    assert source.sample_ids.compute().dtype == expected
+    assert DaskSource(X).sample_ids.compute().dtype == expected
     labels = fit(X).labels_series
     assert (labels.index.dtype.kind == "i") == (expected == "int64")
     assert labels.index.tolist() == tables[0].index.tolist()
