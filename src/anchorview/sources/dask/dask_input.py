@@ -1,5 +1,6 @@
 """Input of views in Dask: checked, with known lengths, as blocks of rows."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -9,14 +10,12 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 from dask.delayed import Delayed
-from distributed import futures_of
 from scipy import sparse
 
-from anchorview._utils.typing import Array, FeatureNames
-from anchorview.sources.dask.frame_alignment import aligned, partition_lengths
+from anchorview._utils.typing import Array
+from anchorview.sources.dask.frame_alignment import aligned
 from anchorview.sources.disk_source import PRODUCTS_PER_PART
-from anchorview.views.input_grammar import parse
-from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
+from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.stored_view import StoredView
 
 SMALL_PART = 16 * 2**20
@@ -35,23 +34,17 @@ class Blocks(NamedTuple):
 
     def cut_at(self, bounds: Sequence[int]) -> list[list[Delayed]]:
         """Blocks of each part: whole ones, or rows cut from them by tasks."""
-        starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
-        parts: list[list[Delayed]] = []
-        i = 0
-        for first, last in pairwise(bounds):
-            part: list[Delayed] = []
-            # A block that extends beyond the part is used again by the next part.
-            while i < len(self.delayed) and starts[i + 1] <= first:
-                i += 1
-            j = i
-            while j < len(self.delayed) and starts[j] < last:
+        starts = np.cumsum((0, *self.lengths)).tolist()
+        parts: list[list[Delayed]] = [[] for _ in bounds[1:]]
+        for part, (first, last) in zip(parts, pairwise(bounds), strict=True):
+            # From the block with the first row on; a block may extend beyond the part.
+            stop = min(bisect_left(starts, last), len(self.delayed))
+            for j in range(bisect_right(starts, first) - 1, stop):
                 begin, end = max(first, starts[j]) - starts[j], min(last, starts[j + 1]) - starts[j]
-                if (begin, end) == (0, self.lengths[j]):
+                if end - begin == self.lengths[j]:
                     part.append(self.delayed[j])
-                elif end > begin:
+                else:
                     part.append(dask.delayed(_cut, pure=False)(self.delayed[j], begin, end))
-                j += 1
-            parts.append(part)
         return parts
 
 
@@ -82,69 +75,33 @@ def part_bounds(lengths: Sequence[int], row_bytes: float, useful: float) -> list
     return bounds if bounds[-1] == ends[-1] else [*bounds, ends[-1]]
 
 
-class DaskInput(NamedTuple):
-    """Views as blocks of rows; a view that is None has no type, features or blocks."""
-
-    names: tuple[str, ...]
-    named: bool
-    feature_names: tuple[FeatureNames | None, ...]
-    n_samples: int
-    widths: tuple[int, ...]
-    dtypes: "tuple[np.dtype[Any] | None, ...]"
-    row_bytes: int
-    """Number of bytes of a sample."""
-    bounds: list[int]
-    """First rows of the parts, and the end."""
-    parts: list[tuple[list[Delayed], ...]]
-    """Blocks of each view, by part."""
-    futures: list[Any]
-    """Data of the views that workers hold already."""
-    id_dtype: "np.dtype[Any] | None"
-    """Type of the sample ids; None if there are none."""
+def bounds_of(blocks: Sequence[Blocks], row_bytes: Sequence[int], width: int) -> list[int]:
+    """First rows of the parts of all views, whose blocks are those of the largest view."""
+    largest = blocks[int(np.argmax(row_bytes))]
+    return part_bounds(largest.lengths, sum(row_bytes), useful_bytes(width, SMALL_PART))
 
 
-def read_dask_input(X: Any) -> DaskInput:
-    """Check views in Dask, and compute their lengths where these are unknown."""
-    given = parse(X)
-    descriptions = given.descriptions
-    views = [_checked(view, d) for view, d in zip(given.views, descriptions, strict=True)]
-    frames = [p for p, view in enumerate(views) if _is_frame(view)]
-    blocks = _frame_blocks(views, descriptions, frames)
+def view_blocks(
+    views: Sequence[Any], descriptions: Sequence[str]
+) -> tuple[list[Array | None], list[Blocks]]:
+    """Empty arrays of the shapes and types of views that were checked, and their blocks."""
+    blocks = _frame_blocks(views, descriptions)
     shown = [
         None if view is None else as_matrix(_shown(view, description, blocks.get(p)), description)
         for p, (view, description) in enumerate(zip(views, descriptions, strict=True))
     ]
-    n = common_length(shown, given.names)
     arrays = {
         p: view.rechunk({1: -1}) for p, view in enumerate(views) if isinstance(view, da.Array)
     }
     # Optimized together, views that come from the same blocks read these once.
     for p, array in zip(arrays, dask.optimize(*arrays.values()), strict=True):
         blocks[p] = Blocks(array.to_delayed(optimize_graph=False).ravel().tolist(), array.chunks[0])
-    widths = tuple(0 if view is None else view.shape[1] for view in shown)
-    dtypes = tuple(None if view is None else view.dtype for view in shown)
-    row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
-    widest = blocks[int(np.argmax(row_bytes))]
-    useful = useful_bytes(sum(widths), SMALL_PART)
-    bounds = part_bounds(widest.lengths, sum(row_bytes), useful)
-    by_view = [blocks.get(p, Blocks()).cut_at(bounds) for p in range(len(views))]
-    return DaskInput(
-        given.names,
-        given.named,
-        given.feature_names,
-        n,
-        widths,
-        dtypes,
-        sum(row_bytes),
-        bounds,
-        list(zip(*by_view, strict=True)),
-        futures_of([view for view in views if view is not None]),
-        _id_type([views[p]._meta.index.dtype for p in frames]),
-    )
+    return shown, [blocks.get(p, Blocks()) for p in range(len(views))]
 
 
-def _id_type(dtypes: Sequence[Any]) -> "np.dtype[Any] | None":
-    """Common type of the sample ids of frames with indices of some types."""
+def id_type(views: Sequence[Any]) -> "np.dtype[Any] | None":
+    """Common type of the sample ids; None if no view is a dataframe."""
+    dtypes = [view._meta.index.dtype for view in views if _is_frame(view)]
     if not dtypes:
         return None
     whole = all(isinstance(dtype, np.dtype) and dtype.kind in "iu" for dtype in dtypes)
@@ -156,7 +113,7 @@ def _is_frame(view: Any) -> bool:
     return dask.is_dask_collection(view) and isinstance(getattr(view, "_meta", None), pd.DataFrame)
 
 
-def _checked(view: Any, description: str) -> Any:
+def checked_view(view: Any, description: str) -> Any:
     """Return a view, with known lengths if it is an array; raise if it is not in Dask."""
     if view is None or _is_frame(view):
         return view
@@ -183,22 +140,25 @@ def _checked(view: Any, description: str) -> Any:
     )
 
 
-def _frame_blocks(
-    views: Sequence[Any], descriptions: Sequence[str], frames: Sequence[int]
-) -> dict[int, Blocks]:
-    """Blocks of each dataframe."""
+def _frame_blocks(views: Sequence[Any], descriptions: Sequence[str]) -> dict[int, Blocks]:
+    frames = [p for p, view in enumerate(views) if _is_frame(view)]
     for p in frames:
         frame_values(views[p]._meta, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        blocks, lengths = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
-        return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, blocks, strict=True)}
-    partitions = {p: views[p].to_delayed() for p in frames}
-    return {p: Blocks(delayed, partition_lengths(delayed)) for p, delayed in partitions.items()}
+        pieces, lengths = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
+        return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, pieces, strict=True)}
+    blocks = {}
+    for p in frames:
+        # Lengths of these partitions: Dask may combine others if it does not read all columns.
+        partitions = views[p].to_delayed()
+        lengths = dask.compute(*(dask.delayed(len)(partition) for partition in partitions))
+        blocks[p] = Blocks(partitions, lengths)
+    return blocks
 
 
 def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
-    """Return an array of the shape and type of a view that takes no memory."""
+    """Return an array with the shape and type of a view that takes no memory."""
     if blocks is None:
         shape, dtype = view.shape, view.dtype
     else:

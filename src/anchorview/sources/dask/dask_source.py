@@ -11,12 +11,13 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import pandas as pd
+from distributed import futures_of
 
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.threads import n_cores
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.sources.dask.dask_input import read_dask_input
+from anchorview.sources.dask.dask_input import bounds_of, checked_view, id_type, view_blocks
 from anchorview.sources.dask.part_graph import (
     FAN_IN,
     PartGraph,
@@ -28,6 +29,8 @@ from anchorview.sources.dask.part_graph import (
 from anchorview.sources.dask.part_reader import PartReader, apply_to_part, one_task, sample_ids_of
 from anchorview.sources.part_source import PartSource
 from anchorview.views.container import MultiViewData, concatenate_samples
+from anchorview.views.input_grammar import parse
+from anchorview.views.matrix_checks import common_length
 from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
 
 SHARE_OF_BUDGET = 0.25
@@ -44,22 +47,10 @@ class DaskSource(PartSource):
     Tasks run on the scheduler the user has chosen: threads or processes of this machine, or the
     workers of an active ``distributed.Client``. Only sums and small matrices are returned.
 
-    Parameters
-    ----------
-    X : dict, list or tuple of dask arrays and dask dataframes, or one of them
-        Dataframes with known divisions are aligned by index, as pandas DataFrames are, and the
-        union of their samples is taken. With unknown divisions, or beside arrays, rows are matched
-        by position, and frames must have equal indices. None is a view that no sample has.
-        Unknown lengths are computed immediately.
-    budget : float, optional
-        Bytes that this process may use.
-
-    Attributes
-    ----------
-    bounds : list of int
-        First rows of the parts, and the end.
-    sample_ids : dask array (n,) or None
-        Sample ids, if there are frames; not computed.
+    Dataframes with known divisions are aligned by index, as pandas DataFrames are, and the union of
+    their samples is taken. With unknown divisions, or beside arrays, rows are matched by position,
+    and frames must have equal indices. None is a view that no sample has. Unknown lengths are
+    computed immediately.
 
     Examples
     --------
@@ -71,24 +62,32 @@ class DaskSource(PartSource):
     """
 
     sample_ids: Any = None
+    """A dask array, if there are frames."""
 
     def __init__(self, X: Any, budget: float | None = None) -> None:
-        views = read_dask_input(X)
+        given = parse(X)
+        descriptions = given.descriptions
+        views = list(map(checked_view, given.views, descriptions))
+        shown, blocks = view_blocks(views, descriptions)
         self.budget = memory_budget(budget)
-        self.names, self.named, self.n = views.names, views.named, views.n_samples
-        self.feature_names = views.feature_names
-        self.n_features_per_view = views.widths
-        self.shape = views.n_samples, sum(views.widths)
-        self.dtype = working_precision(dtype for dtype in views.dtypes if dtype is not None)
-        self._row_bytes = views.row_bytes
-        self.bounds = views.bounds
-        self._parts = PartGraph([list(chain(*part)) for part in views.parts], views.futures)
+        self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
+        self.n = common_length(shown, self.names)
+        self.n_features_per_view = tuple(0 if view is None else view.shape[1] for view in shown)
+        self.shape = self.n, sum(self.n_features_per_view)
+        self.dtype = working_precision(view.dtype for view in shown if view is not None)
+        row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
+        self._row_bytes = sum(row_bytes)
+        self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
+        """First rows of the parts, and the end."""
+        parts = list(zip(*(of_view.cut_at(self.bounds) for of_view in blocks), strict=True))
+        futures = futures_of([view for view in views if view is not None])
+        self._parts = PartGraph([list(chain(*part)) for part in parts], futures)
         self._arguments = [
             (start, stop, tuple(map(len, part)))
-            for (start, stop), part in zip(pairwise(self.bounds), views.parts, strict=True)
+            for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
         ]
-        if views.id_dtype is not None:
-            self.sample_ids = self._rows(sample_ids_of, None, views.id_dtype, "ids")
+        if (id_dtype := id_type(views)) is not None:
+            self.sample_ids = self._rows(sample_ids_of, None, id_dtype, "ids")
 
     def __len__(self) -> int:
         return self.n
@@ -160,7 +159,8 @@ class DaskSource(PartSource):
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes, as dask arrays, and their summary."""
         _refuse(out)
-        records = kept_if_small(self._rows(function, None, dtype, stage), stage)
+        records = self._rows(function, None, dtype, stage)
+        records = kept(records, stage) if _can_be_kept(records) else records
         total: Result = reduce_blocks(records, summary, [()] * records.numblocks[0], merge)
         contiguous = {name: records[name].map_blocks(np.ascontiguousarray) for name in fields}
         return contiguous, total
@@ -217,7 +217,7 @@ class DaskRows:
             embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
         self.shape: tuple[int, int] = embedding.shape
         self._keeps = _can_be_kept(embedding)
-        self.embedding = kept_if_small(embedding, "embedding")
+        self.embedding = kept(embedding, "embedding") if self._keeps else embedding
 
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
@@ -266,10 +266,6 @@ def reduce_blocks(
     return result
 
 
-def kept_if_small(array: Any, stage: str) -> Any:
-    """Compute an array and keep it where the scheduler has it, unless it is too large for this."""
-    return kept(array, stage) if _can_be_kept(array) else array
-
-
 def _can_be_kept(array: Any) -> bool:
+    """Whether workers can keep an array, or it is small enough for this process."""
     return has_workers() or array.nbytes <= SHARE_OF_BUDGET * memory_budget(None)

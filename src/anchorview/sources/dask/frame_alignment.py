@@ -17,22 +17,6 @@ from anchorview.views.row_source import working_precision
 Ids: TypeAlias = "pd.Index[Any]"
 
 
-def partition_lengths(partitions: Sequence[Delayed]) -> tuple[int, ...]:
-    """Number of rows of partitions, computed by the tasks that compute the partitions.
-
-    Dask may combine partitions, and others if it does not read all columns.
-    """
-    parts = PartGraph([[partition] for partition in partitions])
-    lengths: tuple[int, ...] = parts.reduced(
-        _length, [()] * len(partitions), add, new_name("lengths")
-    )
-    return lengths
-
-
-def _length(frame: pd.DataFrame) -> tuple[int]:
-    return (len(frame),)
-
-
 def aligned(
     frames: Sequence[Any], descriptions: Sequence[str]
 ) -> tuple[list[list[Delayed]], tuple[int, ...]]:

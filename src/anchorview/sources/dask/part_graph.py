@@ -33,14 +33,9 @@ def new_name(stage: str) -> str:
 
 
 class PartGraph:
-    """The tasks of blocks, arranged so that one task reads all blocks of a part.
+    """The tasks of the blocks of each part, arranged so that one task reads all of them.
 
-    Parameters
-    ----------
-    parts : list of lists of Delayed
-        The blocks of each part.
-    futures : sequence of distributed.Future
-        Data on workers that the blocks need; they stay there as long as their futures exist.
+    `futures` are data on workers that the blocks need; they stay there as long as these exist.
     """
 
     def __init__(self, parts: Sequence[Sequence[Delayed]], futures: Sequence[Any] = ()) -> None:

@@ -1,7 +1,7 @@
 """Views on disk as dask arrays whose blocks are read by the workers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from math import lcm
 from typing import Any, TypeAlias
 
@@ -75,7 +75,7 @@ def dask_views(
             )
     by_name = [view for view in stored if view.ids(slice(0, 1)) is not None]
     arrays = [
-        _array(_Loader(view, by_name[:1], rows), n, None if has is None else has[:, p])
+        _array(view, by_name[:1], n, rows, None if has is None else has[:, p])
         for p, view in enumerate(stored)
     ]
     return dict(zip(names, arrays, strict=True)) if given.named else arrays
@@ -110,35 +110,36 @@ def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
     return -(-wanted // step) * step
 
 
-@dataclass(frozen=True)
-class _Loader:
-    """Reads the blocks of a view."""
-
-    view: StoredView
-    first: list[StoredView]
-    """The first view with sample ids, if any."""
-    rows: int
-    """Number of rows of a block."""
-
-    def __call__(self, *has: Array, block_id: tuple[int, ...]) -> Array:
-        """Read a block; rows of samples that lack the view become NaN."""
-        start = block_id[0] * self.rows
-        part = slice(start, min(start + self.rows, len(self.view)))
-        if self.view not in self.first:
-            require_same_ids([*self.first, self.view], part)
-        block = self.view[part]
-        if has:
-            block = block.astype(with_nan(self.view.dtype), copy=False)
-            block[~has[0][:, 0]] = np.nan
-        return block
+def _array(view: StoredView, first: list[StoredView], n: int, rows: int, has: Array | None) -> Any:
+    """Array of a view in blocks of `rows` rows; `first` is the first view with sample ids."""
+    lengths = tuple(min(rows, n - start) for start in range(0, n, rows))
+    dtype, masks = view.dtype, []
+    if has is not None and not has.all():
+        dtype = with_nan(view.dtype)
+        masks = [da.from_array(has[:, None], chunks=(lengths, (1,)))]
+    return da.map_blocks(
+        partial(_read_block, view, first, rows),
+        *masks,
+        chunks=(lengths, (view.shape[1],)),
+        dtype=dtype,
+        meta=np.empty((0, 0), dtype),
+    )
 
 
-def _array(loader: _Loader, n: int, has: Array | None) -> Any:
-    view, rows = loader.view, loader.rows
-    chunks = (tuple(min(rows, n - start) for start in range(0, n, rows)), (view.shape[1],))
-    if has is None or has.all():
-        meta = np.empty((0, 0), view.dtype)
-        return da.map_blocks(loader, chunks=chunks, dtype=view.dtype, meta=meta)
-    dtype = with_nan(view.dtype)
-    mask = da.from_array(has[:, None], chunks=(chunks[0], (1,)))
-    return da.map_blocks(loader, mask, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+def _read_block(
+    view: StoredView,
+    first: list[StoredView],
+    rows: int,
+    *has: Array,
+    block_id: tuple[int, ...],
+) -> Array:
+    """Read a block; rows of samples that lack the view become NaN."""
+    start = block_id[0] * rows
+    part = slice(start, min(start + rows, len(view)))
+    if view not in first:
+        require_same_ids([*first, view], part)
+    block = view[part]
+    if has:
+        block = block.astype(with_nan(view.dtype), copy=False)
+        block[~has[0][:, 0]] = np.nan
+    return block
