@@ -64,7 +64,8 @@ def convert(
 
     :func:`open_views` opens the folder, and the views can stay on disk. Formats that can stay on
     disk already, and tables in CSV and Parquet, are converted in blocks, so they may be larger
-    than memory; anything else is read whole first.
+    than memory, except that the text of a compressed table must fit; anything else is read whole
+    first.
 
     Parameters
     ----------
@@ -196,7 +197,8 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
     target = read_labels(label_file, ids, options)
     views = []
     for name, (view_ids, columns, dtype) in outlines.items():
-        n_rows = max(1, BLOCK_BYTES // (8 * len(columns)))
+        # A value has up to 32 bytes while it is parsed: its text, where that is, and the number.
+        n_rows = max(1, BLOCK_BYTES // (32 * len(columns)))
         read = partial(table_blocks, files[name], options, n_rows, versions[name])
         rows, missing = ids.get_indexer(view_ids), ~ids.isin(view_ids)
         features = column_names(pd.Index(columns))

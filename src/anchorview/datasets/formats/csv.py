@@ -24,6 +24,9 @@ from anchorview.datasets.formats.table_checks import Outline, numeric_values
 AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
 """Options with which pandas returns all fields as they are."""
 
+FIELDS_PARSED = 2**20
+"""Number of fields that are parsed at a time when only the ids are kept."""
+
 ROWS_COMPARED = 20
 """Number of rows with which the header is compared."""
 
@@ -41,7 +44,8 @@ def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.Data
     position = options.id_position(header)
     if position is None:
         return table
-    table = table.drop(columns=table.columns[position]).set_axis(_ids(path, options, position))
+    ids = _ids(path, options, position, len(header))
+    table = table.drop(columns=table.columns[position]).set_axis(ids)
     return table if options.header else table.set_axis(range(table.shape[1]), axis=1)
 
 
@@ -51,7 +55,7 @@ def csv_outline(path: Path, options: ReadOptions) -> Outline:
         _require_memory(path)
     header = _header(path, options)
     position = options.id_position(header)
-    ids = _ids(path, options, position or 0)
+    ids = _ids(path, options, position or 0, len(header))
     if position is None:
         return pd.RangeIndex(len(ids)), header, np.dtype(np.float64)
     return ids, header[:position] + header[position + 1 :], np.dtype(np.float64)
@@ -179,9 +183,15 @@ def _pattern(field: str) -> str:
     return re.sub(r"[A-Z]+", "A", re.sub(r"[^\W\dA-Z_]+", "a", field))
 
 
-def _ids(path: Path, options: ReadOptions, position: int) -> "pd.Index[Any]":
-    # Read apart from the values, as pandas takes ids such as NA for missing and 0012 for a number.
-    return pd.Index(_read(path, options, usecols=[position], **AS_TEXT).iloc[:, 0])
+def _ids(path: Path, options: ReadOptions, position: int, n_columns: int) -> "pd.Index[Any]":
+    # Read apart from the values, as pandas takes ids such as NA for missing and 0012 for a number;
+    # and in blocks, as it parses all columns of the rows that it reads at a time.
+    how = {"usecols": [position], "chunksize": max(1, FIELDS_PARSED // n_columns), **AS_TEXT}
+    ids: list[str] = []
+    with _read(path, options, **how) as reader:
+        while (block := _strict(next, reader, None)) is not None:
+            ids.extend(block.iloc[:, 0])
+    return pd.Index(ids, dtype=object)
 
 
 def _read(path: Path, options: ReadOptions, **how: Any) -> Any:
