@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from anchorview._utils.system_memory import address_space, available_memory
 from anchorview._utils.text import format_bytes
@@ -24,19 +23,12 @@ ROOT = Path("/")
 """Where ``proc`` and ``sys`` are."""
 
 
-class _ControlGroupFiles(NamedTuple):
-    """Files of a control group in which the kernel states memory."""
-
-    limit: str
-    usage: str
-    reclaimable: str
-    """Key in ``memory.stat`` of file caches, which are part of the usage but can be dropped."""
-
-
-_VERSION_1 = _ControlGroupFiles(
-    "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-)
-_VERSION_2 = _ControlGroupFiles("memory.max", "memory.current", "inactive_file")
+CONTROL_GROUP_FILES = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
+"""By version of control groups, the files with the limit and the usage, and the key in
+``memory.stat`` of file caches, which are part of the usage but can be dropped."""
 
 
 def free_memory() -> float:
@@ -63,29 +55,30 @@ def _free_in_control_groups() -> Iterator[float]:
     for line in lines:
         number, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
-            base, files = mount / "memory", _VERSION_1
+            base, version = mount / "memory", 1
         elif number == "0":
-            base, files = mount, _VERSION_2
+            base, version = mount, 2
         else:
             continue
         # Limits of all groups above hold as well. In a container, the path may be that on the
         # host, of which only the last group is mounted, at the base.
         folder = base / path.lstrip("/")
         for group in (folder, *folder.parents):
-            if (left := _left_in_group(group, files)) is not None:
+            if (left := _left_in_group(group, version)) is not None:
                 yield left
             if group == base:
                 break
 
 
-def _left_in_group(group: Path, files: _ControlGroupFiles) -> float | None:
+def _left_in_group(group: Path, version: int) -> float | None:
+    *files, reclaimable = CONTROL_GROUP_FILES[version]
     try:
-        limit, usage = (int((group / name).read_text()) for name in files[:2])
+        limit, usage = (int((group / name).read_text()) for name in files)
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     # There are no such files, or no limit ("max").
     except (OSError, ValueError):
         return None
-    return float(limit - usage + int(stat.get(files.reclaimable, 0)))
+    return float(limit - usage + int(stat.get(reclaimable, 0)))
 
 
 def memory_budget(limit: float | str | None) -> float:

@@ -22,9 +22,9 @@ from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, witho
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.datasets.formats.npy import from_memmap, open_npy
+from anchorview.datasets.formats.npy import from_memmap, open_npy, write_npy_header
 from anchorview.datasets.formats.npy_folder import LABELS
-from anchorview.sources.part_source import PartSource
+from anchorview.sources.part_source import PartSource, placed_part
 from anchorview.sources.results_folder import (
     EMBEDDING,
     require_results_folder,
@@ -118,11 +118,7 @@ class DiskSource(PartSource):
         else:
             require_same_ids(self.views.values(), rows)
             part = self._checked_part(rows, views)
-        part.design = None if self.design is None else self.design[rows]
-        part.first_row = rows.start
-        part = part if self._prepare is None else self._prepare(part)
-        part.first_row = rows.start
-        return part
+        return placed_part(part, rows.start, self.design, self._prepare)
 
     def _checked_part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
         available = None if self.available is None else self.available[rows]
@@ -250,8 +246,8 @@ class DiskSource(PartSource):
         def blocks() -> Generator[Array]:
             with closing(self._over_parts(function, stage)) as parts:
                 for records in parts:
-                    own = summary(records)
-                    total[:] = [merge(total[0], own) if total else own]
+                    of_part = summary(records)
+                    total[:] = [merge(total[0], of_part) if total else of_part]
                     yield records
 
         if out is None:
@@ -263,9 +259,9 @@ class DiskSource(PartSource):
                     array[start : start + len(records)] = records[name]
                 start += len(records)
             return arrays, total[0]
-        with writing_results(out, self._ids_of_all(), self.n, fields) as streams:
+        with writing_results(out, self.sample_ids, self.n, fields) as streams:
             for name, stream in streams.items():
-                _write_header(stream, shapes[name], dtype[name].base)
+                write_npy_header(stream, shapes[name], dtype[name].base)
             for records in blocks():
                 for name, stream in streams.items():
                     stream.write(np.ascontiguousarray(records[name], dtype[name].base).data)
@@ -285,20 +281,13 @@ class DiskSource(PartSource):
             yield DiskRows(_filled_array(blocks, shape, self.dtype), None)
             return
         names = (EMBEDDING, LABELS)
-        with writing_results(out, self._ids_of_all(), self.n, names) as streams:
+        with writing_results(out, self.sample_ids, self.n, names) as streams:
             _write_npy(streams[EMBEDDING], blocks, shape, self.dtype)
             results = DiskRows(open_npy(Path(streams[EMBEDDING].name)), streams[LABELS])
             yield results
         results.embedding, results.labels = (
             np.load(result_path(out, name), mmap_mode="r") for name in names
         )
-
-    def _ids_of_all(self) -> "pd.Index[Any] | None":
-        """Sample ids, which tables have beside their rows."""
-        if self.sample_ids is not None:
-            return self.sample_ids
-        found = (view.ids(slice(0, self.n)) for view in _stored(self.views.values()))
-        return next((ids for ids in found if ids is not None), None)
 
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or it is the folder of the views."""
@@ -385,17 +374,11 @@ def _write_npy(
     stream: BinaryIO, blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]"
 ) -> None:
     """Write blocks of rows, one after the other, as an ``.npy`` file."""
-    _write_header(stream, shape, dtype)
+    write_npy_header(stream, shape, dtype)
     with closing(blocks):
         for block in blocks:
             stream.write(np.ascontiguousarray(block, dtype).data)
     stream.flush()
-
-
-def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
-    descr = np.lib.format.dtype_to_descr(dtype)
-    header = {"descr": descr, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_2_0(stream, header)
 
 
 def _row_bytes(view: Any, itemsize: int) -> int:

@@ -16,6 +16,7 @@ from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.row_source import Merge, PartFunction, Result, RowSource
+from anchorview.views.sample_design import SampleDesign
 
 
 class LabeledRows(EmbeddedRows, Protocol):
@@ -36,13 +37,13 @@ class PartSource(RowSource):
     budget: float
     """Bytes that this process may use."""
     complete: bool = False
-    """Whether the first pass found all views for all samples; later passes then skip the checks."""
+    """Whether all samples have all views, known after the first pass; others skip the checks."""
     nan_cells: bool = False
     """Whether single values may be NaN, until a function for `prepared` imputes them."""
     _prepare: PartFunction[MultiViewData] | None = None
     _scanned: bool = False
     _patterns: frozenset[tuple[int, ...]] = frozenset()
-    """Patterns of available views that the first pass has found."""
+    """Patterns of available views, known after the first pass."""
     _compresses: bool = False
     """Whether a fit is planned that adds up Gram matrices of all patterns."""
 
@@ -112,6 +113,20 @@ class PartSource(RowSource):
         """All samples, in memory; raises if they do not fit."""
 
 
+def placed_part(
+    part: MultiViewData,
+    first_row: int,
+    design: SampleDesign | None,
+    prepare: PartFunction[MultiViewData] | None,
+) -> MultiViewData:
+    """Part of a source, prepared; it knows where it begins and the design of its samples."""
+    part.design = None if design is None else design[first_row : first_row + len(part)]
+    part.first_row = first_row
+    part = part if prepare is None else prepare(part)
+    part.first_row = first_row
+    return part
+
+
 @contextmanager
 def embedded(
     source: RowSource, function: PartFunction[Array], width: int, out: Path | None
@@ -163,8 +178,8 @@ class ViewScan(NamedTuple):
         """Scan of both parts."""
         constant_rows = self.constant_rows | other.constant_rows
         for p in self.constant_rows.keys() & other.constant_rows.keys():
-            own, others = self.constant_rows[p], other.constant_rows[p]
-            if own is None or others is None or (own != others).any():
+            row, other_row = self.constant_rows[p], other.constant_rows[p]
+            if row is None or other_row is None or (row != other_row).any():
                 constant_rows[p] = None
         # A part without the view says nothing about it.
         not_tiny = (self.constant_rows.keys() - self.tiny) | (
@@ -189,12 +204,10 @@ Scanned = tuple[ViewScan, Result]
 
 
 def _with_scan(function: Callable[[MultiViewData], Result], part: MultiViewData) -> Scanned[Result]:
-    """Scan of a part, and ``function(part)``."""
     return ViewScan.of(part), function(part)
 
 
 def _merge_with_scan(
     merge: Callable[[Result, Result], Result], a: Scanned[Result], b: Scanned[Result]
 ) -> Scanned[Result]:
-    """Merge results of :func:`with_scan`."""
     return a[0].merged(b[0]), merge(a[1], b[1])

@@ -51,7 +51,7 @@ def open_h5ad(path: Path, options: ReadOptions) -> ViewFile:
 def _require_readable(path: Path) -> None:
     for package in ("h5py", "anndata"):
         optional_import(package, "Files of AnnData and MuData", "mudata")
-    require_readable(path, whole=False)
+    require_readable(path)
 
 
 def _choices(options: ReadOptions, names: Iterable[str]) -> dict[str, MatrixChoice]:

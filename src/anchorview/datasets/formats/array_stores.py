@@ -14,7 +14,7 @@ import numpy as np
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import UnreadArray, open_arrays
-from anchorview.datasets.file_contents import ReadOptions, require_free_memory
+from anchorview.datasets.file_contents import ReadOptions
 from anchorview.views.stored_view import StoredView, ViewFile
 
 ZARR_METADATA = ("zarr.json", ".zgroup", ".zattrs")
@@ -78,7 +78,7 @@ def _read_dataset(path: Path, key: str) -> Array:
         return np.asarray(node[()])
 
 
-def require_own_data(file: Any) -> None:
+def require_no_links(file: Any) -> None:
     """Raise if the contents of an open file are in other files, which it may name at will."""
     h5py = _h5py()
 
@@ -134,27 +134,20 @@ def _require_no_sequences(name: str | None) -> None:
         )
 
 
-def require_readable(path: Path, *, whole: bool = True) -> None:
-    """Raise if a file that another package is going to read cannot be read safely.
-
-    With `whole`, all of it must fit into memory.
-    """
+def require_readable(path: Path) -> None:
+    """Raise if a file that another package is going to read cannot be read safely."""
     h5py = _h5py()
-    sizes = [0.0]
 
-    def examine(name: str, node: Any) -> str | None:
+    def with_sequences(name: str, node: Any) -> str | None:
         types = [node.attrs.get_id(attribute).dtype for attribute in node.attrs]
         if isinstance(node, h5py.Dataset) and node.shape is not None:
             types.append(node.dtype)
-            sizes.append(float(np.prod(node.shape, dtype=float)) * node.dtype.itemsize)
         return name if any(map(_is_sequence, types)) else None
 
     require_sound_strings(path)
     with h5py.File(path, "r") as file:
-        require_own_data(file)
-        _require_no_sequences(examine("/", file) or file.visititems(examine))
-    if whole:
-        require_free_memory(2 * sum(sizes), "reading the file")
+        require_no_links(file)
+        _require_no_sequences(with_sequences("/", file) or file.visititems(with_sequences))
 
 
 def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
@@ -163,7 +156,7 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     names: list[str] = []
     arrays = {}
     with h5py.File(path, "r") as file:
-        require_own_data(file)
+        require_no_links(file)
         file.visit(names.append)
         for name in names:
             node = file[name]

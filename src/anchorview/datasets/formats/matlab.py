@@ -30,7 +30,7 @@ from anchorview.datasets.file_arrays import (
 )
 from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
 from anchorview.datasets.formats.array_stores import (
-    require_own_data,
+    require_no_links,
     require_sound_strings,
     view_of_dataset,
 )
@@ -209,7 +209,7 @@ def _hdf5_variables(path: Path, matrix: Callable[[Any], object], labels: str | N
     h5py = _h5py()
     variables: Variables = {}
     with h5py.File(path, "r") as file:
-        require_own_data(file)
+        require_no_links(file)
         # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
             read = is_label_name(name, labels) or is_availability_name(name)

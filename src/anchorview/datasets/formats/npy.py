@@ -113,6 +113,13 @@ def read_npy_header(stream: IO[bytes]) -> Header:
     return shape, fortran, dtype, stream.tell()
 
 
+def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
+    """Write the header of an array whose rows follow."""
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
+
+
 def npy_header(path: Path) -> Header:
     """Read the shape, whether the order is column-major, the type, and the end of the header."""
     require_regular_file(path)

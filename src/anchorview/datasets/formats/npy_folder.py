@@ -23,7 +23,7 @@ from anchorview.datasets.file_contents import (
     require_regular_file,
     single_label_name,
 )
-from anchorview.datasets.formats.npy import npy_header, open_npy
+from anchorview.datasets.formats.npy import npy_header, open_npy, write_npy_header
 from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
 from anchorview.views.stored_view import Target, View, ViewFile
 
@@ -149,8 +149,7 @@ class NpyWriter:
 
     def __init__(self, stream: BinaryIO, shape: tuple[int, int], dtype: "np.dtype[Any]") -> None:
         self._stream, self._dtype, self._width = stream, dtype, shape[1]
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False}
-        np.lib.format.write_array_header_1_0(stream, {**header, "shape": shape})
+        write_npy_header(stream, shape, dtype)
         self._start = stream.tell()
 
     def put(self, rows: Rows, values: NDArray[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.errors import optional_import
+from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     DEFAULT_OPTIONS,
@@ -24,12 +24,12 @@ from anchorview.datasets.formats.table_checks import (
     missing_id_error,
     not_numeric_error,
     require_content,
-    several_levels_error,
 )
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import column_names
 
 BATCH_BYTES = 16 * 2**20
+SEVERAL_LEVELS = "the index has several levels. Keep one, the sample id."
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def read_parquet(path: Path, options: ReadOptions, *, text: bool = False) -> pd.
     require_free_memory(16.0 * metadata.num_rows * metadata.num_columns, "reading the table")
     table = pd.read_parquet(path, engine="pyarrow")
     if isinstance(table.index, pd.MultiIndex):
-        raise several_levels_error()
+        raise DataFileError(SEVERAL_LEVELS)
     if options.id_column is True:
         only_numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
         return table.set_index(table.columns[0]) if only_numbered and table.shape[1] else table
@@ -200,7 +200,7 @@ def _stored_index(schema: Any) -> str | range | None:
     """Return the column of the index of a stored DataFrame, or its range if that has a name."""
     indices = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     if len(indices) > 1:
-        raise several_levels_error()
+        raise DataFileError(SEVERAL_LEVELS)
     for index in indices:
         if isinstance(index, str):
             return index

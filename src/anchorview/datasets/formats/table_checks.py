@@ -32,11 +32,6 @@ def missing_id_error(row: int) -> DataFileError:
     return DataFileError(f"row {row + 1} has no sample id. Add it.")
 
 
-def several_levels_error() -> DataFileError:
-    """Error about a table with several columns of ids."""
-    return DataFileError("the index has several levels. Keep one, the sample id.")
-
-
 def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     """Convert sample ids to strings, which must be unique; without ids, return row numbers."""
     if not options.has_ids:
@@ -45,15 +40,18 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     if len(missing):
         raise missing_id_error(int(missing[0]))
     if options.id_column is True:
-        require_no_fractions(ids)
+        _require_no_fractions(ids)
     texts = pd.Index([str(sample) for sample in ids])
     repeated = texts[texts.duplicated()].tolist()
     if repeated:
-        raise repeated_id_error(repeated[0])
+        raise DataFileError(
+            f"the sample id {repeated[0]!r} occurs more than once. Keep one row per sample; if the "
+            f"first column is not the sample id, {NO_IDS}."
+        )
     return texts
 
 
-def require_no_fractions(ids: "pd.Index[Any]") -> None:
+def _require_no_fractions(ids: "pd.Index[Any]") -> None:
     """Raise if the ids are measurements: numbers, and not all of them integers."""
     numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
     fractions = np.flatnonzero(numbers % 1 != 0)
@@ -62,14 +60,6 @@ def require_no_fractions(ids: "pd.Index[Any]") -> None:
             f"the first column holds numbers such as {ids[fractions[0]]}, which are not sample "
             f"ids. Write the ids as the first column, or {NO_IDS}."
         )
-
-
-def repeated_id_error(sample: object) -> DataFileError:
-    """Error about an id of several rows."""
-    return DataFileError(
-        f"the sample id {sample!r} occurs more than once. Keep one row per sample; if the first "
-        f"column is not the sample id, {NO_IDS}."
-    )
 
 
 def require_common_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> None:

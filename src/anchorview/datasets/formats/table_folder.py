@@ -65,7 +65,7 @@ def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Read the tables and align them to the union of their samples."""
     labels: Any = options.labels
     files, label_file = table_files(folder, options)
-    tables = {name: _read_view(path, options) for name, path in files.items()}
+    tables = {name: _read_table(path, options) for name, path in files.items()}
     columns = [table.pop(labels) for table in tables.values() if labels in table]
     tables = {name: _numeric(table, files[name]) for name, table in tables.items()}
     ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, options)
@@ -231,14 +231,7 @@ def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
     return ids.astype(np.int64) if all(INTEGER_ID.fullmatch(sample) for sample in ids) else ids
 
 
-def _read_view(path: Path, options: ReadOptions) -> pd.DataFrame:
-    """Read a table, indexed by sample ids that are strings."""
-    with data_file_errors(path):
-        return _read_table(path, options)
-
-
 def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Convert a table to numbers of one type."""
     with data_file_errors(path):
         require_content(*table.shape)
         values = numeric_values(table)
@@ -246,9 +239,11 @@ def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
-    version = FileVersion.of(path)
-    table = _format_of(path).read(path, options, text=text)
-    # Ids and values are read one after the other.
-    require_unchanged(path, version)
-    require_content(*table.shape)
-    return table.set_axis(checked_ids(table.index, options))
+    """Read a table, indexed by sample ids that are strings."""
+    with data_file_errors(path):
+        version = FileVersion.of(path)
+        table = _format_of(path).read(path, options, text=text)
+        # Ids and values are read one after the other.
+        require_unchanged(path, version)
+        require_content(*table.shape)
+        return table.set_axis(checked_ids(table.index, options))

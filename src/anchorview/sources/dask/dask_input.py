@@ -1,8 +1,9 @@
-"""Input of views in Dask: checked, with known lengths, as blocks of rows."""
+"""Input of views in Dask: checked, aligned by index, with known lengths, as blocks of rows."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import add
 from typing import Any, NamedTuple
 
 import dask
@@ -12,10 +13,13 @@ import pandas as pd
 from dask.delayed import Delayed
 from scipy import sparse
 
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
-from anchorview.sources.dask.frame_alignment import aligned
+from anchorview.sources.dask.part_graph import PartGraph, new_name, reporting
 from anchorview.sources.disk_source import PRODUCTS_PER_PART
+from anchorview.views.alignment import nothing_shared_message, require_unique_ids, union_of_ids
 from anchorview.views.matrix_checks import as_matrix, frame_values
+from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import StoredView
 
 SMALL_PART = 16 * 2**20
@@ -146,7 +150,7 @@ def _frame_blocks(views: Sequence[Any], descriptions: Sequence[str]) -> dict[int
         frame_values(views[p]._meta, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        pieces, lengths = aligned([views[p] for p in frames], [descriptions[p] for p in frames])
+        pieces, lengths = _aligned([views[p] for p in frames], [descriptions[p] for p in frames])
         return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, pieces, strict=True)}
     blocks = {}
     for p in frames:
@@ -167,3 +171,91 @@ def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
     if dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
         dtype = np.dtype(np.float64)
     return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def _aligned(
+    frames: Sequence[Any], descriptions: Sequence[str]
+) -> tuple[list[list[Delayed]], tuple[int, ...]]:
+    """Align frames with known divisions; a sample that a frame lacks becomes a row of NaN.
+
+    Returns the partitions of each frame, divided at the same ids, and the number of samples in
+    them. `descriptions` are how messages name the frames.
+    """
+    cuts = _common_divisions(frames, descriptions)
+    names = tuple(descriptions)
+    # Divided by ids, these partitions do not depend on the columns that are read.
+    lengths = _lengths_if_shared(_divided([frame[[]] for frame in frames], cuts), names)
+    align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
+    partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
+    return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
+
+
+def _common_divisions(frames: Sequence[Any], descriptions: Sequence[str]) -> list[Any]:
+    try:
+        cuts = sorted(set().union(*(frame.divisions for frame in frames)))
+    except TypeError:
+        examples = ", ".join(
+            f"{description} has ids like {quoted(frame.divisions[0])}"
+            for frame, description in zip(frames, descriptions, strict=True)
+        )
+        raise ValueError(
+            f"The sample ids cannot be compared: {examples}. Samples are aligned by index; "
+            "convert the ids to one type."
+        ) from None
+    return cuts if len(cuts) > 1 else 2 * cuts
+
+
+def _divided(frames: Sequence[Any], cuts: list[Any]) -> list[tuple[Delayed, ...]]:
+    """Partitions between two cuts in all frames."""
+    divided = [frame.repartition(divisions=cuts, force=True).to_delayed() for frame in frames]
+    return list(zip(*divided, strict=True))
+
+
+def _lengths_if_shared(
+    partitions: Sequence[tuple[Delayed, ...]], descriptions: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Number of samples of each partition; raises if a frame shares no sample with another."""
+    name = new_name("ids")
+    arguments = [(descriptions,)] * len(partitions)
+    with reporting("aligning", name, len(partitions)):
+        counted = PartGraph(partitions).reduced(_shared_ids, arguments, add, name)
+    lengths, shares, examples = zip(*counted, strict=True)
+    for p, shares_any in enumerate(np.any(shares, axis=0)):
+        if not shares_any:
+            other = 0 if p else 1
+            p_id, other_id = (
+                next((ids[q] for ids in examples if ids[q] is not None), None) for q in (p, other)
+            )
+            raise ValueError(
+                nothing_shared_message(descriptions[p], p_id, descriptions[other], other_id)
+            )
+    return lengths
+
+
+def _shared_ids(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> tuple[Any, ...]:
+    """Number of samples, which frames share one with another, and an id of each, or None."""
+    ids = _union(descriptions, frames)
+    counts = sum(ids.isin(frame.index).astype(int) for frame in frames)
+    twice = ids[np.asarray(counts) > 1]
+    shares = [bool(frame.index.isin(twice).any()) for frame in frames]
+    examples = [next(iter(frame.index[:1].tolist()), None) for frame in frames]
+    return ((len(ids), shares, examples),)
+
+
+def _union(descriptions: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index[Any]":
+    for frame, description in zip(frames, descriptions, strict=True):
+        require_unique_ids(frame.index, description)
+    return union_of_ids([frame.index for frame in frames])
+
+
+def _aligned_parts(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> list[pd.DataFrame]:
+    ids = _union(descriptions, frames)
+    return [frame if frame.index.equals(ids) else _reindexed(frame, ids) for frame in frames]
+
+
+def _reindexed(frame: pd.DataFrame, ids: "pd.Index[Any]") -> pd.DataFrame:
+    dtypes = list(frame.dtypes)
+    # pandas would convert small integers beside NaN to float64, in some parts only.
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "bui" for dtype in dtypes):
+        frame = frame.astype(working_precision(dtypes))
+    return frame.reindex(ids)

@@ -1,7 +1,9 @@
-"""Views in Dask as a source of rows."""
+"""Views in Dask as a source of rows, and the tasks that combine their blocks to parts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import Context
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
@@ -12,9 +14,11 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 from distributed import futures_of
+from scipy import sparse
 
 from anchorview._utils.memory import memory_budget, require_memory
-from anchorview._utils.threads import n_cores
+from anchorview._utils.text import describe_view
+from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.sources.dask.dask_input import bounds_of, checked_view, id_type, view_blocks
@@ -26,11 +30,15 @@ from anchorview.sources.dask.part_graph import (
     new_name,
     reporting,
 )
-from anchorview.sources.dask.part_reader import PartReader, apply_to_part, one_task, sample_ids_of
-from anchorview.sources.part_source import PartSource
-from anchorview.views.container import MultiViewData, concatenate_samples
+from anchorview.sources.part_source import PartSource, placed_part
+from anchorview.views.container import (
+    MultiViewData,
+    concatenate_samples,
+    container_of_checked,
+    container_of_rows,
+)
 from anchorview.views.input_grammar import parse
-from anchorview.views.matrix_checks import common_length
+from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
 from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
 
 SHARE_OF_BUDGET = 0.25
@@ -87,7 +95,7 @@ class DaskSource(PartSource):
             for (start, stop), part in zip(pairwise(self.bounds), parts, strict=True)
         ]
         if (id_dtype := id_type(views)) is not None:
-            self.sample_ids = self._rows(sample_ids_of, None, id_dtype, "ids")
+            self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
 
     def __len__(self) -> int:
         return self.n
@@ -106,23 +114,17 @@ class DaskSource(PartSource):
     ) -> Result:
         """``function`` of all parts, merged in order."""
         name = new_name(stage)
-        work = partial(apply_to_part, self._reader, function, None)
+        work = partial(_apply_to_part, self._reader(), function, None)
         with reporting(stage, name, len(self._arguments)):
             result: Result = self._parts.reduced(work, self._arguments, merge, name)
         return result
 
-    @property
-    def _reader(self) -> PartReader:
-        return PartReader(
-            self.names,
-            self.named,
-            self.feature_names,
-            self.n_features_per_view,
-            self.complete,
-            self.nan_cells,
-            self._prepare,
-            self.design,
-        )
+    def _reader(self) -> "DaskSource":
+        """Return a copy with which workers combine blocks: as it is now, without the graph."""
+        reader = copy(self)
+        for name in ("_parts", "_arguments", "bounds", "sample_ids"):
+            vars(reader).pop(name, None)
+        return reader
 
     def map_rows(
         self,
@@ -143,7 +145,7 @@ class DaskSource(PartSource):
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
         keys = [(name, i) if width is None else (name, i, 0) for i in range(len(rows))]
-        work = partial(apply_to_part, self._reader, function, dtype)
+        work = partial(_apply_to_part, self._reader(), function, dtype)
         graph = self._parts.mapped(work, self._arguments, keys)
         return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
@@ -190,6 +192,74 @@ class DaskSource(PartSource):
             data.sample_ids = pd.Index(self.sample_ids.compute())
         return data
 
+    def part(self, start: int, *arguments: Any) -> MultiViewData:
+        """Container of some samples; the arguments are those of `_container`."""
+        return placed_part(self._container(start, *arguments), start, self.design, self._prepare)
+
+    def _container(
+        self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
+    ) -> MultiViewData:
+        """Container of the samples from `start` to `stop`; `counts` are the blocks per view."""
+        views: dict[str, Any] = {}
+        used = 0
+        for p, (name, count) in enumerate(zip(self.names, counts, strict=True)):
+            pieces = blocks[used : used + count]
+            used += count
+            views[name] = self._stacked(p, pieces, start, stop) if count else None
+        described = [describe_view(p, name) for p, name in enumerate(self.names)]
+        if self.complete:
+            # Matrices of the types that the blocks have, whatever the collection says.
+            matrices = tuple(map(as_matrix, views.values(), described))
+            return container_of_checked(
+                matrices, self.names, self.named, None, None, self.feature_names
+            )
+        ids = self._common_ids(views, start)
+        identified = ids is None or ids.is_unique
+        for name, description in () if identified else zip(self.names, described, strict=True):
+            # Each partition may count its index from 0; such ids do not identify samples.
+            if isinstance(views[name], pd.DataFrame):
+                views[name] = frame_values(views[name], description)
+        part = container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
+        if not identified:
+            part.sample_ids = ids
+        return part
+
+    def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
+        n_rows, width = sum(piece.shape[0] for piece in pieces), self.n_features_per_view[p]
+        if n_rows != stop - start or {piece.shape[1:] for piece in pieces} != {(width,)}:
+            shapes = " and ".join(str(piece.shape) for piece in pieces)
+            raise ValueError(
+                f"{describe_view(p, self.names[p])}: rows {start} to {stop - 1} came in blocks of "
+                f"shape {shapes}, but the collection says {stop - start} rows of {width} "
+                "features. Correct the chunks, or call compute_chunk_sizes."
+            )
+        if len(pieces) == 1:
+            return pieces[0]
+        if isinstance(pieces[0], pd.DataFrame):
+            return pd.concat(pieces)
+        if any(sparse.issparse(piece) for piece in pieces):
+            return sparse.vstack(pieces, format="csr")
+        return np.concatenate(pieces)
+
+    def _common_ids(self, views: dict[str, Any], start: int) -> "pd.Index[Any] | None":
+        """Sample ids; raises if the frames do not have the same."""
+        frames = [(p, v) for p, v in enumerate(views.values()) if isinstance(v, pd.DataFrame)]
+        if not frames:
+            return None
+        first, expected = frames[0][0], frames[0][1].index
+        for p, frame in frames[1:]:
+            differ = np.flatnonzero(np.asarray(frame.index != expected))
+            if len(differ):
+                i = int(differ[0])
+                a, b = (index[[i]].tolist()[0] for index in (frame.index, expected))
+                raise ValueError(
+                    f"{describe_view(p, self.names[p])} has the id {a!r} at row {start + i}, but "
+                    f"{describe_view(first, self.names[first])} has {b!r}. Frames with unknown "
+                    "divisions are matched by position: call set_index on all of them, so that "
+                    "divisions are known and they are aligned."
+                )
+        return expected
+
 
 def _same(part: MultiViewData) -> MultiViewData:
     return part
@@ -201,6 +271,25 @@ def _refuse(out: Path | None) -> None:
             "out= cannot be used with views in Dask: the results are dask arrays. Store them with "
             "their to_zarr method, or with dask.array.to_npy_stack."
         )
+
+
+def _one_task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on one core, without progress reports."""
+    with without_nested_threads():
+        # In a new context, its progress is not reported as that of all tasks.
+        return Context().run(function, *arguments)
+
+
+def _apply_to_part(
+    reader: DaskSource, function: Callable[[MultiViewData], Any], dtype: Any, *blocks: Any
+) -> Any:
+    """Result of a function of a part, converted to `dtype` unless that is None."""
+    result = _one_task(function, reader.part(*blocks))
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+def _sample_ids_of(part: MultiViewData) -> Array:
+    return np.asarray(part.sample_ids, dtype=object)
 
 
 class DaskRows:
@@ -249,7 +338,7 @@ def _of_rows_first(function: Callable[[Array, int], Result], first_row: int, row
 
 
 def _labels(function: Callable[[Array], Array], rows: Array) -> Array:
-    labels: Array = one_task(function, rows)
+    labels: Array = _one_task(function, rows)
     return labels.astype(np.int32, copy=False)
 
 
@@ -261,7 +350,7 @@ def reduce_blocks(
 ) -> Result:
     """``function(*arguments, block)`` of all blocks of rows of an array, merged in order."""
     blocks = array.to_delayed(optimize_graph=False).reshape(-1, 1).tolist()
-    work = partial(one_task, function)
+    work = partial(_one_task, function)
     result: Result = PartGraph(blocks).reduced(work, arguments, merge, new_name("rows"))
     return result
 
