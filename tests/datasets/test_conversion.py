@@ -14,6 +14,7 @@ from anchorview import read_views
 from anchorview._utils.errors import OutputFileError
 from anchorview._utils.progress import listen_to_progress
 from anchorview.datasets import DataFileError, conversion, convert, open_views
+from anchorview.datasets.formats import csv
 from anchorview.datasets.formats.npy_folder import NpyWriter
 from helpers.view_files import (
     AVAILABLE,
@@ -32,7 +33,11 @@ RNG = np.random.default_rng(2)
 
 @pytest.fixture
 def block_bytes(set_constants):
-    return lambda size: set_constants(conversion, BLOCK_BYTES=size)
+    def shrink(size):
+        set_constants(conversion, BLOCK_BYTES=size)
+        set_constants(csv, FIELDS_PARSED=size // 8)
+
+    return shrink
 
 
 def assert_read_the_same(source, folder, **options):
@@ -285,7 +290,7 @@ def test_refused_tables(tmp_path, block_bytes, files, message):
 def test_tables_are_never_read_whole(tmp_path, monkeypatch, block_bytes):
     rows = "".join(f"s{i},{i},1\n" for i in range(1000))
     source = write_tables(tmp_path / "source", a_csv=f"id,x,y\n{rows}")
-    block_bytes(160)
+    block_bytes(640)
     sizes = rows_written(monkeypatch)
     convert(source, tmp_path / "new")
     assert max(sizes) == 10

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -107,19 +107,20 @@ def _read(array: UnreadArray) -> NDArray[Any]:
 
 def _explain_others(others: dict[str, Any]) -> None:
     """Refuse arrays that may be meant as views, and warn about others, as they are not used."""
+    descriptions = {name: _described(array.shape, array.dtype) for name, array in others.items()}
     for name, array in others.items():
         if len(array.shape) > 1:
             raise DataFileError(
-                f"{name!r} holds {_described(array.shape, array.dtype)}. A view is a 2-D array of "
-                "real numbers, samples x features, and is not empty. Convert or remove it."
+                f"{name!r} holds {descriptions[name]}. A view is a 2-D array of real numbers, "
+                "samples x features, and is not empty. Convert or remove it."
             )
-    if others:
-        listed = (f"{name!r} ({_described(a.shape, a.dtype)})" for name, a in others.items())
-        warnings.warn(
-            f"Arrays that are neither views nor class labels are ignored: {', '.join(listed)}.",
-            UserWarning,
-            stacklevel=2,
-        )
+    _warn_of_ignored("neither views nor class labels", descriptions)
+
+
+def _warn_of_ignored(what: str, arrays: Mapping[str, object]) -> None:
+    if arrays:
+        shown = ", ".join(f"{name!r} ({array})" for name, array in arrays.items())
+        warnings.warn(f"Arrays that are {what} are ignored: {shown}.", UserWarning, stacklevel=2)
 
 
 def _availability(
@@ -188,7 +189,8 @@ def views_among(contents: Variables, path: Path, labels: str | None, *, matlab: 
     if available is not None and available.shape != shape:
         available = available.T
     if matlab:
-        _warn_of_other_arrays(contents)
+        others = {n: value for n, value in contents.items() if isinstance(value, OtherArray)}
+        _warn_of_ignored("not matrices of real numbers", others)
     else:
         _explain_others({n: value for n, value in variables.items() if not _is_matrix(value)})
     return ViewFile(views, target, path, None, available)
@@ -231,19 +233,6 @@ def _matlab_views(variables: Variables) -> dict[str, Matrix]:
 def other_array(shape: tuple[int, ...], kind: str) -> OtherArray | None:
     """An array that cannot be a view; None for scalars and vectors, which are parameters."""
     return OtherArray(shape, kind) if len(shape) > 2 or min(shape) > 1 else None
-
-
-def _warn_of_other_arrays(variables: Variables) -> None:
-    """Warn about arrays of a MATLAB file that are ignored but may be meant as views."""
-    others = [
-        f"{name!r} ({value})" for name, value in variables.items() if isinstance(value, OtherArray)
-    ]
-    if others:
-        warnings.warn(
-            f"Arrays that are not matrices of real numbers are ignored: {', '.join(others)}.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def _matrices(variables: Variables) -> dict[str, Matrix]:

@@ -12,6 +12,7 @@ types as attributes.
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -196,10 +197,7 @@ def read_matlab73(path: Path, options: ReadOptions) -> ViewFile:
 
 def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
     """Open matrices as views on disk; class labels, availability and sparse matrices are read."""
-
-    def on_disk(node: Any) -> object:
-        return view_of_dataset(path, node, in_columns=True)
-
+    on_disk = partial(view_of_dataset, path, in_columns=True)
     variables = _hdf5_variables(path, on_disk, options.labels)
     return views_among(variables, path, options.labels, matlab=True)
 
