@@ -1,13 +1,15 @@
-"""Options --view and --preprocess: matrices of .h5mu and .h5ad files from the shell."""
+"""Options --view and --preprocess: matrices of files, and tables of folders, from the shell."""
 
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from anchorview import DALMC
+from anchorview import DALMC, load
 from helpers.cells import N_CELLS, cells
 from helpers.command_line import error_of, output_of
+from helpers.data import clustered_views
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
 
@@ -50,6 +52,31 @@ def test_views_of_an_h5ad_file(tmp_path):
     assert len(labels_in(out)) == N_CELLS
     record = json.loads(output_of("info", path, "--view", "genes=X:highly_variable", "--json"))
     assert [(view["name"], view["n_features"]) for view in record["views"]] == [("genes", 30)]
+
+
+def test_tables_that_are_no_views_are_left_out(tmp_path):
+    folder, saved, out = tmp_path / "tables", tmp_path / "m.anchorview", tmp_path / "labels.csv"
+    folder.mkdir()
+    views, _ = clustered_views(60, 3)
+    ids = pd.Index([f"s{row}" for row in range(60)], name="id")
+    for name, view in views.items():
+        pd.DataFrame(view, ids).to_csv(folder / f"{name}.csv")
+    pd.DataFrame({"sex": ["m", "f"] * 30}, ids).to_csv(folder / "metadata.csv")
+    message = error_of("fit", folder, "-k", 3)
+    assert "metadata.csv: the column 'sex' is not numeric" in message
+    assert "is not a view, leave it out: " in message
+    assert "each view with --view." in message
+    chosen = ("--view", "a=view_0.csv", "--view", "b=view_1")
+    output_of("fit", folder, "-k", 3, "--method", "dalmc", *chosen, "--save", saved)
+    assert load(saved).view_names_in_ == ("a", "b")
+    output_of("predict", saved, folder, *chosen, "--out", out)
+    np.testing.assert_array_equal(labels_in(out), load(saved).labels_)
+    output_of("explain", saved, folder, *chosen)
+    output_of("convert", folder, tmp_path / "arrays", *chosen)
+    output_of("predict", saved, tmp_path / "arrays", "--out", out)
+    np.testing.assert_array_equal(labels_in(out), load(saved).labels_)
+    message = error_of("info", folder, "--view", "a=c.csv")
+    assert "--view names the table 'c.csv', which is not there" in message
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,7 @@ def convert(
     folder: options.NewFolder,
     tables: TableOptions,
     dtype: options.NumberType = None,
+    view: options.View = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
@@ -220,8 +221,14 @@ def convert(
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
-            missing = tables.zero_rows_missing
-            datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **tables.layout)
+            datasets.convert(
+                data,
+                folder,
+                zero_rows_missing=tables.zero_rows_missing,
+                dtype=dtype,
+                views=options.parse_pairs(view, "--view"),
+                **tables.layout,
+            )
         views = datasets.open_views(folder).views
     with summary_to("nowhere" if quiet else "stdout"):
         summaries.print_views(views)
@@ -238,6 +245,7 @@ def predict(
     out: options.Out = None,
     level: options.Level = None,
     batch: options.Batch = None,
+    view: options.View = None,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
     with explained_errors(options=terminal.DATA_OPTIONS):
@@ -251,7 +259,8 @@ def predict(
 
             fitted = load_model(model)
             level = _other_level(fitted, level, model)
-            loaded = reading.of(data, batch=batch).load_for(fitted)
+            selection = options.parse_pairs(view, "--view")
+            loaded = reading.of(data, selection, batch).load_for(fitted)
             confidence = None
             if level is None and hasattr(fitted, "predict_with_confidence"):
                 labels, confidence = fitted.predict_with_confidence(
@@ -284,11 +293,13 @@ def explain(
     summary: options.ClusterSummary = None,
     report: options.ClusterReport = None,
     batch: options.Batch = None,
+    view: options.View = None,
 ) -> None:
     """Explain the clusters of a saved model: features, typical samples, nearest clusters."""
     with explained_errors(options=terminal.DATA_OPTIONS):
         outputs = {"--markers": markers, "--summary": summary, "--report": report}
-        explain_clusters(model, reading.of(data, batch=batch), outputs, printing)
+        reader = reading.of(data, options.parse_pairs(view, "--view"), batch)
+        explain_clusters(model, reader, outputs, printing)
 
 
 @app.command()

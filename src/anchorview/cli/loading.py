@@ -95,7 +95,7 @@ class DataReader:
         from anchorview.views.stored_anndata import modality_names
 
         format_, selection = find_format(self.path), model.view_selection_
-        if selection is None or format_ is None or not format_.selects:
+        if self.selection or selection is None or format_ is None or not format_.selects:
             return self
         if self.path.suffix.lower() != ".h5ad":
             names = modality_names(self.path)
@@ -157,7 +157,9 @@ class DataReader:
                     views = MultiViewData(views, batch=batch)
                 except ValueError as error:
                     raise ValueError(f"{self.batch}: {error}") from error
-        return LoadedData(views, file.target, ids, self.path.name, self.selection, by_sample)
+        # Tables have names by which a model finds its views.
+        selection = None if self.path.is_dir() else self.selection
+        return LoadedData(views, file.target, ids, self.path.name, selection, by_sample)
 
     def load_for(self, model: Any) -> LoadedData:
         """Load the data for a fitted model, with the matrices on which it was fitted."""

@@ -254,9 +254,10 @@ View = Annotated[
     typer.Option(
         "--view",
         help="Matrix of an .h5ad or .h5mu file that is a view: X, layer:NAME or obsm:NAME, and "
-        "features selected by a column of var, as in rna=X:highly_variable. Repeat for each view.",
+        "features selected by a column of var, as in rna=X:highly_variable; or table of a folder, "
+        "as in rna=rna.csv. Repeat for each view.",
         metavar="NAME=MATRIX",
-        show_default="X of each modality",
+        show_default="X of each modality, all tables",
     ),
 ]
 PreprocessView = Annotated[

@@ -43,6 +43,7 @@ from anchorview.datasets.reading import (
     read_views,
     stays_on_disk,
 )
+from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView, Target
 from anchorview.views.table_columns import column_names, feature_names_of
@@ -59,6 +60,7 @@ def convert(
     dtype: str | None = None,
     id_column: str | bool = True,
     header: bool = True,
+    views: ViewSelection | None = None,
 ) -> Path:
     r"""Write views, with class labels and sample ids if any, to a new folder of ``.npy`` files.
 
@@ -84,6 +86,8 @@ def convert(
         Column with the sample ids of tables, as in :func:`read_views`.
     header : bool, default=True
         Whether CSV files have a header, as in :func:`read_views`.
+    views : dict of str to str, default=None
+        Matrices or tables that are views, as in :func:`read_views`.
 
     Returns
     -------
@@ -119,25 +123,25 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            options = ReadOptions(id_column=id_column, header=header)
-            by_id = existing_format(path, options).by_id
-            views, target, sample_ids = _tables(path, options) if by_id else _arrays(path)
-            names = _file_names([view.name for view in views])
-            for view in views if zero_rows_missing else ():
+            options = ReadOptions(None, id_column, header, views)
+            prepare = _tables if existing_format(path, options).by_id else _arrays
+            sources, target, sample_ids = prepare(path, options)
+            names = _file_names([view.name for view in sources])
+            for view in sources if zero_rows_missing else ():
                 for rows, block in view.blocks():
                     view.missing[np.asarray(rows)[~block.astype(bool).any(axis=1)]] = True
-        dtypes = [view.output_dtype(dtype) for view in views]
-        shapes = [(len(view.missing), view.n_features) for view in views]
+        dtypes = [view.output_dtype(dtype) for view in sources]
+        shapes = [(len(view.missing), view.n_features) for view in sources]
         sizes = zip(shapes, dtypes, strict=True)
         _require_disk_space(folder, sum(n * d * kind.itemsize for (n, d), kind in sizes))
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
                 save_npy(part / f"{name}.npy", without_objects(values))
         save_feature_names(
-            part, {name: v.feature_names for name, v in zip(names, views, strict=True)}
+            part, {name: v.feature_names for name, v in zip(names, sources, strict=True)}
         )
-        done, total = 0, sum(len(view.rows) for view in views)
-        for name, view, shape, kind in zip(names, views, shapes, dtypes, strict=True):
+        done, total = 0, sum(len(view.rows) for view in sources)
+        for name, view, shape, kind in zip(names, sources, shapes, dtypes, strict=True):
             with npy_writer(part / f"{name}.npy", shape, kind) as writer:
                 for rows, block in _converted_blocks(path, view, kind):
                     writer.put(rows, block)
@@ -206,9 +210,9 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
     return views, target, integers_if_all(ids)
 
 
-def _arrays(path: Path) -> _Data:
+def _arrays(path: Path, options: ReadOptions) -> _Data:
     """Open or read arrays whose samples are in the same order."""
-    file = open_views(path) if stays_on_disk(path) else read_views(path)
+    file = (open_views if stays_on_disk(path) else read_views)(path, views=options.views)
     views = []
     for p, (name, view) in enumerate(file.views.items()):
         n_samples, width = view.shape

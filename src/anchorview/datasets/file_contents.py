@@ -88,7 +88,7 @@ class ReadOptions:
     header: bool = True
     """Whether the first row of a CSV file has the names of the columns."""
     views: ViewSelection | None = None
-    """Which matrices of a file with several per view are read."""
+    """Which matrices of a file with several per view are read, or which tables of a folder."""
 
     @property
     def has_ids(self) -> bool:

@@ -98,7 +98,8 @@ def read_views(
         For folders of tables, whether the first row of CSV files has the names of the columns.
     views : dict of str to str, default=None
         For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as `views` of
-        :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality.
+        :meth:`anchorview.DALMC.fit`. If None, ``X`` of each modality. For folders of tables, the
+        files that are views, by the names of the views. If None, all of them.
     labels : str, default=None
         Name of the variable, file or column with the class labels. If None, the names above.
 
@@ -188,7 +189,7 @@ def open_views(
         Whether CSV files have a header, as in :func:`read_views`. Only True can be opened, as CSV
         files cannot stay on disk.
     views : dict of str to str, default=None
-        For ``.h5ad`` and ``.h5mu`` files, the matrices that are views, as in :func:`read_views`.
+        Matrices or tables that are views, as in :func:`read_views`.
     labels : str, default=None
         Name of the class labels, as in :func:`read_views`. In tables, they need a file of their
         own.
@@ -344,10 +345,10 @@ def _require_options(entry: Format, options: ReadOptions) -> None:
                 f"{name}={value!r} is for folders of .csv, .tsv and .parquet files, not for a "
                 f"{entry.name}. Leave it out."
             )
-    if options.views is not None and not entry.selects:
+    if options.views is not None and not (entry.selects or entry.by_id):
         raise DataFileError(
-            f"views= selects matrices of .h5ad and .h5mu files, not of a {entry.name}. Leave it "
-            "out."
+            "views= selects matrices of .h5ad and .h5mu files and tables of folders, not of a "
+            f"{entry.name}. Leave it out."
         )
 
 

@@ -123,6 +123,14 @@ def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Pa
         )
     label_name = single_label_name(files, options.labels)
     label_file = None if label_name is None else files.pop(label_name)
+    if options.views is not None:
+        by_file = files | {path.name: path for path in files.values()}
+        if unknown := [file for file in options.views.values() if file not in by_file]:
+            raise DataFileError(
+                f"views= names the table {unknown[0]!r}, which is not there. The tables are "
+                f"{listed(list(files))}."
+            )
+        files = {name: by_file[file] for name, file in options.views.items()}
     if not files:
         raise DataFileError(
             f"no views inside. Store each view in a {' or '.join(TABLE_FORMATS)} file of its own, "
