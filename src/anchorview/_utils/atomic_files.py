@@ -78,17 +78,6 @@ def atomic_write(path: Path) -> Iterator[TextIO]:
     symbolic link is kept, and the file it points to is replaced. Raises an OutputFileError if the
     file cannot be written. What a killed process left is removed by the next one that writes to
     the same folder.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "greeting.txt"
-    ...     with atomic_write(path) as stream:
-    ...         print("hello", file=stream)
-    ...         exists_early = path.exists()
-    ...     exists_early, path.read_text()
-    (False, 'hello\n')
     """
     with _replacing([path], mode="w", encoding="utf-8", newline="\n") as (stream,):
         yield stream
@@ -150,17 +139,6 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     Yields a hidden folder beside it, to which the files are written. If the block fails or is
     interrupted, nothing is left. Raises an OutputFileError before the block if the name exists
     already (an empty folder may) or the parent folder does not.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as parent:
-    ...     path = Path(parent) / "views"
-    ...     with atomic_folder(path) as part:
-    ...         _ = (part / "greeting.txt").write_text("hello")
-    ...         exists_early = path.exists()
-    ...     exists_early, [file.name for file in path.iterdir()]
-    (False, ['greeting.txt'])
     """
     with _explained(path):
         target = _resolved(path)

@@ -23,15 +23,7 @@ def report_progress(stage: str, done: int, total: int) -> None:
 
 @contextmanager
 def listen_to_progress(listener: Listener | None) -> Iterator[None]:
-    """Send reports inside the block to `listener`; None keeps the current listener.
-
-    Examples
-    --------
-    >>> from anchorview._utils.progress import listen_to_progress, report_progress
-    >>> with listen_to_progress(lambda stage, done, total: print(f"{stage}: {done}/{total}")):
-    ...     report_progress("reading", 1, 2)
-    reading: 1/2
-    """
+    """Send reports inside the block to `listener`; None keeps the current listener."""
     if listener is None:
         yield
         return

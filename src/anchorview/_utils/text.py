@@ -10,13 +10,7 @@ MAX_NAME_LENGTH = 28
 
 
 def quoted(value: Any) -> str:
-    """``repr`` of an id or a name, of NumPy's scalars that of the plain number or string.
-
-    Examples
-    --------
-    >>> quoted(np.int64(3)), quoted("a")
-    ('3', "'a'")
-    """
+    """``repr`` of an id or a name, of NumPy's scalars that of the plain number or string."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
@@ -43,13 +37,7 @@ def describe_view(p: int, name: str) -> str:
 
 
 def capitalized(sentence: str) -> str:
-    """Sentence that begins with a capital letter.
-
-    Examples
-    --------
-    >>> capitalized("view 'A' was set aside")
-    "View 'A' was set aside"
-    """
+    """Sentence that begins with a capital letter."""
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 

@@ -1,6 +1,6 @@
 """Files of AnnData (``.h5ad``) and MuData (``.h5mu``) objects, whose matrices can stay on disk."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +35,16 @@ def open_h5mu(path: Path, options: ReadOptions) -> ViewFile:
         raise DataFileError(
             f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
         )
-    subjects = {name: f"Modality {name!r}" for name in choices}
-    return _opened(path, {name: cells[name] for name in choices}, choices, subjects, options.labels)
+    matrices = [(name, cells[name], c, f"Modality {name!r}") for name, c in choices.items()]
+    return _opened(path, matrices, options.labels)
 
 
 def open_h5ad(path: Path, options: ReadOptions) -> ViewFile:
     """Open matrices of an AnnData file as views; by default ``X`` is the only one."""
     _require_readable(path)
-    choices = _choices(options, ["view_0"])
-    subjects = {name: f"View {name!r}" for name in choices}
-    cells = dict.fromkeys(choices, StoredCells(path))
-    return _opened(path, cells, choices, subjects, options.labels)
+    cells, choices = StoredCells(path), _choices(options, ["view_0"])
+    matrices = [(name, cells, choice, f"View {name!r}") for name, choice in choices.items()]
+    return _opened(path, matrices, options.labels)
 
 
 def _require_readable(path: Path) -> None:
@@ -65,22 +64,19 @@ def _choices(options: ReadOptions, names: Iterable[str]) -> dict[str, MatrixChoi
 
 
 def _opened(
-    path: Path,
-    cells: Mapping[str, StoredCells],
-    choices: Mapping[str, MatrixChoice],
-    subjects: Mapping[str, str],
-    labels: str | None,
+    path: Path, matrices: Sequence[tuple[str, StoredCells, MatrixChoice, str]], labels: str | None
 ) -> ViewFile:
+    """Open matrices, given by view, cells, choice and how messages name them."""
     obs = read_table(path, "/obs")
     ids = obs.index.astype(str)
     views: dict[str, View] = {}
     features: dict[str, FeatureNames] = {}
-    available = np.ones((len(ids), len(choices)), dtype=bool)
+    available = np.ones((len(ids), len(matrices)), dtype=bool)
     try:
         require_unique_ids(ids, "the file")
-        for p, (name, choice) in enumerate(choices.items()):
-            matrix, names = chosen_matrix(cells[name], choice, subjects[name])
-            rows = _rows(ids, cells[name].obs_names, matrix, subjects[name])
+        for p, (name, cells, choice, subject) in enumerate(matrices):
+            matrix, names = chosen_matrix(cells, choice, subject)
+            rows = _rows(ids, cells.obs_names, matrix, subject)
             available[:, p] = rows >= 0
             views[name] = aligned_matrix(matrix, rows, ids, names)
             features[name] = np.asarray(names, dtype=object)

@@ -56,9 +56,8 @@ def csv_outline(path: Path, options: ReadOptions) -> Outline:
     header = _header(path, options)
     position = options.id_position(header)
     ids = _ids(path, options, position or 0, len(header))
-    if position is None:
-        return pd.RangeIndex(len(ids)), header, np.dtype(np.float64)
-    return ids, header[:position] + header[position + 1 :], np.dtype(np.float64)
+    features = [name for j, name in enumerate(header) if j != position]
+    return pd.RangeIndex(len(ids)) if position is None else ids, features, np.dtype(np.float64)
 
 
 def csv_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[NDArray[Any]]:
