@@ -27,7 +27,7 @@ print(table)
 
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 colors = ["tab:red" if flag else "tab:gray" for flag in table["disagrees"]]
-ax.barh(list(table.index), table["own_agreement"], color=colors)
+ax.barh(list(table.index), table["agreement_with_others"], color=colors)
 ax.set(xlabel="Agreement of the view alone with the other views", xlim=(-0.05, 1))
 ax.invert_yaxis()
 plt.show()

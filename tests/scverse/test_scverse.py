@@ -66,14 +66,32 @@ def test_markers_are_ranked_by_the_t_test(clustered):
     totals = counts.sum(axis=1, keepdims=True)
     values = np.log1p(counts * np.median(totals) / totals)
     for group in rna.obs[KEY].cat.categories:
-        found = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
+        ranked = scanpy.get.rank_genes_groups_df(rna, group=group).set_index("names")
         inside = (rna.obs[KEY] == group).to_numpy()
         expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
-        found = found.loc[rna.var_names]
-        np.testing.assert_allclose(found["scores"], expected.statistic, rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(found["pvals"], expected.pvalue, rtol=0.02, atol=1e-9)
+        ranked = ranked.loc[rna.var_names]
+        np.testing.assert_allclose(ranked["scores"], expected.statistic, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(ranked["pvals"], expected.pvalue, rtol=0.02, atol=1e-9)
         ratio = np.expm1(values[inside].mean(axis=0)) / np.expm1(values[~inside].mean(axis=0))
-        np.testing.assert_allclose(found["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(ranked["logfoldchanges"], np.log2(ratio), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_markers_are_those_of_scanpy(clustered):
+    # Slow, since scanpy compiles its functions first.
+    mdata, _ = clustered
+    rna = mdata["rna"].copy()
+    scanpy.pp.normalize_total(rna)
+    scanpy.pp.log1p(rna)
+    scanpy.tl.rank_genes_groups(rna, KEY, method="t-test", key_added="expected")
+    for group in rna.obs[KEY].cat.categories:
+        ranked, expected = (
+            scanpy.get.rank_genes_groups_df(rna, group=group, key=key).set_index("names")
+            for key in ("rank_genes_groups", "expected")
+        )
+        assert ranked["scores"].is_monotonic_decreasing
+        pd.testing.assert_frame_equal(ranked.loc[expected.index], expected, rtol=1e-3, atol=1e-5)
+    assert "rank_genes_groups" in mdata["protein"].uns
 
 
 def test_plots_of_scanpy_draw_the_results(clustered):

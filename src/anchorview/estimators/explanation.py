@@ -113,7 +113,7 @@ class Explanation(ABC):
 
 
 def explanation_of_model(model: Any) -> Explanation | None:
-    """Explanation that a model offers; None if it offers none, or only for its own samples."""
+    """Explanation that a model offers; None if it offers none, or only for the samples of `fit`."""
     explain = getattr(model, "__anchorview_explain__", None)
     explanation: Explanation | None = None if explain is None else explain()
     return explanation if explanation is not None and explanation.labels_new_samples else None

@@ -30,7 +30,7 @@ MAX_SAMPLES = 20_000
 """Number of samples, at equal steps, on which the results are computed if there are more."""
 
 DISAGREEING_SHARE = 0.15
-"""A view disagrees if its own agreement is below this share of the median over the other views.
+"""A view disagrees if its agreement with the others is below this share of the median over the other views.
 Views with planted other clusters, or noise, had at most 0.02 of it, and those of eight real data
 sets at least 0.27."""
 
@@ -58,14 +58,14 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
 
         - `agreement`: adjusted Rand index of the result without the view with the clusters of
           `model`, on samples that have other views. Low if the result depends on this view.
-        - `own_agreement`: mean adjusted Rand index of a clustering of the view alone (by
+        - `agreement_with_others`: mean adjusted Rand index of a clustering of the view alone (by
           :class:`~anchorview.DALMC`) with one of each other view, on samples that have both.
         - `others_with`: mean adjusted Rand index of the clusters of `model` with a clustering of
           each other view alone, on the samples that have it.
         - `others_without`: the same for the result without the view. NaN if there are only two
           views: without one, the result is that of the other.
         - `disagrees`: whether the view disagrees with the rest, because it has other clusters or is
-          noise: its own agreement is below 15 % of the median of the other views, or
+          noise: `agreement_with_others` is below 15 % of the median of the other views, or
           `others_without` exceeds `others_with` by more than 0.1. Always False if there are
           only two views, as nothing tells which of them to trust.
 
@@ -118,14 +118,14 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         table.append(
             {
                 "agreement": adjusted_rand_score(labels[rows], refit.labels_),
-                "own_agreement": np.mean([_agreement(*alone[p], *alone[q]) for q in others]),
+                "agreement_with_others": np.mean([_agreement(*alone[p], *alone[q]) for q in others]),
                 "others_with": mean_agreement(labels),
                 "others_without": mean_agreement(without) if n_views > 2 else np.nan,
             }
         )
     report_progress("leaving out views", 2 * n_views, 2 * n_views)
     results = pd.DataFrame(table, index=pd.Index(data.names, name="view"))
-    agreement = results["own_agreement"]
+    agreement = results["agreement_with_others"]
     typical = np.array([agreement.drop(name).median() for name in results.index])
     gain = results["others_without"] - results["others_with"]
     differs = (agreement < DISAGREEING_SHARE * typical) | (gain > GAIN)

@@ -24,7 +24,7 @@ MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 
 ERROR_BAR_COLOR = "#808080"
 OTHER_COLOR = "#7F7F7F"
-"""Color of series that have none of their own, such as baselines."""
+"""Color of series without one in :data:`SERIES_COLORS`, such as baselines."""
 
 MISSING_COLOR = "#C8C8C8"
 """Color of samples without a value, less visible than others."""

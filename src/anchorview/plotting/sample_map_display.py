@@ -24,7 +24,7 @@ from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
 POSITION_COLUMNS = ("x", "y", "cluster")
-OWN_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
+RESERVED_COLUMNS = (*POSITION_COLUMNS, "confidence", "class")
 
 MAX_LEGEND_CATEGORIES = 12
 """Maximum number of categories in a legend; the names of more are on the map."""
@@ -244,7 +244,7 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
         return samples.feature(*color)
     values = samples.aligned(color, "color")
     name = "value" if values.name is None else str(values.name)
-    return values.rename(f"{name} (given)" if name in OWN_COLUMNS else name)
+    return values.rename(f"{name} (given)" if name in RESERVED_COLUMNS else name)
 
 
 def draw_numbers(

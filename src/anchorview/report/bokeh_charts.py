@@ -183,7 +183,7 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         style = {"text_color": "text_color", "text_align": "center"}
         numbers = _add_text(figure, source, text="text", **style)
         # The page's script keeps this color, and hides the numbers of narrow cells.
-        numbers.glyph.tags = ["own color"]
+        numbers.glyph.tags = ["fixed color"]
         numbers.tags = ["numbers", len(columns)]
     figure.grid.visible = False
     figure.axis.axis_line_alpha = figure.axis.major_tick_line_alpha = 0

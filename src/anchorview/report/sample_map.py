@@ -17,7 +17,7 @@ RESOLUTION = 2**16 - 1
 """Positions are rounded to this number of steps, which no zoom of the map shows."""
 
 MAX_PATTERNS = 7
-"""Maximum number of patterns of available views with a color of their own."""
+"""Maximum number of patterns of available views that have a color."""
 
 MAX_NUMBERS = 30
 """Number of clusters whose numbers do not overlap on most maps."""

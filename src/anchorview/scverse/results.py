@@ -66,7 +66,7 @@ def write_results(
     rows = _rows_of_cells(data, model, partial)
     clusters, codes = np.unique(np.asarray(model.labels_)[rows], return_inverse=True)
     names = getattr(model, "cluster_names_", None)
-    # Of type object: not all versions of anndata can save pandas' own strings.
+    # Of type object: not all versions of anndata can save the strings of pandas.
     categories = pd.Index(
         [str(c) if names is None else names[c] for c in clusters.tolist()], dtype=object
     )

@@ -59,7 +59,7 @@ METHODS_BY_CLASS = {
 
 
 class ModelFileError(ValueError):
-    """A file that is not a usable model; the message says what was found and what to do."""
+    """A file that is not a usable model; the message says what is wrong and what to do."""
 
 
 def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None:

@@ -26,12 +26,12 @@
       return texts[cluster].includes(wanted) || nameOf(cluster).toLowerCase().includes(wanted);
     };
     const ordered = [...cards].sort(ORDERS[find("order").value]);
-    const found = ordered.filter((card) => !wanted || matches(card));
-    const shown = new Set(found.slice(0, limit));
+    const matching = ordered.filter((card) => !wanted || matches(card));
+    const shown = new Set(matching.slice(0, limit));
     for (const card of cards) card.hidden = !shown.has(card);
     list.append(...ordered);
-    const which = wanted ? `${found.length} of ${cards.length} clusters match` : `${cards.length} clusters`;
-    const rest = found.length - shown.size;
+    const which = wanted ? `${matching.length} of ${cards.length} clusters match` : `${cards.length} clusters`;
+    const rest = matching.length - shown.size;
     find("count").textContent = rest ? `${which}; ${shown.size} are shown` : which;
     find("more").hidden = !rest;
   }

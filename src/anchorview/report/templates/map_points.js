@@ -119,7 +119,7 @@ anchorview.MapPoints = class {
 
   // Even-odd rule.
   within(polygon) {
-    const found = [];
+    const indices = [];
     const [xs, ys] = [0, 1].map((axis) => polygon.map((corner) => corner[axis]));
     const [left, right] = [Math.min(...xs), Math.max(...xs)];
     const [top, bottom] = [Math.min(...ys), Math.max(...ys)];
@@ -132,8 +132,8 @@ anchorview.MapPoints = class {
         if (crosses && x < ((xs[b] - xs[a]) * (y - ys[a])) / (ys[b] - ys[a]) + xs[a])
           inside = !inside;
       }
-      if (inside) found.push(i);
+      if (inside) indices.push(i);
     }
-    return found;
+    return indices;
   }
 };

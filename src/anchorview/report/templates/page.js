@@ -87,7 +87,7 @@
     const colors = themeColors();
     for (const model of drawn._all_models.values()) {
       // Models whose colors carry meaning are tagged.
-      if (model.type in colors && !model.tags.includes("own color")) {
+      if (model.type in colors && !model.tags.includes("fixed color")) {
         model.setv(colors[model.type]);
       }
     }

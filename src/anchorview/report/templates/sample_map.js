@@ -118,11 +118,11 @@ anchorview.mapReady = (async () => {
     const wanted = text.toLowerCase();
     const equal = everyone().filter((index) => points.id(index) === text);
     const about = (index) => points.texts?.[points.rows[index]]?.toLowerCase().includes(wanted);
-    const found = equal.length
+    const matching = equal.length
       ? equal
       : everyone().filter((i) => points.id(i).toLowerCase().includes(wanted) || about(i));
-    select(found, `on the map ${found.length > 1 ? "match" : "matches"} “${text}”`);
-    if (found.length === 1) locate(found[0]);
+    select(matching, `on the map ${matching.length > 1 ? "match" : "matches"} “${text}”`);
+    if (matching.length === 1) locate(matching[0]);
   }
 
   // Pointer and keyboard
