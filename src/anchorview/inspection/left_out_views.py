@@ -118,7 +118,9 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         table.append(
             {
                 "agreement": adjusted_rand_score(labels[rows], refit.labels_),
-                "agreement_with_others": np.mean([_agreement(*alone[p], *alone[q]) for q in others]),
+                "agreement_with_others": np.mean(
+                    [_agreement(*alone[p], *alone[q]) for q in others]
+                ),
                 "others_with": mean_agreement(labels),
                 "others_without": mean_agreement(without) if n_views > 2 else np.nan,
             }

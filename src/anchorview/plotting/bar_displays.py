@@ -8,9 +8,11 @@ import pandas as pd
 from anchorview._utils.errors import optional_import
 from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
+from anchorview.plotting.docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 
+@fill_docstrings
 class ClusterSizesDisplay:
     """Number of samples in each cluster, in the color of their mean confidence.
 
@@ -29,10 +31,7 @@ class ClusterSizesDisplay:
         One bar per cluster.
     colorbar_ : matplotlib Colorbar or None
         Color scale of the confidence.
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     Examples
     --------
@@ -68,14 +67,7 @@ class ClusterSizesDisplay:
             The samples to count, which the model labels; if None, or if the model cannot label new
             samples, those of the fit. The confidence is that of
             :func:`~anchorview.inspection.doubtful`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : ClusterSizesDisplay
+        %(drawing)s
         """
         samples = DrawnSamples(model, X)
         clusters = samples.clusters
@@ -95,16 +87,13 @@ class ClusterSizesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         cmap : str or matplotlib Colormap, default="viridis"
             Colors of the confidence.
         bar_kw : dict, default=None
             Properties of the bars.
 
-        Returns
-        -------
-        display : ClusterSizesDisplay
+        %(display)s
         """
         n_clusters = len(self.sizes)
         ax = axes_or_new(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
@@ -132,6 +121,7 @@ WEIGHT_LABEL = "Weight in the fit (sums to 1)"
 AGREEMENT_LABEL = "Agreement with the result (adjusted Rand index)"
 
 
+@fill_docstrings
 class ViewAgreementDisplay:
     """Two quantities per view: its weight in the fit, and its agreement with the result.
 
@@ -151,10 +141,7 @@ class ViewAgreementDisplay:
     ----------
     weight_bars_, agreement_bars_ : matplotlib BarContainer
         Bars of the views; `agreement_bars_` is None without agreement.
-    ax_ : matplotlib Axes
-        Axes with the bars.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -190,14 +177,11 @@ class ViewAgreementDisplay:
         ----------
         model : fitted estimator with `view_weights_`
             Only AutoDALMC has the agreement.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         **bar_kw : dict
             Properties of the bars.
 
-        Returns
-        -------
-        display : ViewAgreementDisplay
+        %(display)s
         """
         weights = fitted_attribute(model, "view_weights_")
         if not isinstance(weights, pd.Series):
@@ -209,14 +193,11 @@ class ViewAgreementDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         **bar_kw : dict
             Properties of the bars.
 
-        Returns
-        -------
-        display : ViewAgreementDisplay
+        %(display)s
         """
         n_views = len(self.weights)
         ax = axes_or_new(ax, 6.5, 1.6 + 0.5 * n_views)

@@ -11,10 +11,12 @@ from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR, cluster_color
+from anchorview.plotting.docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import fitted_attribute
 from anchorview.plotting.matplotlib_charts import draw_lines
 
 
+@fill_docstrings
 class ConvergenceDisplay:
     """Objective of a method after every iteration.
 
@@ -34,10 +36,7 @@ class ConvergenceDisplay:
     ----------
     line_ : matplotlib Line2D
         The curve.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -85,9 +84,7 @@ class ConvergenceDisplay:
         **line_kw : dict
             Properties of the line.
 
-        Returns
-        -------
-        display : ConvergenceDisplay
+        %(display)s
         """
         return cls(fitted_attribute(model, "objective_"), name=name).plot(ax, **line_kw)
 
@@ -96,14 +93,11 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         **line_kw : dict
             Properties of the line.
 
-        Returns
-        -------
-        display : ConvergenceDisplay
+        %(display)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         color = cluster_color(len(ax.lines))
@@ -117,6 +111,7 @@ class ConvergenceDisplay:
         return self
 
 
+@fill_docstrings
 class ClusterNumberDisplay:
     """Agreement between families of settings for every number of clusters that was tried.
 
@@ -146,10 +141,7 @@ class ClusterNumberDisplay:
         The agreement on data without clusters.
     level_lines_ : list of matplotlib Line2D
         Vertical lines at the levels other than the chosen number.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -187,14 +179,11 @@ class ClusterNumberDisplay:
         ----------
         model : fitted AutoDALMC
             Fitted with several numbers of clusters to choose from.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
 
-        Returns
-        -------
-        display : ClusterNumberDisplay
+        %(display)s
         """
         require_labels(model)
         curve = getattr(model, "curve_", None)
@@ -216,14 +205,11 @@ class ClusterNumberDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
 
-        Returns
-        -------
-        display : ClusterNumberDisplay
+        %(display)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         lines = [Line(self.curve.index.tolist(), self.curve.tolist(), "agreement")]

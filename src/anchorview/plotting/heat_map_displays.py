@@ -17,6 +17,7 @@ from anchorview.plotting.axes import (
     write_numbers,
 )
 from anchorview.plotting.colors import heat_map_palette
+from anchorview.plotting.docstrings import fill_docstrings
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
@@ -25,6 +26,7 @@ MAX_LOW_ROWS = 40
 """With more rows than this, clusters are also named at the top."""
 
 
+@fill_docstrings
 class MarkerHeatmapDisplay:
     """Leading markers of each cluster: how their means differ from those of other samples.
 
@@ -46,10 +48,7 @@ class MarkerHeatmapDisplay:
         Its color scale.
     view_axis_ : matplotlib SecondaryAxis
         Names of the views, at the right side.
-    ax_ : matplotlib Axes
-        Axes with the heat map.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -86,14 +85,7 @@ class MarkerHeatmapDisplay:
         n_features : int, default=3
             Number of markers per cluster. A feature that is a marker of several clusters has one
             row.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : MarkerHeatmapDisplay
+        %(drawing)s
         """
         markers = cluster_markers(model_or_labels, X)
         return cls.from_markers(markers, n_features=n_features, ax=ax, **plot_kw)
@@ -111,14 +103,7 @@ class MarkerHeatmapDisplay:
             features that are left out for some of the clusters stay empty.
         n_features : int, default=3
             Number of markers per cluster.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : MarkerHeatmapDisplay
+        %(drawing)s
         """
         if n_features < 1:
             raise ValueError(f"n_features={n_features} should be >= 1.")
@@ -131,16 +116,13 @@ class MarkerHeatmapDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         cmap : str or matplotlib Colormap, default="RdBu_r"
             Colors of the effects, from negative to positive.
         im_kw : dict, default=None
             Properties of the image, as for `Axes.imshow`.
 
-        Returns
-        -------
-        display : MarkerHeatmapDisplay
+        %(display)s
         """
         n_rows, n_columns = self.effects.shape
         width = float(np.clip(4 + 0.28 * n_columns, 5.5, 14))
@@ -195,6 +177,7 @@ def _add_views(ax: Any, views: list[str]) -> Any:
 NAMES = ("Clusters of the first partition", "Clusters of the second partition")
 
 
+@fill_docstrings
 class PartitionComparisonDisplay:
     """Contingency table of two partitions, with matched clusters on the diagonal.
 
@@ -220,10 +203,7 @@ class PartitionComparisonDisplay:
         Numbers in the cells, None in empty ones; None if there is no space for them.
     colorbar_ : matplotlib Colorbar
         Color scale of the shares.
-    ax_ : matplotlib Axes
-        Axes with the heat map.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -260,14 +240,7 @@ class PartitionComparisonDisplay:
             As for :func:`~anchorview.inspection.compare_partitions`.
         names : tuple of two str
             Names of the axes, first that of `a`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : PartitionComparisonDisplay
+        %(drawing)s
         """
         return cls.from_comparison(compare_partitions(a, b), names=names, ax=ax, **plot_kw)
 
@@ -288,14 +261,7 @@ class PartitionComparisonDisplay:
             The comparison.
         names : tuple of two str
             Names of the axes, first that of the rows.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : PartitionComparisonDisplay
+        %(drawing)s
         """
         return cls(comparison.table, scores=comparison.scores, names=names).plot(ax, **plot_kw)
 
@@ -311,8 +277,7 @@ class PartitionComparisonDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         cmap : str or matplotlib Colormap, default=None
             Colors of the shares; if None, from light gray to dark blue.
         im_kw : dict, default=None
@@ -320,9 +285,7 @@ class PartitionComparisonDisplay:
         text_kw : dict, default=None
             Properties of the numbers.
 
-        Returns
-        -------
-        display : PartitionComparisonDisplay
+        %(display)s
         """
         counts = self.table.to_numpy()
         n_rows, n_columns = counts.shape

@@ -20,6 +20,7 @@ from anchorview.plotting.axes import (
     size_in_points,
 )
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+from anchorview.plotting.docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
@@ -42,6 +43,7 @@ MAX_CONSIDERED = 2_000
 """Maximum number of points of a group that are considered to place its name."""
 
 
+@fill_docstrings
 class SampleMapDisplay:
     """Map on which similar samples are neighbors, with the number of each cluster.
 
@@ -67,10 +69,7 @@ class SampleMapDisplay:
         Legend of categories other than clusters, if they are few.
     colorbar_ : matplotlib Colorbar or None
         Color scale of numbers.
-    ax_ : matplotlib Axes
-        Axes with the map.
-    figure_ : matplotlib Figure
-        Figure of the axes.
+    %(axes)s
 
     See Also
     --------
@@ -135,14 +134,7 @@ class SampleMapDisplay:
         max_points : int, default=100000
             Maximum number of samples to draw. Of more samples, each cluster has a share that is
             proportional to its size, but not below a minimum.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
-        **plot_kw : dict
-            Other parameters of :meth:`plot`.
-
-        Returns
-        -------
-        display : SampleMapDisplay
+        %(drawing)s
         """
         samples = DrawnSamples(model, X)
         if color is None:
@@ -184,8 +176,7 @@ class SampleMapDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; if None, new ones.
+        %(ax)s
         color : str, default=None
             Column of `points` that colors them; if None, that of the constructor.
         cmap : str or matplotlib Colormap, default="viridis"
@@ -195,9 +186,7 @@ class SampleMapDisplay:
         text_kw : dict, default=None
             Properties of the numbers or names on the map.
 
-        Returns
-        -------
-        display : SampleMapDisplay
+        %(display)s
         """
         color = self.color if color is None else color
         if color not in self.points:
