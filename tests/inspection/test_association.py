@@ -72,11 +72,11 @@ def test_samples_are_matched_by_id(table):
     pd.testing.assert_frame_equal(associate(LABELS, extra), expected)
     by_position = associate(LABELS.to_numpy(), table.reset_index(drop=True))
     pd.testing.assert_frame_equal(by_position, expected)
-    with pytest.raises(ValueError, match=r"2 of 90 samples are not in the index .* 'p0'"):
+    with pytest.raises(ValueError, match=r"2 of 90 samples .* are not in the table: 'p0'"):
         associate(LABELS, table[2:])
     with pytest.raises(ValueError, match="The table has the sample id 'p0' more than once"):
         associate(LABELS, pd.concat([table, table[:1]]))
-    with pytest.raises(ValueError, match="There are 90 labels, but 88 rows"):
+    with pytest.raises(ValueError, match="90 samples in the vector of labels, but 88 in the table"):
         associate(LABELS.to_numpy(), table[2:])
 
 

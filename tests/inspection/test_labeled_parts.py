@@ -87,10 +87,10 @@ def test_a_series_with_integer_index_is_matched_to_integer_ids():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (np.zeros(N - 1), f"There are {N - 1} labels, but {N} samples in X"),
+        (np.zeros(N - 1), f"There are {N} samples in X, but {N - 1} in the vector of labels"),
         (np.zeros((N, 2)), f"shape ({N}, 2)"),
-        (pd.Series(0, index=[f"s{i}" for i in range(1, N + 1)]), "1 of 150 samples of X have no "
-         "label: 's0'. The labels have ids such as 's1'"),
+        (pd.Series(0, index=[f"s{i}" for i in range(1, N + 1)]), "1 of 150 samples in X are not "
+         "in the vector of labels: 's0'. It has ids such as 's1'"),
         (pd.Series(0, index=["s0"] * N), "has the sample id 's0' more than once"),
         (pd.Series([0.0, np.nan] * (N // 2), index=[f"s{i}" for i in range(N)]),
          "75 label(s) are missing (NaN), the first that of sample 's1'"),

@@ -113,13 +113,13 @@ def test_models_are_matched_by_their_ids():
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        ([0, 1, 1], [0, 1], "a has 3 samples and b 2"),
+        ([0, 1, 1], [0, 1], "There are 3 samples in clustering a, but 2 in clustering b"),
         (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1], ["q", "r"]),
-         "1 sample(s) of a are not in b: 'p'"),
+         "1 of 2 samples in clustering a are not in clustering b: 'p'"),
         (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1, 1], ["q", "p", "r"]),
-         "1 sample(s) of b are not in a: 'r'"),
+         "1 of 3 samples in clustering b are not in clustering a: 'r'"),
         (pd.Series([0, 1], ["p", "q"]), pd.Series([0, 1], ["p", "p"]),
-         "b has the sample id 'p' more than once"),
+         "Clustering b has the sample id 'p' more than once"),
         ([0, 1], [0.0, np.nan], "1 label(s) are missing (NaN), the first that of sample 1"),
         (np.zeros((2, 2)), [0, 1], "shape (2, 2)"),
     ],

@@ -286,14 +286,15 @@ def test_planted_feature_is_on_the_card_of_its_cluster(problem):
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     fit = checked(model, frames)
     contents = SampleContents(None, None, None, on_map=True)
-    cards = cluster_cards(fit, inspect_fit(fit), contents, {}).cards
+    cards = cluster_cards(fit, inspect_fit(fit), contents).cards
     planted = model.labels_[np.flatnonzero(y == 1)[0]]
-    views_of_card = {view.name: view for view in cards[planted].views}
-    assert views_of_card[first].markers[0].feature == "planted"
-    assert views_of_card[first].markers[0].direction == "up"
-    assert sum(view.share for view in cards[planted].views) == pytest.approx(1)
+    names, shares, markers = zip(*cards[planted]["views"], strict=True)
+    leading = markers[names.index(first)][0]
+    assert leading["feature"] == "planted"
+    assert leading["effect"] > 0
+    assert sum(shares) == pytest.approx(1)
     for card in cards:
-        assert {model.labels_[link.row] for link in card.samples} == {card.cluster}
+        assert {model.labels_[link.row] for link in card["samples"]} == {card["cluster"]}
 
 
 def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):

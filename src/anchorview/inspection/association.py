@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from anchorview._utils.text import listed, quoted
+from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
-from anchorview.inspection.labeled_parts import label_values
-from anchorview.views.alignment import matched_by_id, require_unique_ids
+from anchorview.inspection.labeled_parts import label_values, matched_rows
+from anchorview.inspection.markers import adjusted_p_values
 
 
 class _Test(NamedTuple):
     """Result of a test; NaN where there is nothing to compare."""
 
-    name: str
+    test: str
     statistic: float = np.nan
     p_value: float = np.nan
     effect_name: str = ""
@@ -86,13 +86,9 @@ def associate(
     """
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"Give the variables as a DataFrame; got {type(table).__name__}.")
-    if not table.columns.is_unique:
-        raise ValueError(
-            f"The table has the column {table.columns[table.columns.duplicated()][0]!r} more than "
-            "once. Rename one."
-        )
     labels, ids = label_values(model_or_labels)
-    rows = _matched_rows(labels, ids, table)
+    samples = (ids, len(labels), "the vector of labels")
+    rows = matched_rows(samples, (table.index, len(table), "the table"))
     codes, clusters = pd.factorize(labels, sort=True)
     if len(clusters) < 2:
         raise ValueError("All samples are in one cluster, so there is nothing to compare.")
@@ -113,49 +109,14 @@ def associate(
         raise ValueError("The table has no columns.")
     associations = pd.DataFrame(
         [
-            {"variable": name, "kind": kind, "n": n, **_columns(test)}
+            {"variable": name, "kind": kind, "n": n, **test._asdict()}
             for name, (kind, n, test) in results.items()
         ]
     )
-    associations["q_value"] = np.nan
-    known = associations["p_value"].notna()
-    if known.any():
-        associations.loc[known, "q_value"] = stats.false_discovery_control(
-            associations.loc[known, "p_value"]
-        )
+    associations["q_value"] = adjusted_p_values(associations["p_value"].to_numpy())
+    columns = ["effect_name", "effect", "p_value", "q_value"]
+    associations = associations[["variable", "kind", "n", "test", "statistic", *columns]]
     return associations.sort_values("p_value", kind="stable", ignore_index=True)
-
-
-def _columns(test: _Test) -> dict[str, object]:
-    return {
-        "test": test.name,
-        "statistic": test.statistic,
-        "effect_name": test.effect_name,
-        "effect": test.effect,
-        "p_value": test.p_value,
-    }
-
-
-def _matched_rows(labels: Array, ids: "pd.Index[Any] | None", table: pd.DataFrame) -> Array:
-    """Row of the table for each sample."""
-    if ids is None or not matched_by_id(ids, table.index):
-        if len(labels) != len(table):
-            raise ValueError(
-                f"There are {len(labels)} labels, but {len(table)} rows in the table. Without "
-                "sample ids in both, they are matched by position: give one row per sample."
-            )
-        return np.arange(len(labels))
-    require_unique_ids(ids, "The vector of labels")
-    require_unique_ids(table.index, "The table")
-    rows = table.index.get_indexer(ids)
-    if (rows < 0).any():
-        unknown = ids[rows < 0].tolist()
-        raise ValueError(
-            f"{len(unknown)} of {len(ids)} samples are not in the index of the table: "
-            f"{listed(unknown)}. The table has ids such as {quoted(table.index[0])}. Add rows for "
-            "them, which may be empty, or leave them out of the labels."
-        )
-    return rows
 
 
 def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:

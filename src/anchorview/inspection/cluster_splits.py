@@ -9,23 +9,13 @@ from anchorview.estimators.auto.levels import structure_beyond
 
 
 @dataclass(frozen=True)
-class Child:
-    """A cluster of the finer level."""
-
-    name: str
-    size: int
-    """Number of samples, out of those that were compared."""
-    overlap: float
-    """Share of them that belong to the parent."""
-
-
-@dataclass(frozen=True)
 class Split:
     """A cluster of the coarser level that splits."""
 
     parent: str
-    children: Sequence[Child]
-    """The largest first."""
+    children: Sequence[tuple[str, int, float]]
+    """Names of the clusters that it splits into, the largest first; their number of samples, out of
+    those that were compared; and the share of these that belong to the parent."""
     agreement: float
     """Agreement between families on the split."""
     chance: float
@@ -68,12 +58,8 @@ def _step(model: Any, coarse: int, fine: int) -> LevelStep:
         if len(siblings) > 1:
             rows = siblings.sort_values("size", ascending=False, kind="stable")
             columns = (rows[name].tolist() for name in ("cluster", "size", "overlap"))
-            children = [
-                Child(_name(model, fine, cluster), size, overlap)
-                for cluster, size, overlap in zip(*columns, strict=True)
-            ]
-            first = rows.iloc[0]
-            agreement, chance = float(first["split_agreement"]), float(first["split_chance"])
+            children = [(_name(model, fine, c), *rest) for c, *rest in zip(*columns, strict=True)]
+            agreement, chance = rows[["split_agreement", "split_chance"]].iloc[0].tolist()
             splits.append(Split(_name(model, coarse, parent), children, agreement, chance))
     splits.sort(key=lambda split: -split.structure)
     return LevelStep(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.text import listed, quoted
+from anchorview._utils.text import capitalized, listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
 from anchorview.sources.open_source import open_source
@@ -75,8 +75,9 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
         labels, label_ids = _named(model, model.predict(_as_given(X))), None
     else:
         labels, label_ids = label_values(model_or_labels)
-    by_sample = aligned_labels(labels, label_ids, ids_in_memory(source), len(source))
-    codes, clusters = pd.factorize(by_sample, sort=True)
+    samples = (ids_in_memory(source), len(source), "X")
+    rows = matched_rows(samples, (label_ids, len(labels), "the vector of labels"))
+    codes, clusters = pd.factorize(labels[rows], sort=True)
     labels_of = StoredLabels(codes.astype(np.int32))
     return LabeledSource(source, pd.Index(clusters), labels_of, *_names(source, model))
 
@@ -204,30 +205,30 @@ def _named(model: Any, labels: Any) -> Array:
     return labels if names is None else np.array(names, dtype=object)[labels]
 
 
-def aligned_labels(
-    labels: Array,
-    label_ids: "pd.Index[Any] | None",
-    ids: "pd.Index[Any] | None",
-    n_samples: int,
-) -> Array:
-    """Labels in the order of the samples of X: by id if both have ids, else by position."""
-    if label_ids is None or ids is None or not matched_by_id(label_ids, ids):
-        if len(labels) != n_samples:
+NamedSamples = tuple["pd.Index[Any] | None", int, str]
+"""Ids of samples, their number, and what to call them in messages."""
+
+
+def matched_rows(samples: NamedSamples, others: NamedSamples) -> Array:
+    """Row of each sample among others: by id if both have ids, else by position."""
+    (ids, count, name), (other_ids, other_count, other_name) = samples, others
+    if ids is None or other_ids is None or not matched_by_id(ids, other_ids):
+        if count != other_count:
             raise ValueError(
-                f"There are {len(labels)} labels, but {n_samples} samples in X. Without sample "
-                "ids in both, they are matched by position: give one label per sample of X."
+                f"There are {count} samples in {name}, but {other_count} in {other_name}. Without "
+                "sample ids in both, they are matched by position: give the same samples in both."
             )
-        return labels
-    if label_ids.equals(ids):
-        return labels
-    require_unique_ids(label_ids, "The vector of labels")
-    require_unique_ids(ids, "X")
-    positions = label_ids.get_indexer(ids)
-    if (positions < 0).any():
-        unknown = ids[positions < 0].tolist()
+        return np.arange(count)
+    if ids.equals(other_ids):
+        return np.arange(count)
+    require_unique_ids(ids, capitalized(name))
+    require_unique_ids(other_ids, capitalized(other_name))
+    rows = other_ids.get_indexer(ids)
+    if (rows < 0).any():
+        unknown = ids[rows < 0].tolist()
         raise ValueError(
-            f"{len(unknown)} of {n_samples} samples of X have no label: {listed(unknown)}. The "
-            f"labels have ids such as {quoted(label_ids[0])}. Give labels of all samples of X, or "
-            "leave the others out of X."
+            f"{len(unknown)} of {count} samples in {name} are not in {other_name}: "
+            f"{listed(unknown)}. It has ids such as {quoted(other_ids[0])}. Leave these samples "
+            f"out of {name}, or add them to {other_name}."
         )
-    return labels[positions]
+    return rows

@@ -30,7 +30,7 @@ MAX_SAMPLES = 20_000
 """Number of samples, at equal steps, on which the results are computed if there are more."""
 
 DISAGREEING_SHARE = 0.15
-"""A view disagrees if its agreement with the others is below this share of the median over the other views.
+"""A view disagrees if its agreement with the others is below this share of their median.
 Views with planted other clusters, or noise, had at most 0.02 of it, and those of eight real data
 sets at least 0.27."""
 

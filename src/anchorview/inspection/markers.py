@@ -112,7 +112,7 @@ def marker_table(
         views += [labeled.view_names[p]] * width
         features += [str(j) for j in range(width)] if names is None else list(names)
     table = {name: np.hstack([view[name] for view in columns]) for name in columns[0]}
-    table["q_value"] = _adjusted(table["p_value"])
+    table["q_value"] = adjusted_p_values(table["p_value"])
 
     # NaN, of features that cannot be compared, come last.
     order = np.argsort(-np.abs(table["effect"]), axis=1, kind="stable")[:, :n_features]
@@ -170,7 +170,7 @@ def _welch(inside: Moments, outside: Moments, difference: Array) -> tuple[Array,
     return statistic, 2 * stdtr(freedom, -np.abs(statistic))
 
 
-def _adjusted(p_values: Array) -> Array:
+def adjusted_p_values(p_values: Array) -> Array:
     """Benjamini-Hochberg q-values; NaN where there is no p-value."""
     adjusted = np.full(p_values.shape, np.nan)
     known = ~np.isnan(p_values)

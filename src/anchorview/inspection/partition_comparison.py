@@ -8,11 +8,9 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from anchorview._utils.text import listed
 from anchorview._utils.typing import Array
-from anchorview.inspection.labeled_parts import label_values
+from anchorview.inspection.labeled_parts import label_values, matched_rows
 from anchorview.metrics import clustering_accuracy, pairwise_f1
-from anchorview.views.alignment import matched_by_id, require_unique_ids
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,22 +140,9 @@ def _aligned(a: Any, b: Any) -> "tuple[Array, Array, pd.Index[Any] | None]":
     """Labels of both for the same samples, in the order of `a`, and the ids of these."""
     labels, ids = label_values(a)
     others, other_ids = label_values(b)
-    if ids is None or other_ids is None or not matched_by_id(ids, other_ids):
-        if len(labels) != len(others):
-            raise ValueError(
-                f"a has {len(labels)} samples and b {len(others)}. Without sample ids in both, "
-                "they are matched by position: give labels of the same samples."
-            )
-        known = other_ids if ids is None or isinstance(ids, pd.RangeIndex) else ids
-        return labels, others, known
-    require_unique_ids(ids, "a")
-    require_unique_ids(other_ids, "b")
-    for index, name, rest, rest_name in ((ids, "a", other_ids, "b"), (other_ids, "b", ids, "a")):
-        alone = index[~index.isin(rest)].tolist()
-        if alone:
-            raise ValueError(
-                f"{len(alone)} sample(s) of {name} are not in {rest_name}: {listed(alone)}. "
-                "Compare clusterings of the same samples; as Series, select them with "
-                f"{name}.loc[ids]."
-            )
-    return labels, others[other_ids.get_indexer(ids)], ids
+    both = (ids, len(labels), "clustering a"), (other_ids, len(others), "clustering b")
+    rows = matched_rows(*both)
+    matched_rows(*both[::-1])
+    if ids is None or isinstance(ids, pd.RangeIndex):
+        ids = None if other_ids is None else other_ids[rows]
+    return labels, others[rows], ids

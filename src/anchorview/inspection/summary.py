@@ -212,9 +212,8 @@ def _view_shares(names: tuple[str, ...], sums: _Sums) -> pd.DataFrame:
     if sums.contributions is not None:
         values = np.nan_to_num(sums.contributions.means)
     else:
-        means, _ = view_means(sums.moments)
-        columns = [_mean_squares_between(view, ~means.empty) for view in means.means]
-        values = np.column_stack(columns)
+        means, _, spread = view_means(sums.moments)
+        values = np.column_stack([_mean_squares_between(view, spread.sizes > 0) for view in means])
     values = np.maximum(values, 0)
     total = values.sum(axis=1, keepdims=True)
     shares = np.divide(values, total, out=np.full_like(values, np.nan), where=total > 0)

@@ -22,43 +22,69 @@ from anchorview.views.container import MultiViewData, dense_rows
 
 
 @dataclass(frozen=True, eq=False)
-class ViewMeans:
-    """Means of the clusters in every view, whose features are standardized.
+class MeansExplanation(Explanation):
+    """Known labels, and the means of the clusters in every view, whose features are standardized.
 
     The squared distance of a sample to a cluster is the mean over its views of the squared distance
     in the view, divided by the number of features.
     """
 
+    view_names: tuple[str, ...]
+    labels_of: PartLabels
     means: tuple[Array, ...]
     """Means in units of the standard deviation, (n_clusters, n_features), for each view."""
     factors: tuple[Array, ...]
     """Reciprocal standard deviation of every feature; 0 for a constant one."""
-    empty: Array
-    """Whether each cluster has no samples."""
+    spread: ClusterSpread
+    scale: float
+    relabeling: None = None
+    floor: float = ROUNDING
 
-    def squared_distances(self, data: MultiViewData) -> Array:
-        """Squared distances of samples to all clusters; infinite for empty ones."""
-        total = np.zeros((len(data), len(self.empty)))
-        for rows, squares in self._by_view(data):
-            total[rows] += squares
-        total /= _n_views(data)[:, None]
-        total[:, self.empty] = np.inf
-        return total
+    def prepare(self, part: MultiViewData) -> MultiViewData:
+        """Views as they are."""
+        return part
 
-    def contributions(self, data: MultiViewData, labels: Array) -> Array:
+    def labels(self, part: MultiViewData) -> Array:
+        """Clusters of the samples of a part."""
+        return self.labels_of(part)
+
+    def located(self, part: MultiViewData) -> Iterator[Located]:
+        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
+        labels = self.labels_of(part)
+        for rows in self._blocks(part):
+            data = part[rows]
+            squares = np.zeros((len(data), len(self.spread.sizes)))
+            for has, squares_in_view in self._by_view(data):
+                squares[has] += squares_in_view
+            squares /= _n_views(data)[:, None]
+            squares[:, self.spread.sizes == 0] = np.inf
+            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+
+    def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
+        """Function of a part: clusters of its samples, and contributions of their views."""
+        return self._contributions
+
+    def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
         """How much nearer samples are, in each view, to their cluster than to others.
 
         It is the mean squared distance to the other clusters minus that to the cluster, divided by
         the number of views of the sample; NaN where it lacks the view.
         """
-        contributions = np.full((len(data), len(self.means)), np.nan)
-        clusters, n_views = np.flatnonzero(~self.empty), _n_views(data)
+        labels = self.labels_of(part)
+        contributions = np.full((len(part), len(self.means)), np.nan)
+        clusters = np.flatnonzero(self.spread.sizes)
         n_others = max(1, len(clusters) - 1)
-        for p, (rows, squares) in enumerate(self._by_view(data)):
-            to_cluster = np.take_along_axis(squares, labels[rows, None], axis=1)[:, 0]
-            to_others = (squares[:, clusters].sum(axis=1) - to_cluster) / n_others
-            contributions[rows, p] = (to_others - to_cluster) / n_views[rows]
-        return contributions
+        for block in self._blocks(part):
+            data, block_labels, sums = part[block], labels[block], contributions[block]
+            n_views = _n_views(data)
+            for p, (has, squares) in enumerate(self._by_view(data)):
+                to_cluster = np.take_along_axis(squares, block_labels[has, None], axis=1)[:, 0]
+                to_others = (squares[:, clusters].sum(axis=1) - to_cluster) / n_others
+                sums[has, p] = (to_others - to_cluster) / n_views[has]
+        return labels, contributions
+
+    def _blocks(self, part: MultiViewData) -> Iterator[slice]:
+        return row_blocks(len(part), max(len(self.spread.sizes), *part.n_features_per_view))
 
     def _by_view(self, data: MultiViewData) -> Iterator[tuple[Any, Array]]:
         """Yield, for each view, the rows that have it, and their squared distances in it."""
@@ -81,48 +107,6 @@ def _n_views(data: MultiViewData) -> Array:
     return data.available.sum(axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class MeansExplanation(Explanation):
-    """Known labels, and the means of the clusters in every view."""
-
-    view_names: tuple[str, ...]
-    labels_of: PartLabels
-    means: ViewMeans
-    spread: ClusterSpread
-    scale: float
-    relabeling: None = None
-    floor: float = ROUNDING
-
-    def prepare(self, part: MultiViewData) -> MultiViewData:
-        """Views as they are."""
-        return part
-
-    def labels(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        return self.labels_of(part)
-
-    def located(self, part: MultiViewData) -> Iterator[Located]:
-        """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
-        labels = self.labels_of(part)
-        for rows in self._blocks(part):
-            squares = self.means.squared_distances(part[rows])
-            yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
-
-    def contributions(self) -> Callable[[MultiViewData], tuple[Array, Array]]:
-        """Function of a part: clusters of its samples, and contributions of their views."""
-        return self._contributions
-
-    def _contributions(self, part: MultiViewData) -> tuple[Array, Array]:
-        labels = self.labels_of(part)
-        blocks = self._blocks(part)
-        return labels, np.vstack(
-            [self.means.contributions(part[rows], labels[rows]) for rows in blocks]
-        )
-
-    def _blocks(self, part: MultiViewData) -> Iterator[slice]:
-        return row_blocks(len(part), max(len(self.spread.sizes), *part.n_features_per_view))
-
-
 def explanation_of(labeled: LabeledSource) -> Explanation:
     """Explanation of the clusters by their model; else by the means of the clusters in the views.
 
@@ -132,14 +116,16 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
         return labeled.explanation
     n_clusters = len(labeled.clusters)
     moments = labeled.reduce(partial(part_moments, n_clusters), merge_views, "means")
-    means, spread = view_means(moments)
+    means, factors, spread = view_means(moments)
     # All samples of a single cluster belong to it, whatever the scale.
     scale = spread.membership_scale(max(2, n_clusters))
-    return MeansExplanation(labeled.view_names, labeled.labels_of, means, spread, scale)
+    return MeansExplanation(labeled.view_names, labeled.labels_of, means, factors, spread, scale)
 
 
-def view_means(moments: Sequence[Moments]) -> tuple[ViewMeans, ClusterSpread]:
-    """Means of the clusters and distances to them, from the moments of each view."""
+def view_means(
+    moments: Sequence[Moments],
+) -> tuple[tuple[Array, ...], tuple[Array, ...], ClusterSpread]:
+    """Fields `means`, `factors` and `spread` of `MeansExplanation`, from the moments of views."""
     means, factors, squares = [], [], []
     sizes = np.max([view.counts.max(axis=1) for view in moments], axis=0)
     for view in moments:
@@ -150,5 +136,4 @@ def view_means(moments: Sequence[Moments]) -> tuple[ViewMeans, ClusterSpread]:
         factors.append(factor)
         within = view.squares * factor**2 / np.maximum(view.counts, 1)
         squares.append(within.mean(axis=1))
-    spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
-    return ViewMeans(tuple(means), tuple(factors), sizes == 0), spread
+    return tuple(means), tuple(factors), ClusterSpread(sizes, sizes * np.mean(squares, axis=0))

@@ -7,7 +7,6 @@ from scipy.optimize import linear_sum_assignment
 from anchorview._utils.typing import Array
 from anchorview.plotting.charts import HeatMap
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.cluster_cards import cluster_cards
 from anchorview.report.findings import Findings, doubtful_by_cluster
 from anchorview.report.page import Chart, Facts, Section, Table, Text
 from anchorview.report.sample_contents import SampleContents
@@ -30,26 +29,6 @@ def map_section(fit: CheckedFit, drawn: SampleMap | None) -> Section:
         "report was written without the views."
     )
     return Section(title, [Text(text)])
-
-
-def cluster_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
-    """Return the section with a card per cluster."""
-    meanings = {}
-    if findings.certainty is not None:
-        meanings["Confidence"] = findings.certainty.meaning
-    if "separation" in findings.clusters:
-        meanings["Separation"] = (
-            "1 if the samples are much closer to the center of their own cluster than to that of "
-            "the next, 0 if the clusters are nearly one."
-        )
-    if any(str(column).startswith("view:") for column in findings.clusters):
-        meanings["Percentage of a view"] = "Its share in what separates this cluster from others."
-    if findings.markers is not None:
-        meanings["Number of a feature"] = (
-            "Its effect: how many standard deviations its mean in the cluster lies above (+) or "
-            "below (−) its mean outside."
-        )
-    return Section("Clusters", [cluster_cards(fit, findings, contents, meanings)])
 
 
 def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:

@@ -42,7 +42,7 @@ CONSENSUS = (
 )
 MEMBERSHIP = (
     "The membership of a sample in its cluster: large if it is much closer to the center of its "
-    "own cluster than to all others. Samples whose membership in the next cluster is more than "
+    "cluster than to all others. Samples whose membership in the next cluster is more than "
     "half of that are doubtful."
 )
 

@@ -12,6 +12,7 @@ from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.errors import optional_import
 from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit, check_fit
+from anchorview.report.cluster_cards import cluster_cards
 from anchorview.report.findings import Findings, inspect_fit, verdict
 from anchorview.report.number_section import number_section
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
@@ -119,7 +120,7 @@ def write_fit_report(
     )
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
     # on the map.
-    sections = [cluster_sections.cluster_section(fit, findings, contents)]
+    sections = [Section("Clusters", [cluster_cards(fit, findings, contents)])]
     if findings.certainty is not None:
         sections.append(cluster_sections.doubtful_section(fit, findings, contents))
     drawn = sample_map(fit, findings, contents)

@@ -118,9 +118,9 @@ def _step_part(step: LevelStep) -> Folded:
 
 def _children(split: Split) -> str:
     texts = []
-    for child in split.children[:MAX_CHILDREN]:
-        share = "" if child.overlap > 0.995 else f", {child.overlap:.0%}"
-        texts.append(f"{child.name} ({child.size:,}{share})")
+    for name, size, overlap in split.children[:MAX_CHILDREN]:
+        share = "" if overlap > 0.995 else f", {overlap:.0%}"
+        texts.append(f"{name} ({size:,}{share})")
     left_out = len(split.children) - len(texts)
     return "; ".join([*texts, f"{left_out} more"] if left_out else texts)
 
@@ -139,15 +139,10 @@ def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
     close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
     if close.empty:
         return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
-    names = fit.cluster_names
-    pairs: list[str] = []
-    seen: set[frozenset[int]] = set()
-    both = zip(close.index.tolist(), close["nearest_cluster"].astype(int).tolist(), strict=True)
-    for cluster, nearest in both:
-        pair = frozenset((cluster, nearest))
-        if pair not in seen:
-            seen.add(pair)
-            pairs.append(" with ".join(names[c] for c in sorted(pair)))
+    nearest = close["nearest_cluster"].astype(int)
+    # Two clusters may each be the nearest of the other.
+    distinct = dict.fromkeys(tuple(sorted(pair)) for pair in zip(close.index, nearest, strict=True))
+    pairs = [" with ".join(fit.cluster_names[c] for c in pair) for pair in distinct]
     return (
         f"Clusters with a separation below {NEARLY_ONE} are nearly one with their nearest: "
         f"{in_words(pairs)}. Merge them above if they mean the same to you."

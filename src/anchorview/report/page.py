@@ -20,7 +20,7 @@ from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import optional_import
 from anchorview.plotting.charts import ChartDescription
 from anchorview.report.bokeh_charts import bokeh_figure
-from anchorview.report.cluster_cards import ClusterCards
+from anchorview.report.cluster_cards import ClusterCards, percent
 from anchorview.report.sample_map import SampleMap
 
 
@@ -149,6 +149,7 @@ def _environment() -> Any:
     )
     environment.filters |= {
         "formatted": format_value,
+        "percent": percent,
         "sort_key": _sort_key,
         "packed": _packed,
         "packed_chart": _packed_chart,

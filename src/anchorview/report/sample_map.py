@@ -22,12 +22,6 @@ MAX_PATTERNS = 7
 MAX_NUMBERS = 30
 """Number of clusters whose numbers do not overlap on most maps."""
 
-HELP = (
-    "Hover over a point for its sample, click on a number for the cluster. Drag to move, zoom with "
-    "the buttons, Ctrl and the wheel, or the keys + and −; arrow keys move, 0 resets. With Lasso "
-    "pressed, or with Shift, draw around samples to select them."
-)
-
 
 @dataclass(frozen=True, eq=False)
 class SampleMap:
@@ -38,7 +32,6 @@ class SampleMap:
     colorings: Mapping[str, str]
     """What points can be colored by: value and name."""
     description: str
-    help: str = HELP
 
 
 def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) -> SampleMap | None:

@@ -64,7 +64,8 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         ]
     text = ""
     if findings.without_view is not None:
-        columns |= _without_view_columns(findings.without_view.loc[names])
+        refits = findings.without_view.loc[names]
+        columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
         explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
         text = _disagreement(findings.without_view)
     set_aside = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
@@ -85,6 +86,13 @@ WITHOUT_VIEW = (
     "the view disagrees with them."
 )
 
+REFIT_COLUMNS = {
+    "agreement": "Result without it",
+    "others_with": "Others with it",
+    "others_without": "Others without it",
+    "disagrees": "Disagrees",
+}
+
 
 def _refitting(fit: CheckedFit) -> str:
     """How the fits without a view differ from that of the model, as part of a sentence."""
@@ -94,15 +102,6 @@ def _refitting(fit: CheckedFit) -> str:
     if len(fit.labels) > MAX_SAMPLES:
         differences.append(f"{MAX_SAMPLES:,} of the samples")
     return f", with {' and '.join(differences)} to save time" if differences else ""
-
-
-def _without_view_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "Result without it": frame["agreement"].to_numpy(float),
-        "Others with it": frame["others_with"].to_numpy(float),
-        "Others without it": frame["others_without"].to_numpy(float),
-        "Disagrees": frame["disagrees"].tolist(),
-    }
 
 
 def _disagreement(frame: pd.DataFrame) -> str:
