@@ -13,7 +13,6 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.dalmc import DALMC
 from anchorview.estimators.explanation import explanation_of_model
 from anchorview.inspection.labeled_parts import (
-    LabeledSource,
     fitted_views,
     labeled_source,
     plain_views,
@@ -98,7 +97,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         report_progress("leaving out views", p, 2 * n_views)
         rows = _rows_with(data, [p])
         only = DALMC(n_clusters, random_state=0, **same)
-        alone.append((rows, only.fit(_selected(data, [p], rows)).labels_))
+        alone.append((rows, only.fit(data.with_views([p])[rows]).labels_))
 
     table = []
     for p in range(n_views):
@@ -106,7 +105,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
         others = [q for q in range(n_views) if q != p]
         rows = _rows_with(data, others)
         refit = _refitted(model, others, n_clusters)
-        selected = _selected(data, others, rows)
+        selected = data.with_views(others)[rows]
         refit.fit(selected if fitted_views(model) is not None else plain_views(selected))
         without = np.full(len(data), -1)
         without[rows] = refit.labels_
@@ -136,7 +135,7 @@ def leave_one_view_out(model: Any, X: ViewsLike) -> pd.DataFrame:
 
 
 def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
-    """Samples in memory with all views of a model, and their clusters."""
+    """Samples in memory with all views of a model, as it prepares them, and their clusters."""
     if not hasattr(model, "get_params"):
         raise TypeError(
             f"Give a fitted estimator that can be refitted, not {type(model).__name__}."
@@ -145,21 +144,15 @@ def _samples(model: Any, X: ViewsLike) -> tuple[MultiViewData, Array]:
     labeled = labeled_source(model, X)
     step = -(-len(labeled.source) // MAX_SAMPLES)
     data, labels = labeled.reduce(partial(_part_samples, step), _merge, "reading")
-    return _prepared(model, labeled, data), labels
-
-
-def _prepared(model: Any, labeled: LabeledSource, data: MultiViewData) -> MultiViewData:
-    """All views of a model, as it prepares them."""
-    fitted = fitted_views(model)
+    fitted, explanation = fitted_views(model), labeled.explanation
     if fitted is None:
         # Labels need no finite values, but refits do.
-        return container_with_views(data, data.views)
+        return container_with_views(data, data.views), labels
     positions = zip(fitted.names, fitted.positions_in(labeled.source), strict=True)
     missing = [name for name, position in positions if position is None]
     if missing:
         raise ValueError(f"X lacks the view {missing[0]!r}. Give all views of the fit.")
-    explanation = labeled.explanation
-    return data.matched_to(fitted) if explanation is None else explanation.prepare(data)
+    return data.matched_to(fitted) if explanation is None else explanation.prepare(data), labels
 
 
 def _part_samples(step: int, part: MultiViewData, labels: Array) -> tuple[MultiViewData, Array]:
@@ -179,11 +172,6 @@ def _rows_with(data: MultiViewData, positions: list[int]) -> Array:
     if data.available is None:
         return np.arange(len(data))
     return np.flatnonzero(data.available[:, positions].any(axis=1))
-
-
-def _selected(data: MultiViewData, positions: list[int], rows: Array) -> MultiViewData:
-    """Return some views of some samples."""
-    return data.with_views(positions)[rows]
 
 
 def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> float:

@@ -74,9 +74,5 @@ def series_color(name: str) -> str:
 
 def heat_map_palette(n_colors: int = 64) -> list[str]:
     """Return colors from the lowest to the highest value of heat maps."""
-    fractions = [step / (n_colors - 1) for step in range(n_colors)]
-    mixed = (
-        [round(low + fraction * (high - low)) for low, high in zip(*HEAT_MAP_ENDS, strict=True)]
-        for fraction in fractions
-    )
+    mixed = np.rint(np.linspace(*HEAT_MAP_ENDS, n_colors)).astype(int)
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed]

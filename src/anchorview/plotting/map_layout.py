@@ -198,11 +198,8 @@ def reduced_views(data: MultiViewData) -> Array:
         n_components = min(N_COMPONENTS, *scaled.shape)
         svd = TruncatedSVD(n_components, random_state=0)
         block = np.zeros((len(data), n_components), np.float32)
-        block[has] = svd.fit_transform(np.nan_to_num(scaled) if _is_dense(scaled) else scaled)
+        known = scaled if sparse.issparse(scaled) else np.nan_to_num(scaled)
+        block[has] = svd.fit_transform(known)
         block[has] -= block[has].mean(axis=0)
         blocks.append(block)
     return np.hstack(blocks)
-
-
-def _is_dense(matrix: object) -> bool:
-    return not sparse.issparse(matrix)

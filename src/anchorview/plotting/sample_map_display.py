@@ -201,14 +201,29 @@ class SampleMapDisplay:
         ax.set(xticks=[], yticks=[], xlabel="t-SNE 1", ylabel="t-SNE 2")
         ax.set_aspect("equal", adjustable="datalim")
         self.legend_ = self.colorbar_ = None
+        style = _point_style(len(positions))
         if pd.api.types.is_float_dtype(values.dtype):
-            self.points_, self.colorbar_ = draw_numbers(
-                ax, positions, values, color, cmap, scatter_kw or {}
-            )
+            # Edges, since the brightest color of most scales is hardly visible on white.
+            style |= {"edgecolors": "0.4", "linewidths": 0.3, "cmap": cmap, "plotnonfinite": True}
+            numbers = values.to_numpy(dtype=float)
+            # Points without a value are drawn first.
+            order = np.argsort(~np.isnan(numbers), kind="stable")
+            style |= {"c": numbers[order]} | (scatter_kw or {})
+            self.points_ = ax.scatter(*positions[order].T, **style)
+            self.points_.cmap = self.points_.cmap.with_extremes(bad=MISSING_COLOR)
+            if color == "confidence":
+                self.points_.set_clim(0, 1)
+            self.colorbar_ = add_color_bar(ax, self.points_, color)
+            self.colorbar_.solids.set(alpha=1)
         else:
             categories = _as_categories(values)
-            colors = category_colors(positions, categories)
-            self.points_ = draw_categories(ax, positions, categories, colors, scatter_kw or {})
+            codes = categories.cat.codes.to_numpy()
+            colors = category_colors(positions, codes, len(categories.cat.categories))
+            # In random order, so that no category covers another one; those without one first.
+            order = np.random.RandomState(0).permutation(len(codes))
+            order = order[np.argsort(codes[order] >= 0, kind="stable")]
+            style |= {"c": np.array([*colors, MISSING_COLOR])[codes[order]]} | (scatter_kw or {})
+            self.points_ = ax.scatter(*positions[order].T, **style)
             if len(categories.cat.categories) > MAX_LEGEND_CATEGORIES:
                 named = categories
             elif color != "cluster":
@@ -236,52 +251,12 @@ def _values_of(samples: DrawnSamples, color: Any) -> "pd.Series[Any]":
     return values.rename(f"{name} (given)" if name in RESERVED_COLUMNS else name)
 
 
-def draw_numbers(
-    ax: Any,
-    positions: Array,
-    values: "pd.Series[float]",
-    label: str,
-    cmap: Any,
-    style: dict[str, Any],
-) -> tuple[Any, Any]:
-    """Draw points in colors of a scale, those without a value first and gray."""
-    numbers = values.to_numpy(dtype=float)
-    order = np.argsort(~np.isnan(numbers), kind="stable")
-    # Edges, since the brightest color of most scales is hardly visible on white.
-    edges = {"edgecolors": "0.4", "linewidths": 0.3}
-    style = {**_point_style(len(positions)), **edges, "cmap": cmap, "plotnonfinite": True, **style}
-    points = ax.scatter(*positions[order].T, c=numbers[order], **style)
-    points.cmap = points.cmap.with_extremes(bad=MISSING_COLOR)
-    if label == "confidence":
-        points.set_clim(0, 1)
-    colorbar = add_color_bar(ax, points, label)
-    colorbar.solids.set(alpha=1)
-    return points, colorbar
-
-
-def category_colors(positions: Array, categories: "pd.Series[Any]") -> list[str]:
+def category_colors(positions: Array, codes: Array, n_categories: int) -> list[str]:
     """Colors of categories; if they are more than colors, neighbors on the map differ."""
-    n_categories = len(categories.cat.categories)
     if n_categories <= len(CLUSTER_COLORS):
         return list(CLUSTER_COLORS[:n_categories])
-    return spread_colors(_centers(positions, categories.cat.codes.to_numpy(), n_categories))
-
-
-def draw_categories(
-    ax: Any,
-    positions: Array,
-    categories: "pd.Series[Any]",
-    colors: Sequence[str],
-    style: dict[str, Any],
-) -> Any:
-    """Draw points in the colors of their categories, those without one first and gray."""
-    codes = categories.cat.codes.to_numpy()
-    # In random order, so that no category covers another one.
-    order = np.random.RandomState(0).permutation(len(codes))
-    order = order[np.argsort(codes[order] >= 0, kind="stable")]
-    palette = np.array([*colors, MISSING_COLOR])
-    style = {**_point_style(len(positions)), **style}
-    return ax.scatter(*positions[order].T, c=palette[codes[order]], **style)
+    centers = pd.DataFrame(positions).groupby(codes).mean().reindex(range(n_categories))
+    return spread_colors(centers.to_numpy())
 
 
 def add_legend(ax: Any, title: str, categories: "pd.Series[Any]", colors: Sequence[str]) -> Any:
@@ -381,17 +356,6 @@ def _candidates(points: Array, size: Array) -> Array:
 def _inside(centers: Array, points: Array, halves: Array) -> Array:
     """Which points are in rectangles around centers, (n_centers, n_points)."""
     return (np.abs(centers[:, None] - points) < halves).all(axis=2)
-
-
-def _centers(positions: Array, codes: Array, n_categories: int) -> Array:
-    """Mean position of each category; NaN for those without points."""
-    counts = np.bincount(codes[codes >= 0], minlength=n_categories)
-    sums = [
-        np.bincount(codes[codes >= 0], coordinate[codes >= 0], minlength=n_categories)
-        for coordinate in positions.T
-    ]
-    with np.errstate(invalid="ignore"):
-        return np.column_stack(sums) / counts[:, None]
 
 
 def _point_style(n_points: int) -> dict[str, Any]:

@@ -129,7 +129,15 @@ def _line_chart(chart: LineChart) -> BokehModel:
         figure.xaxis.ticker.min_interval = 1
     if figure.legend:
         figure.height += 20
-        _place_legend(figure, background_fill_alpha=0.8)
+        figure.legend[0].update(
+            orientation="horizontal",
+            location="center",
+            click_policy="hide",
+            border_line_alpha=0,
+            label_text_font=FONT,
+            background_fill_alpha=0.8,
+        )
+        figure.add_layout(figure.legend[0], "below")
     return figure
 
 
@@ -247,15 +255,15 @@ def _deviation_columns(values: Array, deviations: Sequence[float]) -> dict[str, 
     return {"deviation": half, "low": values - half, "high": values + half}
 
 
-def _empty_figure(height: int, title: str = "", *, tools: str = "", **options: Any) -> BokehModel:
+def _empty_figure(height: int, title: str = "", **options: Any) -> BokehModel:
     if title:
         height += 10
         options["title"] = shorten(title)
     figure = optional_import("bokeh.plotting", "Reports", "report").figure(
         height=height,
         sizing_mode="stretch_width",
-        tools=tools,
-        toolbar_location="above" if tools else None,
+        tools="",
+        toolbar_location=None,
         background_fill_alpha=0,
         border_fill_alpha=0,
         outline_line_alpha=0,
@@ -285,23 +293,8 @@ def _add_text(figure: BokehModel, source: BokehModel, **options: Any) -> BokehMo
 
 
 def _add_hover(
-    figure: BokehModel,
-    tooltips: Mapping[str, str],
-    renderers: Sequence[BokehModel],
-    **options: Any,
+    figure: BokehModel, tooltips: Mapping[str, str], renderers: Sequence[BokehModel]
 ) -> None:
     """Show tooltips, a mapping of names to values such as ``@column``."""
-    options |= {"tooltips": list(tooltips.items()), "renderers": list(renderers)}
-    figure.add_tools(_models().HoverTool(**options))
-
-
-def _place_legend(figure: BokehModel, **options: Any) -> None:
-    figure.legend[0].update(
-        orientation="horizontal",
-        location="center",
-        click_policy="hide",
-        border_line_alpha=0,
-        label_text_font=FONT,
-        **options,
-    )
-    figure.add_layout(figure.legend[0], "below")
+    hover = _models().HoverTool(tooltips=list(tooltips.items()), renderers=list(renderers))
+    figure.add_tools(hover)

@@ -189,10 +189,10 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
         ]
     try:
         return leave_one_view_out(model, data), []
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
         if hasattr(model, "view_names_in_"):
             raise
-        # Models of others need not take fewer views.
+        # Models of others need not take fewer views, or may look for one by its name.
         return None, [f"The model cannot be fitted without one of the views: {one_line(error)}"]
 
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -99,7 +99,13 @@ def write_page(
     """
     page = _environment().get_template("page.html.jinja")
     kinds = {type(part) for section in sections for part in _flat(section.parts)}
-    scripts = [_inline(_resource(name)) for name in _scripts(kinds)]
+    # The first script runs before the page is shown.
+    names = ["theme.js", "shared.js"]
+    if SampleMap in kinds:
+        names += ["map_points.js", "map_plane.js", "sample_map.js"]
+    if ClusterCards in kinds:
+        names.append("clusters.js")
+    scripts = [_inline(_resource(name)) for name in (*names, "page.js")]
     library = _inline(_bokeh_script() if Chart in kinds else "")
     # The page allows only scripts with these hashes; an injected one would not run.
     digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
@@ -118,16 +124,6 @@ def write_page(
     with atomic_write(path) as stream:
         # File names may contain bytes that are not valid UTF-8.
         stream.write(html.encode("utf-8", "backslashreplace").decode())
-
-
-def _scripts(kinds: Collection[type[Part]]) -> list[str]:
-    """Scripts of a page with these parts; the first runs before the page is shown."""
-    names = ["theme.js", "shared.js"]
-    if SampleMap in kinds:
-        names += ["map_points.js", "map_plane.js", "sample_map.js"]
-    if ClusterCards in kinds:
-        names.append("clusters.js")
-    return [*names, "page.js"]
 
 
 def _flat(parts: Sequence[Part]) -> Iterator[Part]:

@@ -264,24 +264,19 @@ def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dic
         members = {info.filename: info for info in archive.infolist()}
         if DOCUMENT not in members:
             raise _foreign(path)
-        _require_stored([members[DOCUMENT]], size)
+        _require_stored(members.values(), size)
         document = json.loads(archive.read(members.pop(DOCUMENT)))
         _require_version(path, document)
-        if len(members) + 1 != len(archive.infolist()):
-            raise ValueError("a member occurs twice")
-        if not all(name.endswith(".npy") for name in members):
-            raise ValueError("a member is not an array")
-        _require_stored(members.values(), size)
+        require(len(members) + 1 == len(archive.infolist()), "a member occurs twice")
+        require(all(name.endswith(".npy") for name in members), "a member is not an array")
         with warnings.catch_warnings():
             # Python warns about escape sequences in the text of damaged headers.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", SyntaxWarning)
-            arrays = _read_arrays(archive, members)
-    return document, arrays
-
-
-def _read_arrays(archive: ZipFile, members: Mapping[str, ZipInfo]) -> dict[str, Array]:
-    return {name.removesuffix(".npy"): _read_array(archive, info) for name, info in members.items()}
+            return document, {
+                name.removesuffix(".npy"): _read_array(archive, info)
+                for name, info in members.items()
+            }
 
 
 def _require_version(path: Path, document: Any) -> None:
@@ -290,8 +285,8 @@ def _require_version(path: Path, document: Any) -> None:
         raise _foreign(path)
     version = document.pop("format_version", None)
     writer = document.pop("anchorview_version", None)
-    if type(version) is not int or version < 1 or not isinstance(writer, str):
-        raise ValueError("its format has no version")
+    known = type(version) is int and version >= 1 and isinstance(writer, str)
+    require(known, "its format has no version")
     if version > FORMAT_VERSION:
         raise ModelFileError(
             f"{path}: was written by anchorview {writer[:20]!r} in a newer format "
@@ -303,21 +298,20 @@ def _require_version(path: Path, document: Any) -> None:
 def _require_stored(members: Iterable[ZipInfo], size: int) -> None:
     """Raise unless the members are uncompressed and fit in the file side by side."""
     for info in members:
-        if info.compress_type != ZIP_STORED or info.compress_size != info.file_size:
-            raise ValueError(f"{info.filename!r} is compressed")
+        stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
+        require(stored, f"{info.filename!r} is compressed")
         size -= info.file_size
-    if size < 0:
-        raise ValueError("its members are larger than the file")
+    require(size >= 0, "its members are larger than the file")
 
 
 def _read_array(archive: ZipFile, info: ZipInfo) -> Array:
     with archive.open(info) as stream:
-        if npy.read_magic(stream) != NPY_VERSION:
-            raise ValueError(f"{info.filename!r} is not an array of a known kind")
+        known = npy.read_magic(stream) == NPY_VERSION
+        require(known, f"{info.filename!r} is not an array of a known kind")
         shape, _, dtype = npy.read_array_header_1_0(stream, max_header_size=MAX_HEADER_SIZE)
-        if dtype not in DTYPES or min(shape, default=0) < 0:
-            raise ValueError(f"{info.filename!r} has dtype {dtype} and shape {shape}")
-        if math.prod(shape) * dtype.itemsize != info.file_size - stream.tell():
-            raise ValueError(f"{info.filename!r} is not as large as it declares")
+        known = dtype in DTYPES and min(shape, default=0) >= 0
+        require(known, f"{info.filename!r} has dtype {dtype} and shape {shape}")
+        complete = math.prod(shape) * dtype.itemsize == info.file_size - stream.tell()
+        require(complete, f"{info.filename!r} is not as large as it declares")
         stream.seek(0)
         return npy.read_array(stream, allow_pickle=False, max_header_size=MAX_HEADER_SIZE)
