@@ -162,18 +162,18 @@ def test_results_that_cannot_be_matched_are_refused(fitted):
     frames = frames_of(data)
     model = DALMC(n_clusters=3, random_state=0)
     model.fit({name: frame[:38] for name, frame in frames.items()})
-    with pytest.raises(ValueError, match=r"2 of 40 cells of the object, for example 's38'"):
+    with pytest.raises(ValueError, match=r"2 of 40 samples in the object .* 's38'"):
         write_results(data, model)
     model.fit(frames)
-    with pytest.raises(ValueError, match=r"2 of 40 samples of the model, for example 's0'"):
+    with pytest.raises(ValueError, match=r"2 of 40 samples in the model .* 's0'"):
         write_results(data[2:].copy(), model)
     model.fit({name: frame.reset_index(drop=True) for name, frame in frames.items()})
-    with pytest.raises(ValueError, match=r"ids like '0', the object like 's0'"):
+    with pytest.raises(ValueError, match=r"ids such as 's0'"):
         write_results(data, model)
     repeated = annotated(np.ones((40, 2)), [f"s{min(i, 38)}" for i in range(40)], "g")
-    with pytest.raises(ValueError, match="'s38' occurs more than once in the object"):
+    with pytest.raises(ValueError, match="object has the sample id 's38' more than once"):
         write_results(repeated, model)
-    with pytest.raises(ValueError, match="fitted on 4 samples, but the object has 40"):
+    with pytest.raises(ValueError, match="4 samples in the model, but 40 in the object"):
         write_results(data, Model(np.arange(4)))
     with pytest.raises(NotFittedError):
         write_results(data, DALMC(n_clusters=2))

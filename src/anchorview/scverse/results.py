@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.typing import Array
-from anchorview.inspection.labeled_parts import require_labels
+from anchorview.inspection.labeled_parts import matched_rows, require_labels
+from anchorview.views.alignment import require_unique_ids
 from anchorview.views.mudata_views import AnnotatedData, require_mudata
 
 
@@ -155,36 +156,16 @@ def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np
 
     With `partial`, -1 for a cell that the model does not have.
     """
-    n, sample_ids = len(model.labels_), getattr(model, "sample_ids_", None)
-    if sample_ids is None:
-        if n != data.n_obs:
-            raise ValueError(
-                f"The model was fitted on {n} samples, but the object has {data.n_obs}. Fit the "
-                "model on this object."
-            )
-        return np.arange(n)
     # The names of cells are strings, whatever the type of the ids they were made from.
-    ids, cells = (pd.Index(np.asarray(i)).astype(str) for i in (sample_ids, data.obs_names))
-    for index, owner in ((ids, "model"), (cells, "object")):
-        if not index.is_unique:
-            raise ValueError(
-                f"The sample id {index[index.duplicated()][0]!r} occurs more than once in the "
-                f"{owner}, so samples cannot be matched by id. Make the ids unique, for example "
-                "with obs_names_make_unique(), and fit the model again."
-            )
-    unmatched_cells = cells[:0] if partial else cells.difference(ids, sort=False)
-    for unmatched, size, subject, other in (
-        (unmatched_cells, len(cells), "cells of the object", "model"),
-        (ids.difference(cells, sort=False), n, "samples of the model", "object"),
-    ):
-        if len(unmatched):
-            raise ValueError(
-                f"{len(unmatched)} of {size} {subject}, for example {unmatched[0]!r}, are not in "
-                f"the {other}: the model has ids like {ids[0]!r}, the object like {cells[0]!r}. "
-                "Fit the model on exactly these cells, with their obs_names as the index of "
-                "DataFrames."
-            )
-    return ids.get_indexer(cells)
+    cells = pd.Index(np.asarray(data.obs_names)).astype(str)
+    ids = getattr(model, "sample_ids_", None)
+    if ids is not None:
+        ids = pd.Index(np.asarray(ids)).astype(str)
+        require_unique_ids(ids, "The model")
+        require_unique_ids(cells, "The object")
+    samples = (ids, len(model.labels_), "the model"), (cells, len(cells), "the object")
+    matched_rows(*samples)
+    return ids.get_indexer(cells) if partial and ids is not None else matched_rows(*samples[::-1])
 
 
 def _storable(value: Any) -> Any:
