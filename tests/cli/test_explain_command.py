@@ -90,10 +90,6 @@ def test_json_has_the_summary(model, tables, tmp_path):
     assert record["outputs"] == {"markers": str(markers)}
 
 
-def test_quiet_prints_nothing(model, tables):
-    assert output_of("explain", model, tables, "-q") == ""
-
-
 def test_data_larger_than_memory_are_read_in_parts(model, tables, tmp_path, set_constants):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     output_of("explain", model, tables, "--markers", whole)

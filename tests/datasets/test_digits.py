@@ -26,11 +26,6 @@ def test_views_and_target():
     assert digits.target_names == list("0123456789")
 
 
-def test_return_X_y():
-    digits = load_digits()
-    np.testing.assert_equal(load_digits(return_X_y=True), (digits.views, digits.target))
-
-
 @pytest.mark.parametrize("name", ["pixels", "profiles", "karhunen_loeve"])
 def test_views_and_target_belong_together(name):
     views, y = load_digits(return_X_y=True)

@@ -84,10 +84,6 @@ def test_results_beside_published_numbers():
     ]
 
 
-def test_names_of_the_file_and_in_the_paper_are_shown():
-    assert "mine (the paper's Flower17)" in tables_by_name("mine")["published-mine"].title
-
-
 def test_other_data_sets_have_no_published_numbers():
     found = tables_by_name("digits", published_as=None)
     assert not [name for name in found if name.startswith("published")]
