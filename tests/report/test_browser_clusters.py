@@ -10,9 +10,10 @@ import pytest
 from anchorview.core.assign import ClusterSpread
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.cluster_sections import cluster_section, map_section
+from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.cluster_sections import map_section
 from anchorview.report.findings import Certainty, Findings
-from anchorview.report.page import write_page
+from anchorview.report.page import Section, write_page
 from anchorview.report.sample_contents import SampleContents
 from helpers.browsing import hover
 from helpers.pages import EVIL
@@ -76,7 +77,8 @@ def many_clusters(tmp_path_factory):
             patch.setattr(map_module, "map_layout", lambda *_, **__: (np.arange(n), positions))
             drawn = map_module.sample_map(fit, findings, contents)
         path = tmp_path_factory.mktemp("clusters") / "page.html"
-        sections = [map_section(fit, drawn), cluster_section(fit, findings, contents)]
+        cards = Section("Clusters", [cluster_cards(fit, findings, contents)])
+        sections = [map_section(fit, drawn), cards]
         write_page(path, "Clusters", "many", sections, verdict=f"{k} clusters.")
         return path
 

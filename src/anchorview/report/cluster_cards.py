@@ -67,12 +67,13 @@ def percent(share: float) -> str:
 
 def _markers(fit: CheckedFit, findings: Findings) -> dict[Any, list[dict[Any, Any]]]:
     """Rows of the table of markers that stand out, by cluster and view."""
-    if findings.markers is None or fit.data is None:
+    if findings.markers is None:
         return {}
-    views = zip(fit.data.names, fit.data.feature_names, strict=True)
-    prefixes = {view: "#" if names is None else "" for view, names in views}
+    views = () if fit.data is None else zip(fit.data.names, fit.data.feature_names, strict=True)
+    unnamed = {view for view, names in views if names is None}
     rows = findings.markers[findings.markers["effect"].abs() >= MIN_EFFECT]
-    rows = rows.assign(feature=rows["view"].map(prefixes) + rows["feature"])
+    prefixes = ["#" if view in unnamed else "" for view in rows["view"]]
+    rows = rows.assign(feature=prefixes + rows["feature"])
     groups = rows.groupby(["cluster", "view"], sort=False)
     return {key: group.to_dict("records") for key, group in groups}
 
