@@ -99,7 +99,7 @@ def test_demo_clusters_the_digits(tmp_path, monkeypatch):
     model = fitted[0]
     assert model.get_params() == AutoDALMC(10, random_state=0).get_params()
     assert (result.exit_code, result.stderr) == (0, "")
-    assert "2000 samples in 10 clusters by AutoDALMC (64 candidates, " in result.stdout
+    assert "2000 samples in 10 clusters by AutoDALMC (18 candidates, " in result.stdout
     accuracy = clustering_scores(load_digits(return_X_y=True)[1], model.labels_)["ACC"]
     assert accuracy > 0.95
     assert f"ACC {accuracy:.4f}" in result.stdout

@@ -49,7 +49,7 @@ def test_results_do_not_change_the_method_and_have_the_sample_ids(tables, tmp_pa
     out, results = tmp_path / "labels.csv", tmp_path / "results"
     plain = output_of("fit", tables, *QUICK, "--out", out)
     shown = output_of("fit", tables, *QUICK, "--results", results)
-    assert "by AutoDALMC (4 candidates" in shown
+    assert "by AutoDALMC (8 candidates" in shown
     assert [line for line in plain.splitlines() if line.startswith("ACC")] == [
         line for line in shown.splitlines() if line.startswith("ACC")
     ]

@@ -13,10 +13,6 @@ def structure_not_judged():
     """Leave the structure unknown, as it is if there are too few families, in the block."""
     from anchorview import AutoDALMC
 
-    def not_judged(model, pool, seed):
-        model.structure_ = model.chance_agreement_ = None
-        model.confidence_threshold_ = 0.5
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(AutoDALMC, "_judge_structure", not_judged)
+        patch.setattr(AutoDALMC, "_judges_structure", False)
         yield

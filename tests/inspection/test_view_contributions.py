@@ -8,6 +8,8 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
+from anchorview.estimators.auto.labeling import LocatedSamples
+from anchorview.estimators.auto.landmarks import landmark_votes
 from anchorview.inspection import view_contributions
 from helpers.center_distances import distances_in_views
 from helpers.data import clustered_views
@@ -44,21 +46,35 @@ def margins(model, views, clusters=range(K)):
         ]
         return np.einsum("ij,ij->i", points, np.array(D)[fitted])
     data = model._validate(views, reset=False)
-    runs = model._labeler.partitions(data).reshape(len(model._candidates), -1, N)
-    fitted = model._consensus.labels(runs.reshape(-1, N))
+    labeler = model._labeler
+    counts = [candidate.n_partitions for candidate in model._candidates]
+    partitions, ends = labeler.partitions(data), np.cumsum(counts)[:-1]
+    fitted = model._consensus.labels(partitions)
     total = np.zeros(N)
-    weights = model._consensus.weights.reshape(runs.shape[:2])
-    for candidate, own, weight in zip(model._candidates, runs, weights, strict=True):
-        family = model._families[candidate.setting.family]
-        points = unit_rows(candidate.embedder(family.transform(data)))
-        for rule, labels, w in zip(candidate.runs, own, weight, strict=True):
+    weights = np.split(model._consensus.weights, ends)
+    for candidate, runs, weight in zip(
+        model._candidates, np.split(partitions, ends), weights, strict=True
+    ):
+        # Where landmarks give the labels, points are the weights of these in all partitions.
+        samples = LocatedSamples(model._families, data)
+        scaling, of_landmarks = candidate.setting.scaling, candidate.landmark_labels
+        if of_landmarks is None:
+            points = [unit_rows(samples.embedding(candidate))] * len(runs)
+            centroids = [rule.centroids for rule in candidate.runs]
+        else:
+            counts = model._families.landmarks[scaling].counts
+            near = samples.neighbors(scaling)
+            votes = [landmark_votes(near, labels, counts, K) for labels in of_landmarks]
+            length = np.linalg.norm(np.hstack(votes), axis=1, keepdims=True)
+            points, centroids = [own / length for own in votes], [np.eye(K)] * len(runs)
+        for rows, center, labels, w in zip(points, centroids, runs, weight, strict=True):
             share = np.array(
                 [np.bincount(labels[fitted == c], minlength=K) / (fitted == c).sum()
                  for c in range(K)]
             )  # fmt: skip
-            centers = share @ rule.centroids
+            centers = share @ center
             D = [centers[c] - centers[others_of(c, clusters)].mean(axis=0) for c in range(K)]
-            total += w * np.einsum("ij,ij->i", points, np.array(D)[fitted])
+            total += w * np.einsum("ij,ij->i", rows, np.array(D)[fitted])
     return total
 
 

@@ -35,7 +35,7 @@ def test_chart_and_table_of_the_levels(model):
     np.testing.assert_array_equal(agreement.y, model.curve_)
     np.testing.assert_array_equal(chance.y, model.chance_curve_)
     assert (chart.content.marked_x, chart.content.also_marked) == (3, [9])
-    assert "3 was chosen (dashed), the number with the most structure" in chart.description
+    assert "3 was chosen (dashed)" in chart.description
     assert "Dotted: other levels, 9." in chart.description
     assert table.frame["Clusters"].tolist() == [3, 9]
     np.testing.assert_array_equal(table.frame["Structure"], model.levels_["structure"])
@@ -113,14 +113,13 @@ def test_only_the_chosen_level_has_no_tree(model):
 def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
     fit = check_fit(model)
     each = candidate_parts(fit)[2].content.values
-    assert len(each) == 4
+    assert len(each) == 8
     set_constants(model_sections, MAX_DRAWN_CANDIDATES=3)
     chart = candidate_parts(fit)[2]
     assert chart.content.rows == [
-        "zscore-unit",
-        "unit-center",
-        "zscore-unit, landmarks",
-        "unit-center, landmarks",
+        f"{kind}, {scaling}"
+        for kind in ("directions", "landmarks", "graph", "communities")
+        for scaling in ("zscore-unit", "unit-center")
     ]
     # Each family has one candidate.
     np.testing.assert_allclose(chart.content.values, each)

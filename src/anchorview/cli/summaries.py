@@ -251,8 +251,6 @@ def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
 
     if model.curve_ is not None:
         yield from level_lines(model)
-    elif model.n_clusters is None:
-        yield "took 2 clusters: too few samples to compare numbers of clusters; -k sets the number"
     if confidence is not None:
         yield _doubtful(model, confidence)
     if model.structure_ is not None:
@@ -270,13 +268,10 @@ def _candidates(model: Any) -> str:
 
 
 def _best_setting(model: Any) -> str:
-    from pandas import isna
-
     best = model.candidates_.iloc[model.best_candidate_]
-    landmarks = "" if isna(best["n_landmarks"]) else f"{best['n_landmarks']} landmarks, "
     return (
-        f"scaling {best['scaling']}, {landmarks}{best['n_anchors']} anchors, "
-        f"{best['n_components']} components, beta {best['beta']:g}"
+        f"scaling {best['scaling']}, {best['n_anchors']} anchors, {best['n_components']} "
+        f"components, beta {best['beta']:g}"
     )
 
 

@@ -179,7 +179,7 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     if fit.is_auto:
         # Only the fits without a view are affected, not the clusters of the model.
         model = copy(model).set_params(budget=REFIT_BUDGET)
-        cost = float(len(candidate_settings(fit.n_clusters, len(data), REFIT_BUDGET)))
+        cost = float(len(candidate_settings(REFIT_BUDGET)))
     n_samples = min(len(data), MAX_SAMPLES)
     cost *= float(n_samples) * data.shape[1] * len(data.views) * fit.n_clusters
     if cost > MAX_REFIT_COST:

@@ -63,7 +63,7 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     highlight = pd.DataFrame("", index=table.index, columns=table.columns)
     highlight.loc[model.best_candidate_] = "best"
     parts: list[Part] = [
-        Table(table, "The candidates; the best one, the initial partition, is marked.", highlight),
+        Table(table, "The candidates; the best one that has an embedding is marked.", highlight),
         _agreement_chart(model),
     ]
     text = (
@@ -82,8 +82,7 @@ def _agreement_chart(model: Any) -> Chart:
     if len(agreement) > MAX_DRAWN_CANDIDATES:
         what, plural, diagonal = "Family", "families", "the partitions of one family"
         fitted = model.candidates_.iloc[: len(agreement)]
-        lifted = fitted["n_landmarks"].notna().map({True: ", landmarks", False: ""})
-        families = (fitted["scaling"] + lifted).to_numpy()
+        families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
         agreement = agreement.groupby(families, sort=False).mean()
         agreement = agreement.T.groupby(families, sort=False).mean().T
         names = agreement.index.tolist()

@@ -58,8 +58,8 @@ def _chart(model: Any, chosen: int) -> Chart:
     dotted = f" Dotted: other levels, {in_words(others)}." if others else ""
     text = (
         f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
-        "(dashed), the number with the most structure: agreement beyond that on data without "
-        f"clusters. {TRIVIAL_NUMBER} clusters are chosen only if they are clearly better than all "
+        "(dashed). Structure is the agreement beyond that on data without clusters; "
+        f"{TRIVIAL_NUMBER} clusters are chosen only if they are given and clearly better than all "
         f"larger numbers.{dotted}"
     )
     table = {"Clusters": numbers, "Agreement between families": curve, "By chance": chance}

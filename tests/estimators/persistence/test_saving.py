@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.estimators.auto import candidates, landmarks
+from anchorview.estimators.auto import bases, candidates
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
@@ -143,7 +143,7 @@ AUTO_CASES = {
 
 @pytest.mark.parametrize("case", AUTO_CASES)
 def test_auto(case, tmp_path, set_constants):
-    set_constants(landmarks, MAX_DIRECTIONS=10)
+    set_constants(bases, MAX_DIRECTIONS=10, FEW_SAMPLES=10)
     make_views, n_clusters, budget = AUTO_CASES[case]
     views = make_views()
     model = AutoDALMC(n_clusters, budget=budget, random_state=0).fit(views)
@@ -158,27 +158,24 @@ def test_auto(case, tmp_path, set_constants):
         # A fit multiplies by the maps of all levels at once, which rounds differently.
         np.testing.assert_allclose(embedding, model.embedding_, rtol=0, atol=1e-13)
     pd.testing.assert_frame_equal(loaded.candidates_, model.candidates_)
-    lifts = [family.lift.views for family in loaded._families.values() if family.lift is not None]
-    assert len(lifts) >= 2
     wide = [view.shape[1] > 10 for view in views]
-    assert all([own.directions is not None for own in lift] == wide for lift in lifts)
-    if case == "numbers of clusters":
-        assert loaded.curve_.isna().tolist() == [False, False, False, True]
+    for basis in loaded._families.bases.values():
+        assert [view.directions is not None for view in basis.views] == wide
     for n in (70, 7):
         new = listed_views(n, [view.shape[1] for view in views], seed=1)
         require_same_predictions(model, loaded, new)
 
 
 def test_failed_candidates(tmp_path, monkeypatch):
-    solve = candidates.FamilyProblem.solve
+    fit = candidates.CandidatePool._fit
 
-    def fail(form, setting, n_clusters):
-        if setting.family == candidates.Family("unit-center"):
-            raise ValueError(f"no luck with „{setting.family}“\n")
-        return solve(form, setting, n_clusters)
+    def fail(pool, setting, n_clusters):
+        if setting.family == ("directions", "unit-center"):
+            raise ValueError(f"no luck with „{setting}“\n")
+        return fit(pool, setting, n_clusters)
 
-    monkeypatch.setattr(candidates.FamilyProblem, "solve", fail)
-    with pytest.warns(UserWarning, match="1 of 4 candidates could not be fitted"):
+    monkeypatch.setattr(candidates.CandidatePool, "_fit", fail)
+    with pytest.warns(UserWarning, match="1 of 8 candidates could not be fitted"):
         model = AutoDALMC(3, budget="fast", random_state=0).fit(listed_views())
     loaded = round_trip(model, tmp_path)
     failed = loaded.candidates_["error"] != ""
@@ -288,7 +285,7 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
     assert load(saved).n_init == DALMC().n_init
 
 
-WIDE = "_families/3/1/lift/views/0"
+WIDE = "_families/bases/zscore-unit/views/0"
 
 
 @pytest.mark.parametrize(
@@ -307,8 +304,7 @@ WIDE = "_families/3/1/lift/views/0"
         ("saved_auto", {"params/beta": 0.1}, "parameter 'beta' is unknown"),
         ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
-        ("saved_auto", {"state/best_candidate_": 4}, "'best_candidate_' is unknown"),
-        ("saved_auto", {"state/_families/3/0/n_landmarks": None}, "has an entry twice"),
+        ("saved_auto", {"state/best_candidate_": 8}, "'best_candidate_' is unknown"),
         ("saved_auto", {"state/_failed": [[{}, "error"]]}, "is missing"),
     ],
 )
@@ -332,13 +328,12 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
         ("saved_auto", "second_labels_", lambda a: a[1:], "'second_labels_' has shape"),
         ("saved_auto", "agreement_", lambda a: a[1:, 1:], "has shape"),
         ("saved_auto", "_consensus/patterns", lambda a: a[0], "'patterns' has shape"),
-        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[1:], "has shape"),
-        ("saved_auto", "_families/3/1/lift/views/0/landmarks", lambda a: a[:, 1:], "width"),
+        ("saved_auto", "_families/landmarks/unit-center/places/0", lambda a: a[1:], "has shape"),
+        ("saved_auto", "_candidates/5/landmark_labels", lambda a: a + 9, "is not between 0 and"),
         ("saved_wide", f"{WIDE}/directions", lambda a: a[1:], "'directions' has shape (69, 12)"),
-        ("saved_wide", f"{WIDE}/directions", lambda a: a[:, 1:], "'landmarks' has shape (48, 12)"),
-        ("saved_wide", f"{WIDE}/landmarks", lambda a: a[:, 1:], "'landmarks' has shape (48, 11)"),
-        ("saved_auto", "_families/0/1/scalings/0/center", lambda a: a[1:], "'center' has shape"),
-        ("saved_auto", "_candidates/1/runs/2/centroids", lambda a: a[1:], "'centroids' has shape"),
+        ("saved_wide", f"{WIDE}/directions", lambda a: a[:, 1:], "'center' has shape"),
+        ("saved_wide", f"{WIDE}/scaling/center", lambda a: a[1:], "'center' has shape"),
+        ("saved_auto", "_candidates/1/runs/1/centroids", lambda a: a[1:], "'centroids' has shape"),
         ("saved_auto", "_candidates/1/embedder/maps/0/1", lambda a: a[1:], "the views (0,)"),
         ("saved_auto", "_candidates/1/embedder/maps/2/1", lambda a: a[:, 1:], "map for the views"),
     ],

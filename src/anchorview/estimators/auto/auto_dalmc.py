@@ -26,27 +26,8 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
-from anchorview.estimators.auto.candidates import (
-    LABEL_DTYPE,
-    MAX_CLUSTERS,
-    CandidatePool,
-)
-from anchorview.estimators.auto.consensus import (
-    agreement_with,
-    best_by_family,
-    cross_agreement,
-    family_weights,
-    find_consensus,
-    mean_agreement,
-)
+from anchorview.estimators.auto.candidates import MAX_CLUSTERS, candidate_table
 from anchorview.estimators.auto.consensus_explanation import ConsensusExplanation
-from anchorview.estimators.auto.fitted_candidates import (
-    NO_CANDIDATE,
-    FittedCandidates,
-    candidate_table,
-    fit_candidates,
-)
-from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     LevelLabeler,
@@ -55,51 +36,18 @@ from anchorview.estimators.auto.labeling import (
     SumsOfRecords,
     UsedViews,
     merged_sums,
-    partitions_of,
 )
-from anchorview.estimators.auto.level_fits import fit_levels, partitions_of_families
+from anchorview.estimators.auto.landmarks import LABEL_DTYPE
 from anchorview.estimators.auto.levels import (
-    Branch,
     FittedLevel,
-    LevelLabels,
     branch_table,
-    chosen_number,
-    find_levels,
     level_table,
+    requested_numbers,
 )
-from anchorview.estimators.auto.memory_needs import memory_needed
-from anchorview.estimators.auto.number_curve import (
-    ROWS,
-    NumberCurve,
-    compare_numbers,
-    informative_views,
-    numbers_to_try,
-)
+from anchorview.estimators.auto.model_fit import fit_model, memory_needed
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
-from anchorview.estimators.auto.settings import (
-    BUDGETS,
-    STANDARDIZED,
-    Budget,
-    Setting,
-    candidate_settings,
-    representative_settings,
-)
-from anchorview.estimators.auto.structure import (
-    ROWS_PER_LANDMARK,
-    compared_rows,
-    drawn_rows,
-    gaussian_like,
-    structure_of,
-    structure_sentence,
-)
-from anchorview.estimators.auto.view_consistency import (
-    ViewChoice,
-    agreement_with_views,
-    choose_views,
-    consistency_sentences,
-    consistency_table,
-    partitions_of_views,
-)
+from anchorview.estimators.auto.settings import BUDGETS, Budget
+from anchorview.estimators.auto.view_consistency import consistency_sentences, consistency_table
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
@@ -111,30 +59,32 @@ from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import RowSource
 
+TYPICAL_CLUSTERS = 100
+"""Number of clusters for which memory must suffice if the number is not given."""
+
 
 @fill_docstring
 class AutoDALMC(EmbeddingClusterer):
-    r"""Consensus of several DALMC settings, without settings to tune.
+    r"""Consensus of several views on the data, without settings to tune.
 
-    Six families of settings are fitted: four scalings of the views, and two with the views lifted
-    to weights on landmarks (see Notes). Every setting is a candidate, and each of its K-means runs
-    a partition of the samples. The score of a partition is its mean adjusted Rand index with those
-    of the *other* families, which make other errors. Starting from the best partition of each
-    family, samples are moved to the cluster whose mean pattern of labels over all partitions is
-    nearest to their own, until no sample moves. The result with the smallest distances is kept,
-    unless all other starts lead to a different one. Families with and without a lift initially
-    have the same total weight; then partitions are also weighted by their agreement with the
-    result. Known classes are never used.
+    Candidates are of two kinds, which have half of the weight each. *Directions*: DALMC in four
+    scalings of the views. *Neighbors*: DALMC on weights on landmarks, eigenvectors of neighbor
+    graphs, and Louvain communities, in two scalings. Every candidate gives one or two partitions of
+    the samples. The score of a partition is its mean adjusted Rand index with those of the *other*
+    families (a kind in a scaling), which make other errors. Starting from the best partition of
+    each family, samples are moved to the cluster whose mean pattern of labels over all partitions
+    is nearest to that of the sample, until no sample moves. The result with the smallest distances
+    is kept, unless all other starts lead to a different one. Then partitions are also weighted by
+    their agreement with the result. Known classes are never used.
 
     Parameters
     ----------
     n_clusters : int, sequence of int or None, default=None
         Number of clusters, at least 2; or numbers to choose from, for example ``range(2, 21)``.
-        If None, all numbers from 2 to 30, some up to 100, and larger ones while the agreement
-        rises, as long as there are 5 samples per cluster.
+        If None, those of communities at several resolutions, as long as there are 8 samples per
+        cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many settings to fit: one of each of four families; by default, 64 for up to 2,500
-        samples and 10 for more; or all 68 (64 for up to about 1,000 samples).
+        How many candidates to fit: 8, on half as many representative samples; 18; or 22.
     %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
@@ -157,7 +107,7 @@ class AutoDALMC(EmbeddingClusterer):
         How much better the families agree than on data without clusters (see Notes), as a share of
         the largest possible difference, from 0 to 1. It is 0 if the agreement cannot be told from
         that on data without clusters: then there is no clear structure, and the labels mean little.
-        None if fewer than two families were fitted.
+        None if fewer than two families were fitted, or samples are too few.
     chance_agreement_ : float or None
         Mean agreement between families on data without clusters.
     second_labels_ : array (n,) of int32
@@ -185,19 +135,19 @@ class AutoDALMC(EmbeddingClusterer):
         Clusters at the levels other than the chosen one; see `labels_at`.
     candidates_ : pandas.DataFrame
         One row per candidate: its settings; `agreement`, the highest score of its partitions;
-        `agreement_with_result`, the adjusted Rand index of its partition with the lowest inertia
-        with `labels_`; `stability`, the mean agreement between its own partitions; `inertia`, the
-        mean squared distance of the embedding's rows to their centroids; `n_iter`; `seconds`; and
+        `agreement_with_result`, the adjusted Rand index of its first partition with `labels_`;
+        `stability`, the mean agreement between its partitions; `inertia`, the mean squared distance
+        of the embedding's rows to their centroids, and `n_iter`, if it has them; `seconds`; and
         `error`, if it could not be fitted. Such candidates come last and are not part of the
         attributes below.
     agreement_ : array (n_candidates, n_candidates)
         Mean adjusted Rand index between the partitions of every two candidates; on the diagonal,
         between those of one, which is its stability.
     best_candidate_ : int
-        Candidate with the highest score.
+        Candidate of directions with the highest score.
     view_weights_ : Series (n_views,)
-        Mean weight of each view over the candidates; the weights sum to 1. 0 for a view that was
-        set aside.
+        Mean weight of each view over the candidates that solve DALMC; the weights sum to 1. 0 for a
+        view that was set aside.
     view_agreement_ : Series (n_views,)
         Adjusted Rand index of `labels_` with a clustering of each view alone, on the samples that
         have the view.
@@ -220,9 +170,12 @@ class AutoDALMC(EmbeddingClusterer):
 
     Notes
     -----
-    A lifted view has the weights of a sample on its 5 nearest landmarks, out of 500 to 1,000 that
-    K-means places, or all samples if there are fewer than 500; curved clusters become linearly
-    separable. Scalings, compression and lifts are computed once per family.
+    **Coordinates.** Views are projected once, onto all features where these are few, else onto
+    their 128 leading directions, and everything else is computed in these coordinates. The graph
+    connects the 15 nearest neighbors of a sample in each view, in 64 leading coordinates, by
+    self-tuning weights; the graphs of the views are averaged. Candidates of neighbors label other
+    samples by the weights on their 5 nearest landmarks, out of 500 that K-means places in each
+    view, or all samples if there are fewer: a landmark has the label with most weight on it.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may
@@ -232,21 +185,22 @@ class AutoDALMC(EmbeddingClusterer):
     sample as a whole and not on sums over batches. Label new samples by `predict`, and fit again
     when the data have changed; or use :meth:`anchorview.DALMC.partial_fit`.
 
-    **The number of clusters.** One setting of each of four families is fitted for each number, on
-    at most 2,000 samples and on data without clusters (see below). The number with the most
-    structure (agreement beyond chance) is chosen, or the smallest number within 0.01 of it. Two
-    clusters are chosen only if all other numbers have less than 70 % of their structure, since a
-    first division is stable on most data and says little. More than 30 clusters must have 0.05 more
-    structure than fewer: neighbors stay together in many small clusters, whatever the data. Data
-    often have clusters at several levels. Treat the number as a proposal: look at `levels_`, and
-    pass the number if you know it.
+    **The number of clusters.** Louvain communities of at most 2,000 samples are found in two
+    scalings, at resolutions from 1/4 to 23. A level is supported as far as these, and DALMC with as
+    many clusters in both scalings, agree beyond what they do on data without clusters (see below):
+    that is its structure. The default is the level with the most structure, less 0.08 for each
+    doubling of the resolution away from 1, out of those with at least 3 clusters and 8 samples per
+    cluster, and with more than 30 clusters only if these agree by 0.5 or more. Of given numbers,
+    the one with the most structure is chosen, or the smallest within 0.01 of it; two clusters only
+    if all other numbers have less than 70 % of their structure. Data often have clusters at several
+    levels. Treat the number as a proposal: look at `levels_`, and pass the number if you know it.
 
     **Structure.** Families also agree to some degree on data without clusters, since all divide it
-    along its longest directions. So one setting of each of four families (two with the fast
-    budget) is fitted to 1,000 of the samples, or 5 per cluster if that is more, and to 1 to 12 data
-    sets drawn from the normal distribution with the same means and covariances. If the agreement is
-    as high on one of these, or hardly beyond their spread, `structure_` is 0; otherwise it is the
-    difference from their mean, as a share of the largest possible.
+    along its longest directions. So one candidate of each of four families is fitted to 1,000 of
+    the samples, or 5 per cluster if that is more, and to 1 to 12 data sets drawn from the normal
+    distribution with the same means and covariances. If the agreement is as high on one of these,
+    or hardly beyond their spread, `structure_` is 0; otherwise it is the difference from their
+    mean, as a share of the largest possible.
 
     **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
     the other views, makes the result worse. If there are three or more views, each is clustered
@@ -350,8 +304,7 @@ class AutoDALMC(EmbeddingClusterer):
         source, batches = self._fit_batches(source)
         n_samples = len(source)
         _, seed = self._seeds()
-        numbers = numbers_to_try(self.n_clusters, n_samples)
-        self._require_memory(source, numbers[-1], out)
+        self._require_memory(source, out)
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -359,23 +312,9 @@ class AutoDALMC(EmbeddingClusterer):
             sample = representative_sample(source, self._n_sampled(n_samples))
             if len(sample) < n_samples:
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
-            pool = CandidatePool(sample, seed, n_samples)
-            choice, curve = self._choose_views(source, sample, pool, seed)
-            pool = choice.pool
-            if curve is not None:
-                clock = self._say(f"chose {self.n_clusters_} clusters", clock)
-                if self.n_clusters_ > numbers[-1]:
-                    self._require_memory(source, self.n_clusters_, out)
-            fitted = fit_candidates(pool, self._settings(pool), self.n_clusters_, self._say)
-            chosen = self._fit_consensus(choice, sample.with_views(choice.used), fitted)
-            clock = self._say(f"found the consensus of {len(self._candidates)} candidates", clock)
-            self._fit_levels(pool, chosen, curve)
-            # Its samples and reference would stay in memory; structure draws others.
-            del curve
-            self._judge_structure(pool, seed)
-            if self.structure_ is not None:
-                clock = self._say(structure_sentence(self.structure_), clock)
-            del sample, pool, choice, fitted
+            self._fit_to(source, sample, seed)
+            del sample
+        clock = perf_counter()
         self._label(source, out)
         if not isinstance(source, MultiViewData):
             self._say(f"labeled {source!r}", clock)
@@ -501,8 +440,8 @@ class AutoDALMC(EmbeddingClusterer):
             Both are dask arrays if the views are.
         """
         source = self._open_new(X, None, batch, covariates, unknown_batch)
-        found, _ = self._labeled(source, ("labels", "confidence"), None)
-        return found["labels"], found["confidence"]
+        results, _ = self._labeled(source, ("labels", "confidence"), None)
+        return results["labels"], results["confidence"]
 
     def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.
@@ -531,65 +470,56 @@ class AutoDALMC(EmbeddingClusterer):
 
     def _n_sampled(self, n_samples: int) -> int:
         """About how many rows everything is fitted to."""
-        largest = None
-        if self.n_clusters is not None:
-            largest = numbers_to_try(self.n_clusters, n_samples)[-1]
-        return n_sampled(n_samples, largest, self.budget)
+        numbers = requested_numbers(self.n_clusters, n_samples)
+        return n_sampled(n_samples, numbers[-1] if numbers else None, self.budget)
 
     def _require_possible(self, data: RowSource) -> None:
-        numbers = numbers_to_try(self.n_clusters, len(data))
+        numbers = requested_numbers(self.n_clusters, len(data)) or [2]
         if len(data) < numbers[0]:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={numbers[0]}.")
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
 
-    def _require_memory(self, source: RowSource, n_clusters: int, out: PathLike | None) -> None:
-        """Raise if a fit with up to `n_clusters` clusters needs more memory than it may use."""
+    def _require_memory(self, source: RowSource, out: PathLike | None) -> None:
+        """Raise if a fit needs more memory than it may use."""
         sampled = self._n_sampled(len(source))
-        settings = candidate_settings(n_clusters, sampled, self.budget)
+        numbers = requested_numbers(self.n_clusters, len(source)) or [TYPICAL_CLUSTERS]
         in_memory = isinstance(source, MultiViewData | DiskSource) and out is None
-        needed = memory_needed(source, sampled, settings, n_clusters, keeps_results=in_memory)
+        needed = memory_needed(source, sampled, numbers[-1], keeps_results=in_memory)
         limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
         write = "write results to files with out=, " if in_memory else ""
         advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
-    def _choose_views(
-        self, source: RowSource, sample: MultiViewData, pool: CandidatePool, seed: int
-    ) -> tuple[ViewChoice, NumberCurve | None]:
-        """Choose the number of clusters, if it is not given, and the views that are used.
-
-        The pool has all views. The curve is None if the number is given.
-        """
-        curve = self._choose_number(pool, seed)
-        self._prepare(pool)
-        views = choose_views(source, sample, pool, self.n_clusters_)
-        self._consistency = views.consistency
-        for sentence in self._view_sentences():
-            self._say(sentence)
-        if curve is not None and len(views.used) < len(sample.views):
-            # The numbers were compared by views that are not used.
-            curve = self._choose_number(views.pool, seed)
-            self._prepare(pool)
-            views = replace(views, alone=partitions_of_views(pool, self.n_clusters_))
-        return views, curve
-
-    def _choose_number(self, pool: CandidatePool, seed: int) -> NumberCurve | None:
-        """Set the number of clusters and, if it is not given, the curves by which it is chosen."""
-        numbers = numbers_to_try(self.n_clusters, pool.n_represented)
-        curve = None if len(numbers) == 1 else self._compare_numbers(pool, seed)
-        self._set_number(numbers[0], curve)
-        return curve
-
-    def _settings(self, pool: CandidatePool) -> list[Setting]:
-        return candidate_settings(self.n_clusters_, len(pool.data), self.budget)
-
-    def _prepare(self, pool: CandidatePool) -> None:
-        """Prepare the families of all candidates; raises if none can be."""
-        settings = self._settings(pool)
-        errors = pool.prepare([(setting, self.n_clusters_) for setting in settings])
-        if errors.keys() >= {setting.family for setting in settings}:
-            raise ValueError(f"{NO_CANDIDATE}{errors[settings[0].family]}")
+    def _fit_to(self, source: RowSource, sample: MultiViewData, seed: int) -> None:
+        """Fit the model to representative samples, and set the attributes that describe it."""
+        fitted = fit_model(
+            source,
+            sample,
+            self.n_clusters,
+            self.budget,
+            seed,
+            judges_structure=self._judges_structure,
+            say=self._say,
+        )
+        self.n_clusters_ = fitted.n_clusters
+        self._relabeling = self._fit_labels = None
+        self._families, self._consensus = fitted.families, fitted.result.consensus
+        self._candidates, self._failed = fitted.candidates, fitted.failed
+        self._consistency = fitted.views.consistency
+        self._levels, self._branches = fitted.levels, fitted.branches
+        self._scores, self._with_result = fitted.scores, fitted.agreement_with_result
+        self.agreement_, self.best_candidate_ = fitted.agreement, fitted.best_candidate
+        self.objective_ = self._candidates[self.best_candidate_].objective
+        self.n_iter_ = len(self.objective_)
+        self.view_weights_ = self._by_view(fitted.view_weights(self.n_views_in_), "weight")
+        self.view_agreement_ = self._by_view(fitted.view_agreement, "agreement")
+        scan, structure = fitted.scan, fitted.structure
+        self.curve_ = None if scan is None else scan.agreement
+        self.chance_curve_ = None if scan is None else scan.chance
+        self.structure_, self.chance_agreement_ = structure.value, structure.chance_agreement
+        self.confidence_threshold_ = structure.confidence_threshold
+        self._set_tables()
 
     @property
     def views_used_(self) -> tuple[str, ...]:
@@ -609,33 +539,6 @@ class AutoDALMC(EmbeddingClusterer):
     def _view_sentences(self) -> list[str]:
         """Sentences on the views that were set aside, or would have been."""
         return consistency_sentences(self.view_names_in_, self._consistency)
-
-    def _compare_numbers(self, pool: CandidatePool, seed: int) -> NumberCurve:
-        """Compare numbers of clusters on some of the samples."""
-        data = informative_views(pool.data[drawn_rows(len(pool.data), ROWS)])
-        reference = gaussian_like(data, np.random.default_rng(seed))
-        return compare_numbers(data, reference, self.n_clusters, seed)
-
-    def _set_number(self, number: int, curve: NumberCurve | None) -> None:
-        """Set the number of clusters and the curves; without curves, to `number`."""
-        self.curve_ = self.chance_curve_ = None
-        self.n_clusters_ = number
-        if curve is not None:
-            self.curve_, self.chance_curve_ = curve.agreement, curve.chance
-            self.n_clusters_ = chosen_number(curve.agreement, curve.chance)
-
-    def _fit_levels(
-        self, pool: CandidatePool, chosen: LevelLabels, curve: NumberCurve | None
-    ) -> None:
-        """Fit the levels other than the chosen one, if the number was chosen."""
-        self._levels: list[FittedLevel] = []
-        self._branches: list[Branch] = []
-        if curve is not None:
-            levels = find_levels(curve.agreement, curve.chance, self.n_clusters_)
-            self._levels, self._branches = fit_levels(pool, levels, chosen, curve)
-            used = {c.setting.family for level in self._others for c in level.candidates}
-            self._families |= {family: pool.problem(family).fitted for family in used}
-        self._set_tables()
 
     def _set_tables(self) -> None:
         """Set the tables of candidates, levels and branches."""
@@ -668,61 +571,6 @@ class AutoDALMC(EmbeddingClusterer):
             f"There is no level with {n_clusters!r} clusters, only with "
             f"{', '.join(map(str, known))}. Fit a model with n_clusters={n_clusters!r}."
         )
-
-    def _fit_consensus(
-        self, views: ViewChoice, sample: MultiViewData, fitted: FittedCandidates
-    ) -> LevelLabels:
-        """Find the consensus, and set the attributes that describe it and the candidates.
-
-        `sample` has the views that are used, and the pool its samples in another order. Returns the
-        clusters of the samples of the pool.
-        """
-        self._candidates, self._failed = fitted.candidates, fitted.failed
-        self._families = {
-            c.setting.family: views.pool.problem(c.setting.family).fitted for c in self._candidates
-        }
-        k, n_candidates = self.n_clusters_, len(self._candidates)
-        families = [c.setting.family.key for c in self._candidates for _ in c.runs]
-        weights = family_weights(families)
-        scores = cross_agreement(fitted.agreement, families)
-        # Labeled as all samples will be: rounding may decide between equally near centroids.
-        partitions = partitions_of(self._families, self._candidates, sample)
-        starts = partitions[best_by_family(scores, families)]
-        self._relabeling = self._fit_labels = None
-        self._consensus, labels = find_consensus(partitions, k, weights, starts)
-
-        self._scores = scores.reshape(n_candidates, N_KMEANS_RUNS).max(axis=1)
-        self._with_result = agreement_with(labels, partitions[::N_KMEANS_RUNS], k)
-        self.agreement_ = mean_agreement(fitted.agreement, N_KMEANS_RUNS)
-        self.best_candidate_ = int(self._scores.argmax())
-        best = self._candidates[self.best_candidate_]
-        self.objective_ = best.objective
-        self.n_iter_ = len(best.objective)
-        by_candidate = weights.reshape(n_candidates, N_KMEANS_RUNS).sum(axis=1)
-        weights_by_candidate = np.array([c.view_weights for c in self._candidates])
-        view_weights = np.zeros(self.n_views_in_)
-        view_weights[list(views.used)] = by_candidate @ weights_by_candidate
-        self.view_weights_ = self._by_view(view_weights, "weight")
-        alone = agreement_with_views(labels, views.alone)
-        self.view_agreement_ = self._by_view(alone, "agreement")
-        order = views.pool.order
-        by_family = partitions_of_families(self._candidates, partitions[:, order])
-        return LevelLabels(k, labels[order], by_family)
-
-    def _judge_structure(self, pool: CandidatePool, seed: int) -> None:
-        """Compare the agreement between families with that on data without clusters."""
-        self.structure_ = self.chance_agreement_ = None
-        if not self._judges_structure:
-            return
-        # Not representative rows, which always have the outliers: these decide on covariances.
-        sample = pool.data[compared_rows(pool.data, self.n_clusters_)]
-        settings = representative_settings(self.n_clusters_, len(sample), ROWS_PER_LANDMARK)
-        if self.budget == "fast":
-            settings = [own for own in settings if own.family.scaling == STANDARDIZED]
-        structure = structure_of(sample, settings, self.n_clusters_, seed)
-        self.structure_ = structure.value
-        self.chance_agreement_ = structure.chance_agreement
-        self.confidence_threshold_ = structure.confidence_threshold
 
     @property
     def _used_views(self) -> UsedViews:
@@ -774,10 +622,10 @@ class AutoDALMC(EmbeddingClusterer):
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""
         fields = (*RESULTS, "level_labels") if self._others else RESULTS
-        found, (self._spread, self._row_sums) = self._labeled(source, fields, out)
-        self.level_labels_ = found.get("level_labels")
-        self.labels_, self.confidence_ = found["labels"], found["confidence"]
-        self.second_labels_, self.embedding_ = found["second_labels"], found["embedding"]
+        results, (self._spread, self._row_sums) = self._labeled(source, fields, out)
+        self.level_labels_ = results.get("level_labels")
+        self.labels_, self.confidence_ = results["labels"], results["confidence"]
+        self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
 
     def _relabel_samples(self, new: Relabeling) -> None:
         if self._fit_labels is None:

@@ -16,9 +16,7 @@ import numpy.typing as npt
 from sklearn.utils import gen_batches
 
 from anchorview._utils.typing import Array, ExtendedArray
-
-FamilyKey = tuple[bool, str]
-"""Whether the views are lifted, and their scaling."""
+from anchorview.estimators.auto.settings import KIND_WEIGHTS, FamilyKey
 
 DOUBTFUL_CONFIDENCE = 0.5
 """Samples with a lower `confidence_` are doubtful in any case: most partitions disagree."""
@@ -33,16 +31,10 @@ BLOCK = 2**18
 """Maximum number of array entries that are computed at a time."""
 
 
-def agreement_matrix(partitions: Array, n_clusters: int, known: Array | None = None) -> Array:
-    """Adjusted Rand index of every two partitions: symmetric, with ones on the diagonal.
-
-    `known` is the matrix of the first partitions, if it has been computed already.
-    """
+def agreement_matrix(partitions: Array, n_clusters: int) -> Array:
+    """Adjusted Rand index of every two partitions: symmetric, with ones on the diagonal."""
     agreement = np.empty((len(partitions), len(partitions)))
-    n_known = 0 if known is None else len(known)
-    if known is not None:
-        agreement[:n_known, :n_known] = known
-    for i in range(n_known, len(partitions)):
+    for i in range(len(partitions)):
         row = agreement_with(partitions[i], partitions[: i + 1], n_clusters)
         agreement[i, : i + 1] = agreement[: i + 1, i] = row
     return agreement
@@ -66,26 +58,28 @@ def agreement_with(labels: Array, partitions: Array, n_clusters: int) -> Array:
     return np.divide(excess, maximum, out=np.ones_like(squares), where=~identical)
 
 
-def mean_agreement(agreement: Array, n_runs: int) -> Array:
-    """Mean agreement between the partitions of every two candidates with `n_runs` partitions each.
+def mean_agreement(agreement: Array, counts: Sequence[int]) -> Array:
+    """Mean agreement between the partitions of every two candidates, which have `counts` of them.
 
     On the diagonal, the mean over different partitions of one candidate; 1 if it has only one.
     """
-    n_candidates = len(agreement) // n_runs
-    means = agreement.reshape(n_candidates, n_runs, n_candidates, n_runs).mean(axis=(1, 3))
-    within = (np.diag(means) * n_runs**2 - n_runs) / max(1, n_runs * (n_runs - 1))
-    np.fill_diagonal(means, within if n_runs > 1 else 1)
+    sizes, starts = np.array(counts), np.cumsum([0, *counts[:-1]])
+    sums = np.add.reduceat(np.add.reduceat(agreement, starts, axis=0), starts, axis=1)
+    means = sums / np.outer(sizes, sizes)
+    within = (sums.diagonal() - sizes) / np.maximum(1, sizes * (sizes - 1))
+    np.fill_diagonal(means, np.where(sizes > 1, within, 1))
     return means
 
 
 def family_weights(families: Sequence[FamilyKey]) -> Array:
     """Weights of partitions by their families; they sum to 1.
 
-    Equal for families without and with a lift, for the families of each kind, and within a family.
+    Kinds have the weights `KIND_WEIGHTS`, the families of each kind the same, and the partitions of
+    each family too.
     """
     in_family, in_kind = Counter(families), Counter(kind for kind, _ in set(families))
-    weights = [1 / (in_kind[key[0]] * in_family[key]) for key in families]
-    return np.array(weights) / len(in_kind)
+    weights = [KIND_WEIGHTS[key[0]] / (in_kind[key[0]] * in_family[key]) for key in families]
+    return np.array(weights) / np.sum(weights)
 
 
 def cross_agreement(agreement: Array, families: Sequence[FamilyKey]) -> Array:
@@ -105,13 +99,13 @@ def cross_agreement(agreement: Array, families: Sequence[FamilyKey]) -> Array:
     return (agreement * weights).sum(axis=1) / weights.sum(axis=1)
 
 
-def agreement_between(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:
-    """Mean agreement between the first partitions of families; NaN if there are fewer than two."""
+def agreement_between(partitions: Mapping[FamilyKey, Array]) -> float:
+    """Mean agreement of every two first partitions of families; NaN if there are fewer than two."""
     if len(partitions) < 2:
         return np.nan
-    first = np.array([runs[0] for runs in partitions.values()])
-    scores = cross_agreement(agreement_matrix(first, n_clusters), list(partitions))
-    return float(scores.mean())
+    first = np.array([labels[0] for labels in partitions.values()])
+    agreement = agreement_matrix(first, 1 + int(first.max(initial=0)))
+    return float(agreement[np.triu_indices(len(first), 1)].mean())
 
 
 @dataclass(frozen=True)
@@ -200,6 +194,33 @@ class Consensus:
         for votes, weight, partition in zip(self.votes, self.weights, partitions, strict=True):
             against += weight * (votes[partition] != labels)
         return np.maximum(1 - against, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedConsensus:
+    """The consensus of partitions, and what it was found by."""
+
+    consensus: Consensus
+    labels: Array
+    """Clusters of the samples."""
+    agreement: Array
+    """Adjusted Rand index of every two partitions."""
+    scores: Array
+    """Agreement of each partition with those of other families."""
+    weights: Array
+    """Weights of the partitions by their families."""
+
+
+def fit_consensus(
+    partitions: Array, families: Sequence[FamilyKey], n_clusters: int
+) -> FittedConsensus:
+    """Consensus of partitions, started from the best one of each family."""
+    agreement = agreement_matrix(partitions, n_clusters)
+    scores = cross_agreement(agreement, families)
+    weights = family_weights(families)
+    starts = partitions[best_by_family(scores, families)]
+    consensus, labels = find_consensus(partitions, n_clusters, weights, starts)
+    return FittedConsensus(consensus, labels, agreement, scores, weights)
 
 
 def best_by_family(scores: Array, families: Sequence[FamilyKey]) -> list[int]:

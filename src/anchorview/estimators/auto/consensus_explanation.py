@@ -11,7 +11,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.labeling import PartLabeler
+from anchorview.estimators.auto.labeling import FamilyTransform, PartLabeler, VotesOfLandmarks
 from anchorview.estimators.explanation import (
     ROUNDING,
     Contributions,
@@ -99,19 +99,30 @@ class ConsensusExplanation(Explanation):
         """Mean over all partitions, weighted as in the consensus.
 
         The center of a cluster in a partition is the mean of its centroids, weighted by the
-        frequency of their labels in the cluster.
+        frequency of their labels in the cluster. Where landmarks give the labels, centroids are
+        those of samples that have all of their weight on one label.
         """
         candidates, families = self.labeler.candidates, self.labeler.families
         occupied = np.isfinite(self.consensus.offsets)
-        runs = np.split(self.consensus.patterns, len(candidates), axis=1)
+        ends = np.cumsum([candidate.n_partitions for candidate in candidates])[:-1]
         readouts = []
-        for candidate, patterns in zip(candidates, runs, strict=True):
-            # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
-            centroids = np.stack([run.centroids for run in candidate.runs])
-            centers = np.einsum("cra,ral->cl", patterns, centroids)
+        # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
+        for candidate, patterns in zip(
+            candidates, np.split(self.consensus.patterns, ends, axis=1), strict=True
+        ):
+            scaling = candidate.setting.scaling
+            if candidate.landmark_labels is None:
+                assert candidate.embedder is not None
+                embedder = candidate.embedder
+                centroids = np.stack([run.centroids for run in candidate.runs])
+                centers = np.einsum("cra,ral->cl", patterns, centroids)
+            else:
+                counts = families.landmarks[scaling].counts
+                embedder = VotesOfLandmarks(candidate.landmark_labels, counts, len(occupied))
+                centers = patterns.reshape(len(patterns), -1)
             directions = cluster_directions(centers, self.relabeling, occupied)
-            transform = families[candidate.setting.family].transform
-            readouts.append(Readout(transform, candidate.embedder, directions, normalize=True))
+            transform = FamilyTransform(families, scaling, candidate.landmark_labels is not None)
+            readouts.append(Readout(transform, embedder, directions, normalize=True))
         used = self.labeler.views.positions
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
 

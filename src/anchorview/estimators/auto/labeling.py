@@ -1,26 +1,39 @@
 """Labels of any samples by the candidates and their consensus, in one pass over the parts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import listed, quoted
+from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread, labels_of_runs
-from anchorview.estimators.auto.candidate_embeddings import Families, for_candidate_embeddings
-from anchorview.estimators.auto.candidates import LABEL_DTYPE, Candidate
+from anchorview.core.embed import Embedder, Pattern
+from anchorview.core.scale import ViewScaling
+from anchorview.estimators.auto.bases import Basis, Coordinates
+from anchorview.estimators.auto.candidates import Candidate
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
+from anchorview.estimators.auto.landmarks import (
+    LABEL_DTYPE,
+    Landmarks,
+    Neighbors,
+    labels_by_landmarks,
+)
 from anchorview.estimators.auto.levels import FittedLevel
+from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.explanation import row_blocks
 from anchorview.estimators.relabeling import Relabeling
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.fitted_views import FittedViews
+
+BLOCK_BYTES, MIN_BLOCK = 16 * 2**20, 256
+"""Size of the rows that a thread labels at a time, and their minimum number."""
 
 RESULTS = ("labels", "confidence", "second_labels", "embedding")
 """Fields of the records that are results of every fit."""
@@ -69,12 +82,102 @@ class UsedViews:
         return used
 
 
+class LocatedSamples:
+    """Some samples in coordinates and among landmarks, each of which is computed once."""
+
+    def __init__(self, families: "Families", data: MultiViewData) -> None:
+        self._families, self._data = families, data
+        self._coordinates: Coordinates = {}
+        self._neighbors: dict[str, list[Neighbors]] = {}
+
+    def coordinates(self, scaling: str) -> MultiViewData:
+        """Coordinates in a scaling."""
+        if scaling not in self._coordinates:
+            basis = self._families.basis_of(scaling)
+            assert basis is not None
+            self._coordinates |= basis(self._data)
+        return self._coordinates[scaling]
+
+    def neighbors(self, scaling: str) -> list[Neighbors]:
+        """Nearest landmarks in a scaling."""
+        if scaling not in self._neighbors:
+            landmarks = self._families.landmarks[scaling]
+            self._neighbors[scaling] = landmarks.nearest(self.coordinates(scaling))
+        return self._neighbors[scaling]
+
+    def embedding(self, candidate: Candidate) -> Array:
+        """Embedding by a candidate that has one."""
+        assert candidate.embedder is not None
+        return candidate.embedder(self.coordinates(candidate.setting.scaling))
+
+    def partitions(self, candidates: Sequence[Candidate], n_clusters: int) -> Array:
+        """Labels in all partitions of candidates, (n_partitions, n)."""
+        partitions: list[Array] = []
+        for candidate in candidates:
+            scaling = candidate.setting.scaling
+            if candidate.landmark_labels is None:
+                partitions.extend(labels_of_runs(candidate.runs, self.embedding(candidate)))
+                continue
+            neighbors, counts = self.neighbors(scaling), self._families.landmarks[scaling].counts
+            for labels in candidate.landmark_labels:
+                partitions.append(labels_by_landmarks(neighbors, labels, counts, n_clusters))
+        return np.array(partitions, dtype=LABEL_DTYPE)
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """What the candidates of a fitted model take samples in; can be pickled."""
+
+    bases: dict[str, Basis]
+    """By the first of the two scalings of each."""
+    landmarks: dict[str, Landmarks]
+    """By scaling."""
+
+    def basis_of(self, scaling: str) -> Basis | None:
+        """Basis of a scaling; None if there is none."""
+        for first, basis in self.bases.items():
+            if scaling in (first, SHARING_A_BASIS[first]):
+                return basis
+        return None
+
+    def blocks(self, data: MultiViewData) -> list[slice]:
+        """Rows that are labeled at a time."""
+        width = max(sum(data.n_features_per_view), 1)
+        step = max(MIN_BLOCK, BLOCK_BYTES // (data.dtype.itemsize * width))
+        return list(gen_batches(len(data), step)) if len(data) else []
+
+    def for_blocks(
+        self, function: Callable[[slice, LocatedSamples], None], data: MultiViewData
+    ) -> None:
+        """Call a function of rows, and of the samples there, for blocks that cover all samples."""
+
+        def work(rows: slice) -> None:
+            with without_nested_threads():
+                function(rows, LocatedSamples(self, data[rows]))
+
+        for _ in parallel_map(work, self.blocks(data)):
+            pass
+
+    def partitions(
+        self, candidates: Sequence[Candidate], n_clusters: int, data: MultiViewData
+    ) -> Array:
+        """Labels of samples in all partitions of candidates, (n_partitions, n)."""
+        count = sum(candidate.n_partitions for candidate in candidates)
+        partitions = np.empty((count, len(data)), dtype=LABEL_DTYPE)
+
+        def write(rows: slice, samples: LocatedSamples) -> None:
+            partitions[:, rows] = samples.partitions(candidates, n_clusters)
+
+        self.for_blocks(write, data)
+        return partitions
+
+
 @dataclass(frozen=True, eq=False)
 class PartLabeler:
     """Labels samples as a fitted model does; it has what workers need, and can be pickled.
 
     Calling it returns the records of samples: cluster, the one with the second nearest pattern,
-    confidence, squared distance to the own pattern, and embedding by the best candidate.
+    confidence, squared distance to the pattern of the cluster, and embedding by the best candidate.
     """
 
     views: UsedViews
@@ -89,9 +192,16 @@ class PartLabeler:
     """Levels that are labeled too."""
 
     @property
+    def n_clusters(self) -> int:
+        """Number of clusters that were fitted."""
+        return len(self.consensus.offsets)
+
+    @property
     def n_anchors(self) -> int:
         """Columns of the embedding."""
-        return self.candidates[self.best].embedder.n_anchors
+        embedder = self.candidates[self.best].embedder
+        assert embedder is not None
+        return embedder.n_anchors
 
     def __call__(self, part: MultiViewData) -> Array:
         """Records of the samples of a part."""
@@ -100,8 +210,8 @@ class PartLabeler:
         consensus, clusters = self.consensus, self.clusters
         voting = consensus if clusters is None else consensus.with_votes_for(clusters)
 
-        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            partitions = _block_labels(self.candidates, embeddings[: len(self.candidates)])
+        def write(rows: slice, samples: LocatedSamples) -> None:
+            partitions = samples.partitions(self.candidates, self.n_clusters)
             labels, second, squares = consensus.nearest_two(partitions)
             if clusters is not None:
                 labels, second = clusters[labels], clusters[second]
@@ -110,16 +220,11 @@ class PartLabeler:
             records["second_labels"][rows] = second
             records["confidence"][rows] = voting.confidence(partitions, labels)
             records["squares"][rows] = squares
-            records["embedding"][rows] = embeddings[self.best]
-            first = len(self.candidates)
+            records["embedding"][rows] = samples.embedding(self.candidates[self.best])
             for position, level in enumerate(self.other_levels):
-                last = first + len(level.candidates)
-                own = _level_labels(level, embeddings[first:last])
-                records["level_labels"][rows, position] = own
-                first = last
+                records["level_labels"][rows, position] = level.labels(samples)
 
-        others = (candidate for level in self.other_levels for candidate in level.candidates)
-        for_candidate_embeddings(write, self.families, [*self.candidates, *others], data)
+        self.families.for_blocks(write, data)
         return records
 
     def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
@@ -128,46 +233,32 @@ class PartLabeler:
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
-        return self(part)["labels"]
+        return self.consensus_labels(self.partitions(part))
+
+    def consensus_labels(self, partitions: Array) -> Array:
+        """Clusters of samples with these labels in the partitions."""
+        labels = self.consensus.labels(partitions)
+        return labels if self.clusters is None else self.clusters[labels]
 
     def embedding(self, part: MultiViewData) -> Array:
         """Embedding of the samples of a part by the best candidate."""
         data = self.views(part)
         embedding = np.empty((len(data), self.n_anchors), part.dtype)
 
-        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            embedding[rows] = embeddings[0]
+        def write(rows: slice, samples: LocatedSamples) -> None:
+            embedding[rows] = samples.embedding(self.candidates[self.best])
 
-        for_candidate_embeddings(write, self.families, [self.candidates[self.best]], data)
+        self.families.for_blocks(write, data)
         return embedding
 
     def partitions(self, part: MultiViewData) -> Array:
-        """Labels by all K-means runs, (n_partitions, n); those of a candidate follow each other."""
-        return partitions_of(self.families, self.candidates, self.views(part))
+        """Labels in all partitions, (n_partitions, n); those of a candidate follow each other."""
+        return self.families.partitions(self.candidates, self.n_clusters, self.views(part))
 
     def candidate_labels(self, part: MultiViewData) -> Array:
-        """Labels by the first K-means run of each candidate, (n, n_candidates)."""
-        return self.partitions(part)[::N_KMEANS_RUNS].T
-
-
-def partitions_of(
-    families: Families, candidates: Sequence[Candidate], data: MultiViewData
-) -> Array:
-    """Labels by all K-means runs of all candidates, (n_partitions, n)."""
-    labels = np.empty((len(candidates) * N_KMEANS_RUNS, len(data)), dtype=LABEL_DTYPE)
-
-    def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-        labels[:, rows] = _block_labels(candidates, embeddings)
-
-    for_candidate_embeddings(write, families, candidates, data)
-    return labels
-
-
-def _block_labels(candidates: Sequence[Candidate], embeddings: Sequence[Array]) -> Array:
-    """Labels of a block of samples by all K-means runs of all candidates."""
-    pairs = zip(candidates, embeddings, strict=True)
-    labels = [labels_of_runs(candidate.runs, rows) for candidate, rows in pairs]
-    return np.vstack(labels).astype(LABEL_DTYPE)
+        """Labels in the first partition of each candidate, (n, n_candidates)."""
+        firsts = np.cumsum([0, *(c.n_partitions for c in self.candidates[:-1])])
+        return self.partitions(part)[firsts].T
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,17 +274,53 @@ class LevelLabeler:
         data = self.views(part)
         labels = np.empty(len(data), np.int32)
 
-        def write(rows: slice | Array, embeddings: Sequence[Array]) -> None:
-            labels[rows] = _level_labels(self.level, embeddings)
+        def write(rows: slice, samples: LocatedSamples) -> None:
+            labels[rows] = self.level.labels(samples)
 
-        for_candidate_embeddings(write, self.families, self.level.candidates, data)
+        self.families.for_blocks(write, data)
         return labels
 
 
-def _level_labels(level: FittedLevel, embeddings: Sequence[Array]) -> Array:
-    """Clusters of a block at a level that is not the chosen one."""
-    assert level.consensus is not None
-    return level.consensus.labels(_block_labels(level.candidates, embeddings))
+class VotesOfLandmarks(Embedder):
+    """Weights of the labels that landmarks give to samples, as an embedding of lifted views."""
+
+    def __init__(self, landmark_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
+        super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
+        votes = np.eye(n_clusters)[landmark_labels]
+        stacked = votes.transpose(1, 0, 2).reshape(landmark_labels.shape[1], -1)
+        self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of labels in all partitions."""
+        return int(self._by_view[0].shape[1])
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of landmarks of each view."""
+        return [len(rows) for rows in self._by_view]
+
+    def map_from(self, views: Pattern) -> Array:
+        """Map from the weights on the landmarks of some views to those of labels."""
+        return np.vstack([self._by_view[p] for p in views])
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTransform:
+    """Coordinates of samples in a scaling, or their weights on the landmarks; can be pickled."""
+
+    families: Families
+    scaling: str
+    lifted: bool
+
+    def __call__(self, data: MultiViewData) -> MultiViewData:
+        """Transformed views of samples."""
+        samples = LocatedSamples(self.families, data)
+        coordinates = samples.coordinates(self.scaling)
+        if not self.lifted:
+            return coordinates
+        weights = self.families.landmarks[self.scaling].weights(samples.neighbors(self.scaling))
+        return container_with_views(coordinates, tuple(weights))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Structure: how much better families of settings agree than on data without clusters.
 
 The reference is a sample of the normal distribution that has the means and covariances of the
-features, within and between views. Families also agree on such data, since they all divide it along
-its longest directions, so only agreement beyond this is evidence of clusters.
+coordinates, within and between views, and is scaled as they are. Families also agree on such data,
+since they all divide it along its longest directions, so only agreement beyond this is evidence of
+clusters.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,38 +11,35 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import gen_batches
 
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.estimators.auto.candidates import CandidatePool, FittedCandidates, fit_candidates
 from anchorview.estimators.auto.consensus import (
     DOUBTFUL_CONFIDENCE,
-    FamilyKey,
     agreement_between,
-    agreement_matrix,
-    best_by_family,
-    cross_agreement,
-    family_weights,
-    find_consensus,
+    fit_consensus,
 )
-from anchorview.estimators.auto.number_curve import (
-    Partitions,
-    comparison_pool,
-    informative_views,
-    partitions_by_family,
+from anchorview.estimators.auto.levels import partitions_by_family
+from anchorview.estimators.auto.settings import (
+    NORMALIZED,
+    SHARING_A_BASIS,
+    representative_settings,
 )
-from anchorview.estimators.auto.settings import Setting
 from anchorview.estimators.representation import NO_STRUCTURE
-from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.container import MultiViewData, container_with_views
 
-ROWS, MIN_ROWS, ROWS_PER_CLUSTER = 1000, 500, 5
-"""Number of rows that are compared: the first number, fewer if features are very many, and more if
-clusters are many. With half of the rows, overlapping clusters need 12 draws instead of 5."""
+ROWS, ROWS_PER_CLUSTER = 1000, 5
+"""Number of rows that are compared, and its minimum per cluster. With half of the rows, overlapping
+clusters need 12 draws instead of 5."""
 
-ROWS_PER_LANDMARK = 4
-"""Minimum number of rows per landmark of lifts."""
+MIN_SAMPLES_PER_CLUSTER = 2
+"""Number of samples per cluster below which agreement says nothing."""
+
+SAMPLES_PER_LANDMARK = 4
+"""Minimum number of rows per landmark."""
 
 # When to stop drawing. Real data sets need 3 to 6 draws, noise 1 or 2 (benchmarks/structure.md).
 MAX_DRAWS = 12
@@ -60,13 +58,6 @@ FINAL_DEVIATIONS = 3.0
 MAX_STABILIZED = 0.999
 """Agreement above which differences are ignored."""
 
-LARGE_DRAW = 2**26
-"""Number of values above which draws have fewer rows. From half of it on, they are compared one
-after the other."""
-
-COLUMNS_PER_BLOCK = 2048
-"""Number of features that are drawn at a time."""
-
 WEAK_STRUCTURE = 0.25
 """Structure below which it is called weak."""
 
@@ -77,7 +68,8 @@ class Structure:
 
     value: float | None
     """Excess of the agreement over the reference, as a share of the largest possible; 0 if it is
-    not distinguishable from it, None if fewer than two families could be fitted."""
+    not distinguishable from it, None if fewer than two families could be fitted, or samples are too
+    few."""
     chance_agreement: float | None
     """Mean agreement on the reference."""
     confidence_threshold: float
@@ -85,36 +77,29 @@ class Structure:
     on the reference if that is higher."""
 
 
-def compared_rows(data: MultiViewData, n_clusters: int) -> Array:
-    """Rows by which a number of clusters is judged, drawn by their position."""
-    affordable = max(MIN_ROWS, LARGE_DRAW // data.shape[1])
-    return drawn_rows(len(data), max(min(ROWS, affordable), ROWS_PER_CLUSTER * n_clusters))
-
-
-def drawn_rows(n_samples: int, count: int) -> Array:
-    """Rows drawn by their position; all if there are not more than `count`."""
-    return np.random.default_rng(0).choice(n_samples, min(count, n_samples), replace=False)
-
-
-def structure_of(
-    data: MultiViewData,
-    settings: Sequence[Setting],
-    n_clusters: int,
-    seed: int,
+def judge_structure(
+    coordinates: Mapping[str, MultiViewData], labels: Array, seed: int
 ) -> Structure:
-    """Structure of some rows."""
-    data = informative_views(data)
+    """Structure of samples, given by their coordinates in several scalings and their clusters."""
+    n_clusters, n = int(labels.max()) + 1, len(labels)
+    if n < MIN_SAMPLES_PER_CLUSTER * n_clusters:
+        return Structure(None, None, DOUBTFUL_CONFIDENCE)
+    # Drawn by position: representative rows always have the outliers, which decide on covariances.
+    count = min(n, max(ROWS, ROWS_PER_CLUSTER * n_clusters))
+    rows = np.random.default_rng(0).choice(n, count, replace=False)
+    some = some_rows(coordinates, rows)
     agreement, draws, confidences = np.nan, list[float](), list[float]()
     clear: bool | None = None
-    found = _partitions_of_draws(data, settings, n_clusters, seed)
-    for number, partitions in enumerate(found):
+    for number, fitted in enumerate(_fits_of_draws(some, n_clusters, seed)):
         report_progress("structure", number, MAX_DRAWS)
-        own = agreement_between(partitions, n_clusters)
+        current = np.nan if fitted is None else agreement_between(partitions_by_family(fitted))
         if number == 0:
-            agreement, clear = own, None if np.isfinite(own) else False
-        else:
-            draws.append(own)
-            confidences.append(_mean_confidence(partitions, n_clusters))
+            agreement, clear = current, None if np.isfinite(current) else False
+        elif fitted is not None and np.isfinite(current):
+            draws.append(current)
+            result = fit_consensus(fitted.partitions, fitted.families, n_clusters)
+            confidence = result.consensus.confidence(fitted.partitions, result.labels)
+            confidences.append(float(confidence.mean()))
             clear = _is_clear(agreement, draws, n_clusters)
         if clear is not None:
             break
@@ -141,63 +126,79 @@ def structure_sentence(structure: float) -> str:
     )
 
 
-def gaussian_like(data: MultiViewData, rng: np.random.Generator) -> MultiViewData:
-    """Rows of a normal distribution with the means and covariances of `data`.
+def some_rows(coordinates: Mapping[str, MultiViewData], rows: Array) -> dict[str, MultiViewData]:
+    """Coordinates of some samples; views have the norms of all."""
+    selected = {}
+    for scaling, data in coordinates.items():
+        factor = data.dtype.type(np.sqrt(len(data) / len(rows)))
+        part = data[rows]
+        selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
+    return selected
 
-    Covariances are those of the samples that have the views; the same rows lack them.
+
+def without_clusters(
+    coordinates: Mapping[str, MultiViewData], rng: np.random.Generator
+) -> dict[str, MultiViewData]:
+    """Rows of a normal distribution, scaled as the samples are in the scalings of neighbors.
+
+    They have the means and covariances of the coordinates in "zscore" and "unit", within and
+    between both, of the samples that have the views; the same rows lack them.
     """
-    n = len(data)
-    mixing = rng.standard_normal((n, n), data.dtype)
-    views = {}
-    for p, name in enumerate(data.names):
-        has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
-        rows, own = data.views[p][has], mixing[:, has]
-        rows = rows.tocsc() if sparse.issparse(rows) else dense_rows(rows, slice(None))
-        drawn = np.empty((n, rows.shape[1]), data.dtype)
-        # Only some columns are held in double precision.
-        for columns in gen_batches(rows.shape[1], COLUMNS_PER_BLOCK):
-            block = dense_rows(rows[:, columns], slice(None)).astype(np.float64)
-            means = block.mean(axis=0)
-            deviations = ((block - means) / np.sqrt(len(has))).astype(data.dtype)
-            drawn[:, columns] = own @ deviations + means
-        views[name] = drawn
-    return MultiViewData(views, available=data.available)
+    n = len(next(iter(coordinates.values())))
+    mixing = rng.standard_normal((n, n))
+    drawn = {}
+    for scaling, plain in SHARING_A_BASIS.items():
+        if scaling not in coordinates:
+            continue
+        data = coordinates[plain]
+        views = []
+        for p, view in enumerate(data.views):
+            has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
+            rows = view[has].astype(np.float64)
+            means = rows.mean(axis=0) if len(has) else 0.0
+            rows = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
+            rows = unit_rows(rows)
+            if scaling == NORMALIZED and len(has):
+                rows -= rows.mean(axis=0)
+            rows /= max(np.linalg.norm(rows), np.finfo(float).tiny)
+            whole = np.zeros(view.shape, view.dtype)
+            whole[has] = rows
+            views.append(whole)
+        drawn[scaling] = container_with_views(data, tuple(views))
+    return drawn
 
 
-def _partitions_of_draws(
-    data: MultiViewData, settings: Sequence[Setting], n_clusters: int, seed: int
-) -> Iterator[Partitions]:
-    """Yield the partitions of the data, and then of up to `MAX_DRAWS` references."""
-    # Draws gain little from several threads each. With very many features, two draws at a time
-    # would need too much memory.
-    large = len(data) * data.shape[1] > LARGE_DRAW // 2
+def comparison_pool(coordinates: Mapping[str, MultiViewData], seed: int) -> CandidatePool:
+    """Pool of candidates whose partitions are compared, but do not join a consensus.
 
-    def partitions(number: int) -> Partitions:
+    One run per candidate is repaired: a run that ends with two clusters in one lowers the
+    agreement at the right number.
+    """
+    pool = CandidatePool(coordinates, seed, n_runs=1, repairs_runs=True)
+    pool.n_landmarks = max(10, min(pool.n_landmarks, len(pool) // SAMPLES_PER_LANDMARK))
+    return pool
+
+
+def _fits_of_draws(
+    coordinates: Mapping[str, MultiViewData], n_clusters: int, seed: int
+) -> Iterator[FittedCandidates | None]:
+    """Yield the candidates of the samples, and then of up to `MAX_DRAWS` references."""
+
+    def fitted(number: int) -> FittedCandidates | None:
+        # Draws gain little from several threads each.
         with without_nested_threads():
-            # The pool has a copy: what was drawn is not needed beside it.
-            pool = comparison_pool(
-                gaussian_like(data, np.random.default_rng([seed, number])) if number else data, seed
-            )
-            return partitions_by_family(pool, settings, n_clusters)
+            rng = np.random.default_rng([seed, number])
+            drawn = without_clusters(coordinates, rng) if number else coordinates
+            try:
+                pool = comparison_pool(drawn, seed)
+                return fit_candidates(pool, representative_settings(), n_clusters)
+            except ValueError:
+                return None
 
     first = 2 if n_clusters >= MANY_CLUSTERS else CLEAR_DRAWS + 1
     ends = [0, *range(first, MAX_DRAWS + 1, DRAWS_AT_A_TIME), MAX_DRAWS + 1]
     for start, stop in pairwise(ends):
-        numbers = range(start, stop)
-        found = parallel_map(partitions, numbers, threads=1 if large else None)
-        yield from (own for _, own in found)
-
-
-def _mean_confidence(partitions: Mapping[FamilyKey, Array], n_clusters: int) -> float:
-    """Mean confidence of the samples in the consensus of the partitions of all families."""
-    if not partitions:
-        return 0.0
-    families = [family for family, runs in partitions.items() for _ in runs]
-    stacked, weights = np.vstack(list(partitions.values())), family_weights(families)
-    scores = cross_agreement(agreement_matrix(stacked, n_clusters), families)
-    starts = stacked[best_by_family(scores, families)]
-    consensus, labels = find_consensus(stacked, n_clusters, weights, starts)
-    return float(consensus.confidence(stacked, labels).mean())
+        yield from (candidates for _, candidates in parallel_map(fitted, range(start, stop)))
 
 
 def _is_clear(agreement: float, draws: Sequence[float], n_clusters: int) -> bool | None:

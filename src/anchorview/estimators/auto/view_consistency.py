@@ -16,9 +16,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import shorten
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import LABEL_DTYPE, CandidatePool
+from anchorview.estimators.auto.candidates import CandidatePool, fit_candidates
 from anchorview.estimators.auto.consensus import agreement_between
-from anchorview.estimators.auto.number_curve import partitions_by_family
+from anchorview.estimators.auto.landmarks import LABEL_DTYPE
+from anchorview.estimators.auto.levels import partitions_by_family
 from anchorview.estimators.auto.settings import representative_settings
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
@@ -55,8 +56,6 @@ class ViewConsistency:
 class ViewChoice:
     """Views that are used, and what they are chosen by."""
 
-    pool: CandidatePool
-    """Pool of the views that are used."""
     used: tuple[int, ...]
     """Positions of these views."""
     alone: Array
@@ -64,13 +63,9 @@ class ViewChoice:
     consistency: list[ViewConsistency]
 
 
-def choose_views(
-    source: RowSource, sample: MultiViewData, pool: CandidatePool, n_clusters: int
-) -> ViewChoice:
-    """Set aside the views that disagree with the others, the worst first, but not half of them.
-
-    `sample` has samples of `source`, and the families of its `pool` are prepared.
-    """
+def choose_views(source: RowSource, all_views: CandidatePool, n_clusters: int) -> ViewChoice:
+    """Set aside the views that disagree with the others, the worst first, but not half of them."""
+    pool = all_views
     alone = partitions_of_views(pool, n_clusters)
     agreement = agreement_of_views(alone)
     used, kept = list(range(len(alone))), dict[int, int]()
@@ -84,22 +79,19 @@ def choose_views(
         if kept[worst]:
             continue
         score = _families_agreement(pool, n_clusters) if score is None else score
-        reduced = CandidatePool(sample.with_views(others), pool.seed, pool.n_represented)
+        reduced = all_views.with_views(others)
         without = _families_agreement(reduced, n_clusters)
         if without >= score - TOLERANCE:
             pool, used, score = reduced, others, without
-    return ViewChoice(pool, tuple(used), alone, _consistency(agreement, used, kept))
+    return ViewChoice(tuple(used), alone, _consistency(agreement, used, kept))
 
 
 def partitions_of_views(pool: CandidatePool, n_clusters: int) -> Array:
-    """Clusters by each view alone, (n_views, n_samples), -1 where a sample lacks the view.
-
-    Samples are in the order in which they were given to the pool.
-    """
-    found = np.full((len(pool.data.views), len(pool.data)), -1, dtype=LABEL_DTYPE)
-    for own, (rows, labels) in zip(found, pool.view_partitions(n_clusters), strict=True):
-        own[pool.order[rows]] = labels
-    return found
+    """Clusters by each view alone, (n_views, n_samples), -1 where a sample lacks the view."""
+    alone = np.full((len(pool.data.views), len(pool)), -1, dtype=LABEL_DTYPE)
+    for labels, (rows, part) in zip(alone, pool.view_partitions(n_clusters), strict=True):
+        labels[rows] = part
+    return alone
 
 
 def agreement_of_views(alone: Array) -> Array:
@@ -193,8 +185,11 @@ def _consistency(
 
 def _families_agreement(pool: CandidatePool, n_clusters: int) -> float:
     """Mean agreement between families; NaN if fewer than two can be fitted."""
-    settings = representative_settings(n_clusters, len(pool.data))
-    return agreement_between(partitions_by_family(pool, settings, n_clusters), n_clusters)
+    try:
+        fitted = fit_candidates(pool, representative_settings(), n_clusters)
+    except ValueError:
+        return np.nan
+    return agreement_between(partitions_by_family(fitted))
 
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:

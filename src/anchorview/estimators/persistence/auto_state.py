@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import Candidate, FittedFamily
+from anchorview.estimators.auto.bases import Basis, ViewBasis
+from anchorview.estimators.auto.candidates import Candidate
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.kmeans_runs import N_KMEANS_RUNS
-from anchorview.estimators.auto.labeling import RowSums
-from anchorview.estimators.auto.landmarks import Lift, ViewLift
+from anchorview.estimators.auto.labeling import Families, RowSums
+from anchorview.estimators.auto.landmarks import Landmarks
 from anchorview.estimators.auto.levels import Branch, FittedLevel
-from anchorview.estimators.auto.settings import Family, Setting
+from anchorview.estimators.auto.settings import SHARING_A_BASIS, Setting
 from anchorview.estimators.auto.view_consistency import ViewConsistency
 from anchorview.estimators.persistence.codec import (
     SHAPES,
@@ -49,7 +49,7 @@ class AutoDALMCState(FittedState):
     _with_result: Array
     _consensus: Consensus
     _row_sums: RowSums
-    _families: dict[Family, FittedFamily]
+    _families: Families
     _candidates: list[Candidate]
     _failed: list[tuple[Setting, str]]
     _levels: list[FittedLevel]
@@ -81,6 +81,8 @@ class AutoDALMCState(FittedState):
 
 
 def _smallest(candidate: Candidate, dtype: "np.dtype[Any]") -> Candidate:
+    if candidate.embedder is None:
+        return candidate
     return replace(candidate, embedder=candidate.embedder.smallest(dtype))
 
 
@@ -97,8 +99,9 @@ SHAPES |= {
     },
     Consensus: {"patterns": "k r k", "offsets": "k", "votes": "r k", "weights": "r"},
     RowSums: {"sizes": "k", "sums": "k l", "squares": "k"},
-    Lift: {"scalings": "*", "views": "*"},
-    ViewLift: {"directions": "d* j*", "landmarks": "m* j*", "column_factors": "m*"},
+    Basis: {"views": "*"},
+    ViewBasis: {"directions": "d* j*", "center": "j*"},
+    Landmarks: {"places": "m* i*"},
 }
 
 
@@ -116,44 +119,58 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     if state._fit_labels is not None:
         require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
     used = [p for p, view in enumerate(state._consistency) if view.used]
-    widths = [lengths[f"d{p}"] for p in used]
+    _require_families(state._families, [lengths[f"d{p}"] for p in used])
     best = candidates[state.best_candidate_].embedder
-    _require_candidates(state, candidates, widths, state._consensus)
-    require(best.n_anchors == lengths["l"], "'embedding_' has another width")
+    _require_candidates(candidates, state._families, state._consensus)
+    fits = best is not None and best.n_anchors == lengths["l"]
+    require(fits, "'embedding_' has another width")
     for position, level in enumerate(levels):
         assert level.consensus is not None and state.level_labels_ is not None
         labels = state.level_labels_[:, position]
         require_labels("level_labels_", labels, level.level.n_clusters)
-        _require_candidates(state, level.candidates, widths, level.consensus)
+        _require_candidates(level.candidates, state._families, level.consensus)
     return state
 
 
+def _require_families(families: Families, widths: list[int]) -> None:
+    """Check bases of views of these widths, and landmarks in their coordinates."""
+    known = families.bases.keys() <= SHARING_A_BASIS.keys()
+    require(known and families.landmarks.keys() == families.bases.keys(), "'_families' are unknown")
+    for scaling, basis in families.bases.items():
+        lengths = AxisLengths(v=len(widths), **{f"d{p}": d for p, d in enumerate(widths)})
+        lengths.require(basis)
+        lengths.require(families.landmarks[scaling])
+        require(basis.scaling == scaling, "a basis is of another scaling")
+        for p, width in enumerate(widths):
+            whole = basis.views[p].directions is None
+            require(not whole or lengths[f"j{p}"] == width, "a basis has another width")
+            require(lengths[f"i{p}"] <= lengths[f"j{p}"], "landmarks have another width")
+
+
 def _require_candidates(
-    state: AutoDALMCState, candidates: Sequence[Candidate], widths: list[int], consensus: Consensus
+    candidates: Sequence[Candidate], families: Families, consensus: Consensus
 ) -> None:
-    """Check candidates that take views of these widths, and their consensus."""
+    """Check candidates that take coordinates or landmarks, and their consensus."""
     k = len(consensus.offsets)
-    AxisLengths(k=k, r=N_KMEANS_RUNS * len(candidates)).require(consensus)
+    n_partitions = sum(candidate.n_partitions for candidate in candidates)
+    AxisLengths(k=k, r=n_partitions).require(consensus)
     for candidate in candidates:
-        require(candidate.setting.family in state._families, "the family of a candidate is missing")
-        require(len(candidate.runs) == N_KMEANS_RUNS, f"a candidate has {len(candidate.runs)} runs")
-        family = state._families[candidate.setting.family]
-        embedded = widths if family.lift is None else _lifted_widths(family.lift, widths)
-        lengths = AxisLengths(k=k, v=len(embedded))
-        lengths.update({f"d{p}": width for p, width in enumerate(embedded)})
-        lengths.require_value(family.scalings, "scalings", "*")
+        scaling, labels = candidate.setting.scaling, candidate.landmark_labels
+        basis = families.basis_of(scaling)
+        require(basis is not None, "the family of a candidate is missing")
+        assert basis is not None
+        lengths = AxisLengths(k=k, v=len(basis.views))
+        lengths.update({f"d{p}": len(view.center) for p, view in enumerate(basis.views)})
         lengths.require_value(candidate.view_weights, "view_weights", "v")
-        lengths.require_value(candidate.objective, "objective", "t")
-        lengths.require_value(candidate.runs, "runs")
-        lengths.require(candidate.embedder)
-        require_maps(candidate.embedder, lengths)
-
-
-def _lifted_widths(lift: Lift, widths: list[int]) -> list[int]:
-    """Number of landmarks of each view, whose lift fits its width."""
-    lengths = AxisLengths(v=len(widths), **{f"d{p}": width for p, width in enumerate(widths)})
-    lengths.require(lift)
-    for p, view in enumerate(lift.views):
-        rows = view.landmarks if view.directions is None else view.directions.T
-        require(rows.shape[1] == widths[p], f"'lift/views/{p}' has another width")
-    return [len(view.landmarks) for view in lift.views]
+        if labels is None:
+            require(candidate.embedder is not None and candidate.n_partitions > 0, "no embedding")
+            assert candidate.embedder is not None
+            lengths.require_value(candidate.objective, "objective", "t")
+            lengths.require_value(candidate.runs, "runs")
+            lengths.require(candidate.embedder)
+            require_maps(candidate.embedder, lengths)
+        else:
+            require(scaling in families.landmarks, "the landmarks of a candidate are missing")
+            lengths["m"] = sum(families.landmarks[scaling].counts)
+            lengths.require_value(labels, "landmark_labels", "r m")
+            require_labels("landmark_labels", labels, k)

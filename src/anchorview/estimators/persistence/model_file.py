@@ -48,7 +48,7 @@ NPY_VERSION = (1, 0)
 MAX_HEADER_SIZE = 256
 """Characters of a ``.npy`` header; those of numeric arrays need about 70."""
 
-DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int32))
+DTYPES = tuple(map(np.dtype, (np.float64, np.float32, np.int32, np.int16)))
 
 METHODS_BY_CLASS = {
     method.class_path.rpartition(".")[2]: method.name

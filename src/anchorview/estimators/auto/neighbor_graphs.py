@@ -1,0 +1,217 @@
+"""Graphs of nearest neighbors: their eigenvectors, and Louvain communities.
+
+In each view a sample i is connected to its nearest neighbors j with the self-tuning weights
+``exp(-d_ij / (s_i s_j))``, where ``d`` are squared distances and ``s`` is the distance to the
+farthest of the neighbors. Weights are the maximum of both directions, ``N = D^-1/2 W D^-1/2``, and
+the graph is the mean of the views'. Cross-diffusion sends one view's neighbors through the graphs
+of the others: ``sum_v N_v mean(N_u, u != v) N_v / V + mean(N) / 2``.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.neighbors import NearestNeighbors
+from sknetwork.clustering import Louvain
+
+from anchorview._utils.threads import parallel_map
+from anchorview._utils.typing import Array
+from anchorview.estimators.auto.landmarks import leading_coordinates
+from anchorview.views.container import MultiViewData
+
+N_NEIGHBORS = 15
+"""Number of neighbors for communities."""
+
+N_NEIGHBORS_OF_EIGENVECTORS = 10
+
+DENSE_SIZE = 500
+"""Number of samples up to which all eigenvectors are computed."""
+
+EIGENVECTOR_TOLERANCE = 1e-5
+
+LOG_RESOLUTIONS = (-8.0, 8.0)
+"""Range of the base-2 logarithm of resolutions."""
+
+WEIGHT_DIGITS = 7
+"""Digits of the weights from which communities are found."""
+
+MAX_TRIALS = 8
+"""Maximum number of resolutions that are tried to find a number of communities."""
+
+
+Neighbors = tuple[Array, Array, Array]
+"""Rows that have a view, the nearest others of each, nearest first, and squared distances."""
+
+
+class NeighborGraph:
+    """The neighbor graphs of the views of some samples."""
+
+    def __init__(self, coordinates: MultiViewData) -> None:
+        self.n_samples = len(coordinates)
+        self._available = coordinates.available
+
+        def neighbors_in(p: int) -> Neighbors:
+            rows = np.arange(self.n_samples)
+            if self._available is not None:
+                rows = np.flatnonzero(self._available[:, p])
+            points = leading_coordinates(coordinates.views[p][rows])
+            count = min(N_NEIGHBORS, len(rows) - 1)
+            if count < 1:
+                return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
+            search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(points)
+            distances, near = search.kneighbors()
+            return rows, near, np.square(distances, dtype=np.float64)
+
+        views = range(len(coordinates.views))
+        neighbors = [result for _, result in parallel_map(neighbors_in, views)]
+        self._communities: dict[float, Array] = {}
+        self.mean = self._mean([self._graph(*of_view, N_NEIGHBORS) for of_view in neighbors])
+        self._views = [self._graph(*of_view, N_NEIGHBORS_OF_EIGENVECTORS) for of_view in neighbors]
+
+    def communities(self, resolution: float) -> Array:
+        """Louvain communities at a resolution, by descending size."""
+        if resolution not in self._communities:
+            # The class knows matrices of SciPy, not arrays.
+            graph = sparse.csr_matrix(self.mean)
+            # Communities must not depend on rounding, which the order of samples decides.
+            graph.data = np.round(graph.data, WEIGHT_DIGITS)
+            # Not its Leiden class, which draws from the C library's generator without a seed.
+            labels = Louvain(resolution=resolution).fit_predict(graph)
+            self._communities[resolution] = labels
+        return self._communities[resolution]
+
+    def n_communities(self, n_clusters: int) -> Array:
+        """`n_clusters` Louvain communities; the resolution is found by bisection.
+
+        If no resolution has as many, the most connected ones of the next larger number are merged.
+        There may be fewer, if the graph does not have as many.
+        """
+        more: Array | None = None
+        for _ in range(MAX_TRIALS):
+            labels = self.communities(self._next_resolution(n_clusters))
+            count = int(labels.max()) + 1
+            if count == n_clusters:
+                return labels
+            if count > n_clusters and (more is None or count <= more.max()):
+                more = labels
+        if more is None:
+            more = self.communities(2.0 ** LOG_RESOLUTIONS[1])
+        return _merged(more, self.mean, n_clusters)
+
+    def _next_resolution(self, n_clusters: int) -> float:
+        """Resolution at which a number of communities is expected from those that are known."""
+        low, high = LOG_RESOLUTIONS
+        known = sorted((np.log2(r), int(found.max()) + 1) for r, found in self._communities.items())
+        below = [(x, count) for x, count in known if count < n_clusters]
+        above = [(x, count) for x, count in known if count >= n_clusters]
+        if not known:
+            return 1.0
+        if below and above:
+            # At least a quarter of the way from both, as in a bisection.
+            (x, few), (z, many) = max(below), min(above)
+            share = np.log2(n_clusters / few) / np.log2(many / few) if many > n_clusters else 1.0
+            return float(2.0 ** (x + (z - x) * np.clip(share, 0.25, 0.75)))
+        x, count = max(below) if below else min(above)
+        step = np.log2(n_clusters / count)
+        return float(
+            2.0 ** np.clip(x + (max(step, 0.25) if below else min(step, -0.25)), low, high)
+        )
+
+    def eigenvectors(self, count: int, *, diffused: bool) -> Array:
+        """Leading eigenvectors (columns) of the mean graph, or after cross-diffusion."""
+        n = self.n_samples
+        count = min(count, n - 1)
+        if n <= DENSE_SIZE:
+            matrix = self._mean(self._views).toarray()
+            if diffused:
+                matrix = self._diffusion(np.eye(n))
+            return np.linalg.eigh(matrix)[1][:, -count:]
+        graph = self._mean(self._views)
+        operator = LinearOperator((n, n), matvec=self._diffusion, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        _, vectors = eigsh(
+            operator if diffused else graph,
+            k=count,
+            which="LA",
+            v0=start,
+            tol=EIGENVECTOR_TOLERANCE,
+        )
+        return np.asarray(vectors)
+
+    def _diffusion(self, M: Array) -> Array:
+        """Cross-diffused graph, normalized by degree, times a matrix or vector."""
+        factors = self._diffusion_factors if M.ndim == 1 else self._diffusion_factors[:, None]
+        return np.asarray(factors * self._unnormalized(factors * M))
+
+    def _unnormalized(self, M: Array) -> Array:
+        total = self._sum @ M / (2 * len(self._views))
+        for N in self._views:
+            neighbors = N @ M
+            others = self._sum @ neighbors - N @ neighbors
+            total += N @ others / (len(self._views) * max(1, len(self._views) - 1))
+        return np.asarray(total)
+
+    @cached_property
+    def _sum(self) -> sparse.csr_array:
+        return sum(self._views[1:], self._views[0])
+
+    @cached_property
+    def _diffusion_factors(self) -> Array:
+        return _inverse_roots(self._unnormalized(np.ones(self.n_samples)))
+
+    def _graph(self, rows: Array, near: Array, squares: Array, count: int) -> sparse.csr_array:
+        """Normalized graph of a view, of which `rows` have it."""
+        n, count = self.n_samples, min(count, near.shape[1])
+        if not count:
+            return sparse.csr_array((n, n))
+        near, squares = near[:, :count], squares[:, :count]
+        reach = np.sqrt(squares[:, -1])
+        scale = reach[:, None] * reach[near]
+        # Samples with as many equal neighbors are connected to these alone.
+        weights = np.exp(-np.divide(squares, scale, out=np.zeros_like(squares), where=scale > 0))
+        indices = (np.repeat(rows, count), rows[near].ravel())
+        W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
+        W = W.maximum(W.T)
+        return _normalized(W, np.asarray(W.sum(axis=1)).ravel())
+
+    def _mean(self, graphs: Sequence[sparse.csr_array]) -> sparse.csr_array:
+        mean = sum(graphs[1:], graphs[0]) * (1 / len(graphs))
+        if self._available is None:
+            return mean
+        # Samples that lack views have weights in fewer graphs.
+        return _normalized(mean, np.asarray(mean.sum(axis=1)).ravel())
+
+
+def _inverse_roots(degrees: Array) -> Array:
+    roots = np.sqrt(np.maximum(degrees, 0))
+    return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+
+
+def _normalized(W: sparse.csr_array, degrees: Array) -> sparse.csr_array:
+    factors = sparse.diags_array(_inverse_roots(degrees))
+    return sparse.csr_array(factors @ W @ factors)
+
+
+def _merged(labels: Array, graph: sparse.csr_array, n_clusters: int) -> Array:
+    """Communities of which the most connected, relative to their degrees, are merged."""
+    count = int(labels.max()) + 1
+    members = sparse.csr_array(
+        (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), count)
+    )
+    weights = (members.T @ graph @ members).toarray()
+    degrees = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
+    merged = np.arange(count)
+    alive = np.ones(count, dtype=bool)
+    while alive.sum() > n_clusters:
+        ratios = weights / np.outer(degrees, degrees)
+        ratios[~alive], ratios[:, ~alive] = -1, -1
+        np.fill_diagonal(ratios, -1)
+        first, second = divmod(int(ratios.argmax()), count)
+        weights[first] += weights[second]
+        weights[:, first] += weights[:, second]
+        degrees[first] += degrees[second]
+        alive[second] = False
+        merged[merged == second] = first
+    return np.unique(merged[labels], return_inverse=True)[1].ravel()

@@ -1,0 +1,96 @@
+"""Neighbor graphs against plain loops, their eigenvectors and their communities."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import MultiViewData
+from anchorview.estimators.auto import neighbor_graphs
+from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS, NeighborGraph
+from helpers.data import clustered_views
+
+
+def graph_by_loops(X, count):
+    """Self-tuning weights of the nearest neighbors, symmetric and normalized."""
+    n = len(X)
+    squares = np.square(X[:, None] - X[None]).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    near = np.argsort(squares, axis=1)[:, :count]
+    reach = np.sqrt([squares[i, near[i, -1]] for i in range(n)])
+    W = np.zeros((n, n))
+    for i in range(n):
+        for j in near[i]:
+            W[i, j] = np.exp(-squares[i, j] / (reach[i] * reach[j]))
+    W = np.maximum(W, W.T)
+    roots = np.sqrt(W.sum(axis=1))
+    return W / np.outer(roots, roots)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    views, y = clustered_views(120, 4, (6, 8, 5), separation=8.0)
+    return MultiViewData(views), y
+
+
+def test_mean_graph_equals_loops(planted):
+    data, _ = planted
+    expected = np.mean([graph_by_loops(view, N_NEIGHBORS) for view in data.views], axis=0)
+    np.testing.assert_allclose(NeighborGraph(data).mean.toarray(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("diffused", [False, True])
+@pytest.mark.parametrize("dense_size", [500, 10])
+def test_eigenvectors_are_those_of_the_graph(planted, diffused, dense_size, set_constants):
+    set_constants(neighbor_graphs, DENSE_SIZE=dense_size, EIGENVECTOR_TOLERANCE=1e-10)
+    data, _ = planted
+    graphs = [graph_by_loops(view, 10) for view in data.views]
+    matrix = np.mean(graphs, axis=0)
+    if diffused:
+        others = [(sum(graphs) - N) / (len(graphs) - 1) for N in graphs]
+        pairs = zip(graphs, others, strict=True)
+        matrix = sum(N @ other @ N for N, other in pairs) / len(graphs) + matrix / 2
+        roots = np.sqrt(matrix.sum(axis=1))
+        matrix = matrix / np.outer(roots, roots)
+    vectors = NeighborGraph(data).eigenvectors(4, diffused=diffused)
+    expected = np.linalg.eigh(matrix)[1][:, -4:]
+    np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=1e-3)
+
+
+def test_communities_with_a_number(planted):
+    data, y = planted
+    graph = NeighborGraph(data)
+    assert adjusted_rand_score(y, graph.n_communities(4)) == 1
+    for count in (2, 3, 6, 11):
+        assert len(np.unique(graph.n_communities(count))) == count
+    np.testing.assert_array_equal(graph.n_communities(6), NeighborGraph(data).n_communities(6))
+
+
+def test_connected_communities_are_merged_first():
+    # Four groups of two nearby clusters.
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(8), 30)
+    centers = np.repeat(20 * rng.standard_normal((4, 5)), 2, axis=0) + rng.standard_normal((8, 5))
+    graph = NeighborGraph(MultiViewData([centers[y] + 0.8 * rng.standard_normal((240, 5))]))
+    fine = graph.communities(16.0)
+    merged = neighbor_graphs._merged(fine, graph.mean, 4)
+    assert adjusted_rand_score(y // 2, merged) == 1
+
+
+def test_samples_that_lack_views(planted):
+    data, y = planted
+    available = np.ones((120, 3), bool)
+    available[::3, 0] = available[1::3, 2] = False
+    views = dict(zip("abc", data.views, strict=True))
+    graph = NeighborGraph(MultiViewData(views, available=available))
+    assert adjusted_rand_score(y, graph.n_communities(4)) == 1
+    assert np.isfinite(graph.eigenvectors(4, diffused=True)).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_few_and_equal_samples(n):
+    rows = np.random.default_rng(0).standard_normal((n, 3))
+    for data in (rows, np.zeros((n, 3)), np.repeat(rows, 20, axis=0)):
+        graph = NeighborGraph(MultiViewData([data]))
+        labels = graph.n_communities(2)
+        assert set(labels) <= {0, 1}
+        assert np.isfinite(graph.eigenvectors(2, diffused=False)).all()
