@@ -101,7 +101,7 @@ def test_merged_clusters_are_not_held_against_each_other(incomplete):
     found = view_contributions(merged, views)
     expected = margins(model, views, clusters=[0, 1, 0, 3])
     np.testing.assert_allclose(found.sum(axis=1), expected, atol=1e-10)
-    assert list(view_contributions(merged, views, by="cluster").index) == ["pair", "1", "3"]
+    assert list(view_contributions(merged, views, by="cluster").index) == ["pair", "1", "2"]
 
 
 def test_clusters_have_the_mean_over_their_samples(incomplete):
