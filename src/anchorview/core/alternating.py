@@ -11,16 +11,22 @@ completely, if its rank is small) from getting all the weight. It is a constant 
 every step is still an exact minimizer and the objective never increases.
 
 One iteration makes these steps, in the order of the paper. ``polar(M) = U V'`` for the thin SVD
-``M = U diag(s) V'``.
+``M = U diag(s) V'``. The equation numbers are ours: they follow the order in which the paper's
+optimization section derives the updates, and may differ from the printed ones.
 
-============================================  =======================
-``H_p = polar(a_p^2 X_p Z_p + beta S A_p')``  ``representation_step``
-``Z_p = X_p'H_p``                             ``representation_step``
-``S = polar(sum_p H_p A_p)``                  ``graph_step``
-``A_p = polar(H_p'S)``                        ``anchor_step``
-``a_p = (1/r_p) / sum_q (1/r_q)``             ``weight_step``
-``r_p = ||X_p - H_p Z_p'||^2 + floor_p``      ``weight_step``
-============================================  =======================
+========  ========================================================  =======================
+Equation  Step                                                      Method
+========  ========================================================  =======================
+(9)       subproblem of ``H_p``: maximize ``<H_p, B_p>`` over       ``representation_step``
+          ``H_p'H_p = I``, ``B_p = a_p^2 X_p Z_p + beta S A_p'``
+(10)      its solution, ``H_p = polar(B_p)``                        ``representation_step``
+(11)      ``Z_p = X_p'H_p``                                         ``representation_step``
+(12)      ``S = polar(sum_p H_p A_p)``                              ``graph_step``
+(13)      ``A_p = polar(H_p'S)``                                    ``anchor_step``
+(14)      subproblem of ``a``: minimize ``sum_p a_p^2 r_p``,        ``weight_step``
+          ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``
+(15)      its solution, ``a_p = (1/r_p) / sum_q (1/r_q)``           ``weight_step``
+========  ========================================================  =======================
 
 Samples may lack views. The residual is then over available rows only, and the missing rows of a
 view are completed by the model, ``H_p Z_p'``, after every iteration. This is a majorization, so the
@@ -309,10 +315,10 @@ class AlternatingSolver:
         self.used = (self.a, tuple(self.Z), tuple(self.A))
         self.M: list[Array] = []
         for p, X in enumerate(self.views):
-            target = self.a[p] ** 2 * times(X, self.Z[p]) + self.beta * self.pull(p)
-            self.H[p], M = polar(target)
-            _require_balanced(target, M, p, self.beta)
-            self.Z[p] = times(X.T, self.H[p])
+            B = self.a[p] ** 2 * times(X, self.Z[p]) + self.beta * self.pull(p)  # Eq. (9)
+            self.H[p], M = polar(B)  # Eq. (10)
+            _require_balanced(B, M, p, self.beta)
+            self.Z[p] = times(X.T, self.H[p])  # Eq. (11)
             self.M.append(M)
 
     def pull(self, p: int) -> Array:
@@ -327,7 +333,7 @@ class AlternatingSolver:
 
     def graph_step(self) -> None:
         """``S = polar(sum_p H_p A_p)``."""
-        self.S, T = polar(self._graph_target())
+        self.S, T = polar(self._graph_target())  # Eq. (12)
         self.steps.append(Step(*self.used, tuple(self.M), T))
 
     def _graph_target(self) -> Array:
@@ -335,7 +341,7 @@ class AlternatingSolver:
 
     def anchor_step(self) -> None:
         """``A_p = polar(H_p'S)``; the alignment is then the sum of the singular values."""
-        factors = [polar_and_norm(H.T @ self.S) for H in self.H]
+        factors = [polar_and_norm(H.T @ self.S) for H in self.H]  # Eq. (13)
         self.A = [A for A, _ in factors]
         self.alignment = sum(norm for _, norm in factors)
 
@@ -350,7 +356,7 @@ class AlternatingSolver:
                 self.views, self.H, self.Z, self.squared_norms, self.left_out, strict=True
             )
         ]
-        self.residuals = np.maximum(unexplained, 0) + self.floors
+        self.residuals = np.maximum(unexplained, 0) + self.floors  # r_p of Eq. (14)
         if len(self.views) == 1:
             self.a = np.ones(1)
             return
@@ -361,7 +367,7 @@ class AlternatingSolver:
                     "it would get all the weight. Use residual_floor > 0, or fewer n_components."
                 )
         inverse = 1 / self.residuals
-        self.a = inverse / inverse.sum()
+        self.a = inverse / inverse.sum()  # Eq. (15)
 
 
 def plain_directions(
@@ -462,7 +468,7 @@ def _with_independent_images(X: Matrix, D: Array) -> Array:
 
 def _require_balanced(B: Array, M: Array, p: int, beta: float) -> None:
     """Raise if a large `beta` leaves no digits of a view in ``B``, with polar factor ``B M``."""
-    # The product of the norms is a bound of the condition number that is found at once.
+    # The product of the norms is a bound of the condition number that takes no time.
     if np.linalg.norm(B) * np.linalg.norm(M) > LARGEST_CONDITION:
         inverse = np.abs(eigh(M, eigvals_only=True))
         if not inverse.max() < LARGEST_CONDITION * inverse.min():

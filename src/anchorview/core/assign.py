@@ -33,7 +33,7 @@ from anchorview.core.row_sampling import sampled_rows
 
 @dataclass(frozen=True)
 class ClusterSpread:
-    """Numbers of samples and sums of their squared distances to their own centers."""
+    """Numbers of samples and sums of their squared distances to the centers of their clusters."""
 
     sizes: Array
     """Number of samples of each cluster, as float64."""
@@ -150,9 +150,9 @@ class Assignment:
 
         def work(part: slice) -> None:
             with without_nested_threads():
-                own = points[part]
-                for rows, scores in score_blocks(own, weights):
-                    labels[part][rows] = self._decided(own[rows], scores, reach)
+                block = points[part]
+                for rows, scores in score_blocks(block, weights):
+                    labels[part][rows] = self._decided(block[rows], scores, reach)
 
         for _ in parallel_map(work, list(gen_batches(len(points), LABELED_ROWS))):
             pass
@@ -163,18 +163,18 @@ class Assignment:
 
         No centroid is longer than `reach`.
         """
-        found: Array = scores.argmax(axis=1)
-        at = np.arange(len(found))
-        best = scores[at, found]
-        scores[at, found] = -np.inf
+        labels: Array = scores.argmax(axis=1)
+        at = np.arange(len(labels))
+        best = scores[at, labels]
+        scores[at, labels] = -np.inf
         margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", points, points)) + reach)
         doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
         if len(doubtful):
             exact = points[doubtful].astype(np.float64)
-            found[doubtful] = pairwise_distances_argmin(exact, self.centroids)
-        return found
+            labels[doubtful] = pairwise_distances_argmin(exact, self.centroids)
+        return labels
 
-    def own_squared_distances(self, embedding: Array, labels: Array) -> Array:
+    def squared_distances_to_label(self, embedding: Array, labels: Array) -> Array:
         """Squared distances of rows of an embedding to the centroids of their labels."""
         points = (unit_rows(embedding) if self.normalize else embedding).astype(np.float64)
         points -= self.centroids[labels]
@@ -194,7 +194,7 @@ class Assignment:
 def cluster_spread(
     rows: EmbeddedRows, assignment: Assignment, labels: Array | None = None
 ) -> ClusterSpread:
-    """Distances of rows to their own centroids by cluster, in one pass; uses labels if known."""
+    """Distances of rows to the centroids of their labels, by cluster, in one pass."""
     work = partial(_block_spread, assignment=assignment, labels=labels)
     return rows.reduce(work, ClusterSpread.merged)
 
@@ -203,14 +203,14 @@ def _block_spread(
     embedding: Array, first_row: int, *, assignment: Assignment, labels: Array | None
 ) -> ClusterSpread:
     known = None if labels is None else labels[first_row : first_row + len(embedding)]
-    own = assignment(embedding) if known is None else known
-    squares = assignment.own_squared_distances(embedding, own)
-    return ClusterSpread.of(own, squares, len(assignment.centroids))
+    labels = assignment(embedding) if known is None else known
+    squares = assignment.squared_distances_to_label(embedding, labels)
+    return ClusterSpread.of(labels, squares, len(assignment.centroids))
 
 
 def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array:
     """Labels by several assignments that share `normalize`, (n_assignments, n)."""
-    centroids = np.vstack([own.centroids for own in assignments]).astype(embedding.dtype)
+    centroids = np.vstack([run.centroids for run in assignments]).astype(embedding.dtype)
     points = unit_rows(embedding) if assignments[0].normalize else embedding
     # The nearest centroid c of x has the largest x'c - c'c / 2.
     halves = 0.5 * np.einsum("ij,ij->i", centroids, centroids)

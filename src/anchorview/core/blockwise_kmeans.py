@@ -83,7 +83,7 @@ MANY_CLUSTERS = 100
 """Number of clusters above which rows are compared with centroids in single precision."""
 
 SUMMED_ROWS = 16_384
-"""Maximum number of rows that are added up in their own precision before sums continue in
+"""Maximum number of rows that are added up in their precision before sums continue in
 float64."""
 
 FEW_CLUSTERS = 24
@@ -138,12 +138,16 @@ def cluster_sums(
     for start in range(0, len(embedding), SUMMED_ROWS):
         block = embedding[start : start + SUMMED_ROWS].astype(weights.dtype, copy=False)
         points = unit_rows(block) if normalize else block
-        own = nearest[start : start + SUMMED_ROWS]
+        labels = nearest[start : start + SUMMED_ROWS]
         for rows, scores in score_blocks(points, weights):
-            own[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
+            labels[rows] = scores.reshape(-1, n_sets, k).argmax(axis=2) + offsets
         members = sparse.csr_array(
-            (np.ones(own.size, points.dtype), own.ravel(), n_sets * np.arange(len(own) + 1)),
-            shape=(len(own), n_sets * k),
+            (
+                np.ones(labels.size, points.dtype),
+                labels.ravel(),
+                np.arange(0, labels.size + 1, n_sets),
+            ),
+            shape=(len(labels), n_sets * k),
         )
         sums += members.T @ points
         squares += float(np.einsum("ij,ij->", points, points, dtype=np.float64))
@@ -162,20 +166,20 @@ def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> Cluster
     total = np.zeros((len(weights), width + 1))
     squares = 0.0
     for rows in gen_batches(len(embedding), step):
-        own = points[: rows.stop - rows.start]
-        own[:, :-1] = unit_rows(embedding[rows]) if normalize else embedding[rows]
+        block = points[: rows.stop - rows.start]
+        block[:, :-1] = unit_rows(embedding[rows]) if normalize else embedding[rows]
         scores, members = (
-            buffer[: len(weights) * len(own)].reshape(n_sets, k, -1) for buffer in buffers
+            buffer[: len(weights) * len(block)].reshape(n_sets, k, -1) for buffer in buffers
         )
-        np.matmul(weights, own.T, out=scores.reshape(len(weights), -1))
+        np.matmul(weights, block.T, out=scores.reshape(len(weights), -1))
         np.copyto(members, scores == scores.max(axis=1, keepdims=True))
-        sums = members.reshape(len(weights), -1) @ own
-        if sums[:, -1].sum() != n_sets * len(own):
+        sums = members.reshape(len(weights), -1) @ block
+        if sums[:, -1].sum() != n_sets * len(block):
             _keep_first(members)
-            sums = members.reshape(len(weights), -1) @ own
+            sums = members.reshape(len(weights), -1) @ block
         total += sums
-        own = own[:, :-1]
-        squares += float(np.einsum("ij,ij->i", own, own).sum(dtype=np.float64))
+        block = block[:, :-1]
+        squares += float(np.einsum("ij,ij->i", block, block).sum(dtype=np.float64))
     sums, counts = total[:, :-1], total[:, -1]
     return ClusterSums(
         sums.reshape(centroids.shape), counts.reshape(n_sets, k).astype(np.intp), squares
@@ -295,12 +299,12 @@ def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
 def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
     """The rows selected by pivoted QR, one pass for each."""
     basis = np.empty((0, rows.shape[1]))
-    found = []
+    selected = []
     for _ in range(count):
         row = rows.reduce(partial(_farthest, basis=basis), _Farthest.merged).row
-        found.append(row)
+        selected.append(row)
         rest = row - basis.T @ (basis @ row)
         length = np.linalg.norm(rest)
         if length > 0:
             basis = np.vstack([basis, rest / length])
-    return np.array(found)
+    return np.array(selected)

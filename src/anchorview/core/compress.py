@@ -6,7 +6,7 @@ trace holds for both. ``R'R = X'X`` needs one pass over row blocks, and ``Q`` is
 Where samples lack views, this is done for each group of samples with the same views.
 
 A view with more features than samples is compressed from the other side: ``X_p = L_p U_p'`` with
-orthonormal columns of ``U_p``, found from ``X_p X_p'``.
+orthonormal columns of ``U_p``, computed from ``X_p X_p'``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -87,7 +87,9 @@ Summaries = dict[tuple[int, ...], GroupSummary]
 
 def merge_summaries(a: Summaries, b: Summaries) -> Summaries:
     """Summaries of two sets of samples together, in an order that does not depend on the sets."""
-    merged = a | {views: a[views].merged(own) if views in a else own for views, own in b.items()}
+    merged = a | {
+        views: a[views].merged(group) if views in a else group for views, group in b.items()
+    }
     return {views: merged[views] for views in sorted(merged, key=lambda v: (-len(v), v))}
 
 
@@ -324,9 +326,9 @@ def pseudo_samples(
     views = tuple(np.zeros((total, width)) for width in widths)
     available = np.zeros((total, len(views)), bool)
     start = 0
-    for group, own in zip(groups, rows, strict=True):
-        stop = start + len(own)
-        for p, columns in zip(group.views, _split_views(group, own, widths), strict=True):
+    for group, group_rows in zip(groups, rows, strict=True):
+        stop = start + len(group_rows)
+        for p, columns in zip(group.views, _split_views(group, group_rows, widths), strict=True):
             np.divide(columns, norms[p], out=views[p][start:stop])
         available[start:stop, list(group.views)] = True
         start = stop

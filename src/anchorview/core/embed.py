@@ -79,13 +79,13 @@ class Embedder:
             assert self.maps is not None
             return self.maps[views]
         # Concurrent threads may compute a map twice, which does no harm.
-        found = self._cached_maps.get(views)
-        if found is None:
-            found = embedding_map(self.trace, views)
-            self._cached_maps[views] = found
+        W = self._cached_maps.get(views)
+        if W is None:
+            W = embedding_map(self.trace, views)
+            self._cached_maps[views] = W
             while len(self._cached_maps) > MAX_CACHED_MAPS:
                 self._cached_maps.popitem(last=False)
-        return found
+        return W
 
     def smallest(self, dtype: "np.dtype[Any]") -> "Embedder":
         """Return this embedder with maps in place of the trace, if these are smaller.

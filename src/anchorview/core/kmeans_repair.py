@@ -100,19 +100,19 @@ def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | Non
 def _best(points: Array, centroids: Array, other: bool = False) -> Array:
     """Nearest centroids of points; with `other`, of centroids, apart from themselves."""
     weights = score_weights(centroids, points.dtype)
-    found = np.empty(len(points), np.intp)
+    nearest = np.empty(len(points), np.intp)
 
     def work(part: slice) -> None:
         with without_nested_threads():
             for rows, scores in score_blocks(points[part], weights):
                 if other:
-                    own = np.arange(part.start + rows.start, part.start + rows.stop)
-                    scores[np.arange(len(scores)), own] = -np.inf
-                found[part][rows] = scores.argmax(axis=1)
+                    positions = np.arange(part.start + rows.start, part.start + rows.stop)
+                    scores[np.arange(len(scores)), positions] = -np.inf
+                nearest[part][rows] = scores.argmax(axis=1)
 
     for _ in parallel_map(work, list(gen_batches(len(points), COMPARED_ROWS))):
         pass
-    return found
+    return nearest
 
 
 def _halves(points: Array) -> _Halves:

@@ -48,8 +48,8 @@ def kmeans_plusplus_in_cells(points: Array, n_clusters: int, rng: np.random.Rand
     seeds = rng.randint(2**31 - 1, size=n_cells)
 
     def selected(cell: int) -> Array:
-        own = np.random.RandomState(seeds[cell])
-        return kmeans_plusplus(points[members[cell]], int(shares[cell]), own)
+        cell_rng = np.random.RandomState(seeds[cell])
+        return kmeans_plusplus(points[members[cell]], int(shares[cell]), cell_rng)
 
     used = np.flatnonzero(shares).tolist()
     return np.concatenate([rows for _, rows in parallel_map(selected, used)])
@@ -104,12 +104,12 @@ def _selected(points: Array, n_clusters: int, rng: np.random.RandomState, trials
         candidates = np.minimum(np.searchsorted(cumulated, drawn, side="right"), n - 1)
         distances = squared_distances(candidates)
         distances[np.arange(len(candidates)), candidates] = 0
-        for own in np.split(np.arange(slots * trials), slots):
-            if own[0] > 0 and not nearest[candidates[own]].any():
+        for slot in np.split(np.arange(slots * trials), slots):
+            if slot[0] > 0 and not nearest[candidates[slot]].any():
                 # All of them have been chosen since they were drawn.
                 break
-            lowered = np.minimum(distances[own[0] : own[-1] + 1], nearest)
+            lowered = np.minimum(distances[slot[0] : slot[-1] + 1], nearest)
             best = int(lowered.sum(axis=1).argmin())
             nearest = lowered[best]
-            chosen.append(int(candidates[own[best]]))
+            chosen.append(int(candidates[slot[best]]))
     return chosen

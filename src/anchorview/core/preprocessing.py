@@ -109,18 +109,18 @@ def fit_imputation(parts: RowSource, impute: Impute) -> tuple[Array | None, ...]
             np.empty(0) if statistic is None else _column_statistic(data, p, statistic)
             for p, statistic in enumerate(statistics)
         ]
-    found = []
-    for p, (own, statistic) in enumerate(zip(values, statistics, strict=True)):
-        if statistic is not None and np.isnan(own).any():
-            column = int(np.flatnonzero(np.isnan(own))[0])
+    imputation = []
+    for p, (column_values, statistic) in enumerate(zip(values, statistics, strict=True)):
+        if statistic is not None and np.isnan(column_values).any():
+            column = int(np.flatnonzero(np.isnan(column_values))[0])
             names = parts.feature_names[p]
             name = "" if names is None else f" ({names[column]!r})"
             raise ValueError(
                 f"{parts.describe_view(p)}: column {column}{name} is NaN in all samples, so it has "
                 f"no {statistic}. Drop it."
             )
-        found.append(None if statistic is None else own)
-    return tuple(found)
+        imputation.append(None if statistic is None else column_values)
+    return tuple(imputation)
 
 
 def _column_sums(part: MultiViewData) -> _ColumnSums:
@@ -290,10 +290,10 @@ def fit_preprocessing(
     sums: _Sums = {}
     if fitted:
         sums = parts.reduce(partial(_part_sums, fitted), _merged, "preprocessing")
-    found: list[FittedStep | None] = []
+    fitted_steps: list[FittedStep | None] = []
     for p, step in enumerate(steps):
         if step is None or step == "clr":
-            found.append(None if step is None else FittedStep(step))
+            fitted_steps.append(None if step is None else FittedStep(step))
             continue
         if p not in sums:
             raise ValueError(parts.missing_message(p))
@@ -303,27 +303,27 @@ def fit_preprocessing(
                 f"{parts.describe_view(p)} has no counts: all values are 0. Leave the view out."
             )
         if step == "lognorm":
-            found.append(FittedStep(step, total=float(np.median(totals[totals > 0]))))
+            fitted_steps.append(FittedStep(step, total=float(np.median(totals[totals > 0]))))
         else:
             columns = sums[p].columns
             n = np.full_like(columns, len(totals))
             shares = np.divide(n, columns, out=np.zeros_like(columns), where=columns > 0)
-            found.append(FittedStep(step, idf=np.log1p(shares)))
-    return tuple(found)
+            fitted_steps.append(FittedStep(step, idf=np.log1p(shares)))
+    return tuple(fitted_steps)
 
 
 def _part_sums(views: list[int], part: MultiViewData) -> _Sums:
-    found: _Sums = {}
+    sums: _Sums = {}
     for p in views:
         rows = available_rows(part, p)
         if rows.shape[0]:
             _require_counts(part, p)
-            found[p] = _ViewSums([_sums(rows, axis=1)], _sums(rows, axis=0))
-    return found
+            sums[p] = _ViewSums([_sums(rows, axis=1)], _sums(rows, axis=0))
+    return sums
 
 
 def _merged(a: _Sums, b: _Sums) -> _Sums:
-    return a | {p: a[p].merged(own) if p in a else own for p, own in b.items()}
+    return a | {p: a[p].merged(view_sums) if p in a else view_sums for p, view_sums in b.items()}
 
 
 def _sums(values: Matrix, axis: int) -> Array:

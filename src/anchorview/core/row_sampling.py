@@ -22,14 +22,14 @@ MARGIN = 1.25
 """Expected number of candidate rows relative to the requested number, so that enough are found."""
 
 
-class _Found(NamedTuple):
+class _Sample(NamedTuple):
     """Keys and rows of each block; concatenated once, as samples may be large."""
 
     keys: list[Array]
     rows: list[Array]
 
-    def merged(self, other: "_Found") -> "_Found":
-        return _Found(self.keys + other.keys, self.rows + other.rows)
+    def merged(self, other: "_Sample") -> "_Sample":
+        return _Sample(self.keys + other.keys, self.rows + other.rows)
 
 
 def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
@@ -37,23 +37,23 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
     n = rows.shape[0]
     expected = min(MARGIN * count, n)
     for by_length in (True, False):
-        found = rows.reduce(
+        sample = rows.reduce(
             partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length),
-            _Found.merged,
+            _Sample.merged,
         )
         # Rows with equal norms have equal keys. If there are many, too many or too few rows would
         # be sampled, or too few distinct ones.
-        keys = np.concatenate(found.keys)
+        keys = np.concatenate(sample.keys)
         even = abs(len(keys) - expected) <= 5 * np.sqrt(expected)
         if even and len(np.unique(keys)) >= count / 2:
             break
     order = np.argsort(keys, kind="stable")[:count]
-    return np.concatenate(found.rows)[order]
+    return np.concatenate(sample.rows)[order]
 
 
 def _below(
     block: Array, first_row: int, *, share: float, n: int, seed: int, by_length: bool
-) -> _Found:
+) -> _Sample:
     if by_length and block.dtype == np.float64:
         squares = n * np.einsum("ij,ij->i", block, block)
         cells = np.floor(np.log2(np.maximum(squares, np.finfo(float).tiny)) * CELLS)
@@ -63,7 +63,7 @@ def _below(
     small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
     # Many copies of one row would all be sampled; the surplus is not needed.
     small = small[: int(MARGIN * share * n)]
-    return _Found([keys[small]], [block[small]])
+    return _Sample([keys[small]], [block[small]])
 
 
 def _mixed(numbers: Array, seed: int) -> Array:

@@ -119,11 +119,11 @@ def row_moments(block: Matrix, unit_rows: bool = False) -> Moments:
         return _sparse_moments(block.astype(np.float64), unit_rows)
     if block.dtype != np.float32 or unit_rows:
         return _double_moments(block, unit_rows)
-    found = _single_moments(block)
-    unsafe = ~are_safe(found.squares)
+    moments = _single_moments(block)
+    unsafe = ~are_safe(moments.squares)
     if unsafe.any():
-        _, found.mean[unsafe], found.squares[unsafe] = _double_moments(block[:, unsafe])
-    return found
+        _, moments.mean[unsafe], moments.squares[unsafe] = _double_moments(block[:, unsafe])
+    return moments
 
 
 def _double_moments(block: Array, unit_rows: bool = False) -> Moments:
@@ -166,10 +166,10 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
     def work(block: RowBlock) -> ViewMoments:
         return {p: row_moments(data.views[p][block.rows], unit_first) for p in block.views}
 
-    found: ViewMoments = {}
+    moments: ViewMoments = {}
     for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
-        found = merged_moments(found, parts)
-    return found
+        moments = merged_moments(moments, parts)
+    return moments
 
 
 def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
@@ -182,7 +182,7 @@ def fit_scalings(
 ) -> tuple[ViewScaling, ...]:
     """Learn the scaling of every view, in one pass over the parts if it needs statistics.
 
-    `known` are the moments of the rows as they are, if an earlier pass has found them.
+    `known` are the moments of the rows as they are, if they are known from an earlier pass.
     """
     if method in ("unit", "none"):
         return tuple(ViewScaling(unit_first=method == "unit") for _ in parts.names)
@@ -191,18 +191,18 @@ def fit_scalings(
     else:
         moments = known
     totals = [moments[p] for p in range(len(parts.names))]
-    for p, own in enumerate(totals):
-        if not np.isfinite(own.squares).all():
+    for p, total in enumerate(totals):
+        if not np.isfinite(total.squares).all():
             raise ValueError(parts.overflow_message(p))
     if method == "unit-center":
-        return tuple(ViewScaling(unit_first=True, center=own.mean) for own in totals)
+        return tuple(ViewScaling(unit_first=True, center=total.mean) for total in totals)
     return tuple(
         ViewScaling(
-            center=own.mean,
-            deviation=deviation(*own, parts.dtype),
+            center=total.mean,
+            deviation=deviation(*total, parts.dtype),
             unit_last=method == "zscore-unit",
         )
-        for own in totals
+        for total in totals
     )
 
 

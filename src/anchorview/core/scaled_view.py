@@ -265,9 +265,9 @@ class SparseScaledView(ScaledView):
         if self.low is not None:
             rows = self.low.coefficients * self.factors[:, None]
             mixed = (scaled.T @ rows) @ self.low.terms
-            own = self.low.terms.T @ ((rows.T @ rows) @ self.low.terms)
-            G += mixed + mixed.T + own
-            uncentered += own.diagonal()
+            low_gram = self.low.terms.T @ ((rows.T @ rows) @ self.low.terms)
+            G += mixed + mixed.T + low_gram
+            uncentered += low_gram.diagonal()
             totals = totals + self.low.terms.T @ (rows.T @ self.shift_factors)
         cross = np.outer(totals, self.shift)
         G -= cross + cross.T

@@ -180,11 +180,11 @@ def leading_spectra(
     tolerance = rank_tolerance(problem.dtype)
     counts = np.broadcast_to(n_components, len(problem.views)).tolist()
     products = problem.grams or (None,) * len(problem.views)
-    found = [
+    spectra = [
         rank_and_directions(X, max(2 * count, n_directions), max(count, n_directions), tolerance, G)
         for X, count, G in zip(problem.views, counts, products, strict=True)
     ]
-    return Spectra([rank for rank, _, _ in found], [(D, s) for _, D, s in found])
+    return Spectra([rank for rank, _, _ in spectra], [(D, s) for _, D, s in spectra])
 
 
 def solve(
@@ -234,10 +234,10 @@ def _solved(
         left_out=problem.left_out,
         residual_floor=settings.residual_floor,
     ).run(settings.max_iter, settings.tol)
-    found = solution.graph.shape[1]
-    if sizes.n_anchors is not None and sizes.n_anchors > found:
+    n_anchors = solution.graph.shape[1]
+    if sizes.n_anchors is not None and sizes.n_anchors > n_anchors:
         raise ValueError(
-            f"n_anchors={sizes.n_anchors} is larger than the views allow: they have {found} "
+            f"n_anchors={sizes.n_anchors} is larger than the views allow: they have {n_anchors} "
             "independent directions together."
         )
     return solution, components
@@ -284,11 +284,11 @@ class LeadingRows(LinearOperator):
 
 def without_zero_rows(views: Sequence[Matrix]) -> list[Matrix]:
     """The views, those with many zero rows at the end as operators that leave them out."""
-    found: list[Matrix] = []
+    operators: list[Matrix] = []
     for X in views:
         n_rows = X.shape[0]
         if isinstance(X, np.ndarray):
             n_rows = int(np.flatnonzero(X.any(axis=1)).max(initial=-1)) + 1
         many = X.shape[0] - n_rows >= ZERO_SHARE * X.shape[0]
-        found.append(LeadingRows(X, n_rows) if many else X)
-    return found
+        operators.append(LeadingRows(X, n_rows) if many else X)
+    return operators

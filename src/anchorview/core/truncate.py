@@ -107,18 +107,18 @@ def compress_truncated(
     unit_norm: bool,
 ) -> tuple[Problem, Truncation]:
     """Problem with few pseudo-samples and, of wide views, few directions."""
-    found = truncate(parts, scalings, n_components, alignment, unit_norm=unit_norm)
-    widths = found.truncation.n_directions
-    normed = with_unit_norms(parts, scalings, found.squared_norms)
+    truncated = truncate(parts, scalings, n_components, alignment, unit_norm=unit_norm)
+    widths = truncated.truncation.n_directions
+    normed = with_unit_norms(parts, scalings, truncated.squared_norms)
     norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    groups = list(found.summaries.values())
+    groups = list(truncated.summaries.values())
     views, available = pseudo_samples(groups, widths, norms, parts.dtype)
-    squares = np.array(found.squared_norms) / np.square(norms)
-    left_out = tuple((squares * found.truncation.left_out).tolist())
-    back = tuple(None if V is None else Directions(V) for V in found.directions)
+    squares = np.array(truncated.squared_norms) / np.square(norms)
+    left_out = tuple((squares * truncated.truncation.left_out).tolist())
+    back = tuple(None if V is None else Directions(V) for V in truncated.directions)
     final = normed if unit_norm else scalings
     problem = Problem(views, available, final, back, parts.dtype, left_out)
-    return problem, found.truncation
+    return problem, truncated.truncation
 
 
 def truncate(
@@ -139,14 +139,14 @@ def truncate(
     doublings = 0
     while True:
         directions = _leading_subspaces(parts, scalings, counts, directions)
-        found = _summarized(parts, scalings, directions)
-        truncation = _judged(found, n_components, tolerance, unit_norm=unit_norm)
+        sums = _summarized(parts, scalings, directions)
+        truncation = _judged(sums, n_components, tolerance, unit_norm=unit_norm)
         enough = truncation.bound <= tolerance or doublings == MAX_DOUBLINGS
-        if enough or _expected_bound(found, truncation.bound) > tolerance:
-            return TruncatedViews(found.summaries, directions, found.squared_norms, truncation)
+        if enough or _expected_bound(sums, truncation.bound) > tolerance:
+            return TruncatedViews(sums.summaries, directions, sums.squared_norms, truncation)
         doublings += 1
         limits = zip(counts, parts.n_features_per_view, strict=True)
-        counts = [None if own is None else min(2 * own, d // 2) for own, d in limits]
+        counts = [None if count is None else min(2 * count, d // 2) for count, d in limits]
 
 
 def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> list[int | None]:
@@ -167,20 +167,20 @@ def _leading_subspaces(
     """Orthonormal directions of the views that have a count; starts from those that are known."""
     random = np.random.default_rng(0)
     bases: list[Array | None] = []
-    for count, d, own in zip(counts, parts.n_features_per_view, known, strict=True):
+    for count, d, V in zip(counts, parts.n_features_per_view, known, strict=True):
         if count is None:
             bases.append(None)
             continue
         start = random.standard_normal((d, count))
-        if own is not None:
-            start[:, : own.shape[1]] = own
+        if V is not None:
+            start[:, : V.shape[1]] = V
         bases.append(_orthonormal(start))
     for step in range(POWER_STEPS):
         report_progress("truncating", step, POWER_STEPS)
         products = parts.reduce(
             partial(_power_step, scalings=scalings, bases=bases), _added, "truncating"
         )
-        bases = [None if own is None else _orthonormal(own) for own in products]
+        bases = [None if product is None else _orthonormal(product) for product in products]
     return tuple(bases)
 
 
@@ -295,21 +295,21 @@ def _projected(
         rows[block.rows] = scaled if columns is None else scaled @ columns
         return float(np.einsum("ij,ij->i", scaled, scaled).sum(dtype=np.float64))
 
-    squares = [own for _, own in map_blocks(work, _blocks_with(part, p), "compressing")]
+    squares = [square for _, square in map_blocks(work, _blocks_with(part, p), "compressing")]
     return rows, float(np.sum(squares))
 
 
 def _judged(
-    found: _Sums, n_components: Sequence[int], tolerance: float, *, unit_norm: bool
+    sums: _Sums, n_components: Sequence[int], tolerance: float, *, unit_norm: bool
 ) -> Truncation:
     """Bound of the change of the objective by what the directions leave out."""
-    left_out, bounds = [0.0] * len(found.widths), [0.0]
-    for p, squares in found.spectra.items():
-        total = found.squared_norms[p]
+    left_out, bounds = [0.0] * len(sums.widths), [0.0]
+    for p, squares in sums.spectra.items():
+        total = sums.squared_norms[p]
         left_out[p] = max(0.0, 1 - float(squares.sum()) / total)
         bound = min(left_out[p], n_components[p] * SAFETY * _largest_left_out(squares) / total)
         bounds.append(bound if unit_norm else bound * total)
-    return Truncation(found.widths, tuple(left_out), max(bounds) / 2, tolerance)
+    return Truncation(sums.widths, tuple(left_out), max(bounds) / 2, tolerance)
 
 
 def _largest_left_out(squares: Array) -> float:
@@ -320,10 +320,10 @@ def _largest_left_out(squares: Array) -> float:
     return float(squares[OVERSAMPLING - 1])
 
 
-def _expected_bound(found: _Sums, bound: float) -> float:
+def _expected_bound(sums: _Sums, bound: float) -> float:
     """Bound with twice as many directions, if the spectra go on as from half as many."""
     ratios = [0.0]
-    for squares in found.spectra.values():
+    for squares in sums.spectra.values():
         half = (len(squares) - OVERSAMPLING) // 2
         ratios.append(_largest_left_out(squares) / float(squares[-half]))
     return bound * max(ratios)

@@ -28,9 +28,9 @@ def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
 def union_of_ids(indices: "Sequence[pd.Index[Any]]") -> "pd.Index[Any]":
     """Ids of all views, in order of first appearance."""
     ids = indices[0]
-    for own in indices[1:]:
-        if not own.equals(ids):
-            ids = ids.append(own[~own.isin(ids)])
+    for index in indices[1:]:
+        if not index.equals(ids):
+            ids = ids.append(index[~index.isin(ids)])
     return ids
 
 
@@ -56,26 +56,26 @@ def align_frames(
     if not frames:
         return None, aligned
     indices = [views[p].index for p in frames]
-    for p, own in zip(frames, indices, strict=True):
-        require_unique_ids(own, descriptions[p])
+    for p, index in zip(frames, indices, strict=True):
+        require_unique_ids(index, descriptions[p])
     without_ids = any(view is not None and p not in frames for p, view in enumerate(views))
-    for p, own in zip(frames, indices, strict=True):
-        if without_ids and not own.equals(indices[0]):
+    for p, index in zip(frames, indices, strict=True):
+        if without_ids and not index.equals(indices[0]):
             raise ValueError(
                 f"{descriptions[p]} and {descriptions[frames[0]]} have different ids in their "
                 "index, or in another order, and views without an index cannot be aligned. Reorder "
                 "them, or give all views an index."
             )
-    for f, (p, own) in enumerate(zip(frames, indices, strict=True)):
+    for f, (p, index) in enumerate(zip(frames, indices, strict=True)):
         others = indices[:f] + indices[f + 1 :]
-        if others and not any(own.isin(other).any() for other in others):
+        if others and not any(index.isin(other).any() for other in others):
             other = frames[0] if f else frames[1]
             raise ValueError(
-                nothing_shared_message(descriptions[p], own[0], descriptions[other], others[0][0])
+                nothing_shared_message(descriptions[p], index[0], descriptions[other], others[0][0])
             )
     ids = union_of_ids(indices)
-    for p, own in zip(frames, indices, strict=True):
-        if not own.equals(ids):
+    for p, index in zip(frames, indices, strict=True):
+        if not index.equals(ids):
             require_numeric_columns(views[p], descriptions[p])
             aligned[p] = views[p].reindex(ids)
     return ids, aligned

@@ -68,17 +68,17 @@ def chosen_matrix(
     """
     if choice.place == "obsm":
         assert choice.name is not None
-        found = _get(cells.obsm, choice.name, f"{subject} has no {choice.name!r} in obsm")
-        matrix = _checked(found, subject, choice.name)
-        if isinstance(found, pd.DataFrame):
-            return matrix, found.columns
+        stored = _get(cells.obsm, choice.name, f"{subject} has no {choice.name!r} in obsm")
+        matrix = _checked(stored, subject, choice.name)
+        if isinstance(stored, pd.DataFrame):
+            return matrix, stored.columns
         return matrix, pd.Index([f"{choice.name}_{i}" for i in range(matrix.shape[1])])
     if choice.place == "layer":
         assert choice.name is not None
-        found = _get(cells.layers, choice.name, f"{subject} has no layer {choice.name!r}")
+        stored = _get(cells.layers, choice.name, f"{subject} has no layer {choice.name!r}")
     else:
-        found = cells.X
-    matrix = _checked(found, subject, choice.name or "X")
+        stored = cells.X
+    matrix = _checked(stored, subject, choice.name or "X")
     features = cells.var_names
     if matrix.shape[1] != len(features):
         raise ValueError(
@@ -115,14 +115,14 @@ def _get(store: Any, name: str, complaint: str) -> Any:
     return store[name]
 
 
-def _checked(found: Any, subject: str, what: str) -> Any:
+def _checked(stored: Any, subject: str, what: str) -> Any:
     """Values of any type that anndata stores as an array, a CSR matrix or a view on disk."""
-    if found is None:
+    if stored is None:
         raise ValueError(
             f"{subject} has no X. Give another matrix of it with views=, 'layer:NAME' or "
             "'obsm:NAME'."
         )
-    matrix = _matrix_of(found)
+    matrix = _matrix_of(stored)
     if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
         raise ValueError(
             f"{subject}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
@@ -131,22 +131,22 @@ def _checked(found: Any, subject: str, what: str) -> Any:
     return matrix
 
 
-def _matrix_of(found: Any) -> Any:
-    if isinstance(found, StoredView | np.ndarray):
-        return found
-    if sparse.issparse(found):
-        return sparse.csr_array(found)
-    if _is_dataset(found):
-        return open_matrix(found)
+def _matrix_of(stored: Any) -> Any:
+    if isinstance(stored, StoredView | np.ndarray):
+        return stored
+    if sparse.issparse(stored):
+        return sparse.csr_array(stored)
+    if _is_dataset(stored):
+        return open_matrix(stored)
     # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
-    group = getattr(found, "group", None)
+    group = getattr(stored, "group", None)
     if group is not None and hasattr(group, "attrs"):
         return open_matrix(group)
-    if hasattr(found, "to_memory"):
-        return _matrix_of(found.to_memory())
-    return np.asarray(found)
+    if hasattr(stored, "to_memory"):
+        return _matrix_of(stored.to_memory())
+    return np.asarray(stored)
 
 
-def _is_dataset(found: Any) -> bool:
+def _is_dataset(stored: Any) -> bool:
     """Whether an object is a dataset of h5py, judged by its class: h5py need not be installed."""
-    return type(found).__module__.partition(".")[0] == "h5py" and hasattr(found, "file")
+    return type(stored).__module__.partition(".")[0] == "h5py" and hasattr(stored, "file")

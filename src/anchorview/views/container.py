@@ -305,10 +305,10 @@ class MultiViewData(RowSource):
         n = len(self)
         views: list[Matrix] = []
         available = np.zeros((n, len(fitted.names)), bool)
-        for p, own in enumerate(fitted.positions_in(self)):
-            if own is not None and (has := self._has(own)).any():
-                view = self.views[own]
-                order = fitted.column_order(p, view.shape[1], self.feature_names[own])
+        for p, position in enumerate(fitted.positions_in(self)):
+            if position is not None and (has := self._has(position)).any():
+                view = self.views[position]
+                order = fitted.column_order(p, view.shape[1], self.feature_names[position])
                 views.append(view if order is None else view[:, order])
                 available[:, p] = has
             else:
@@ -484,7 +484,7 @@ def _stacked(parts: Sequence[Matrix]) -> Matrix:
 
 
 def dense_rows(view: Matrix, rows: slice | Array) -> Array:
-    """Rows of a view as a dense array of the view's own type."""
+    """Rows of a view as a dense array of the type of the view."""
     block = view[rows]
     return block if isinstance(block, np.ndarray) else block.toarray()
 
@@ -495,13 +495,13 @@ def _is_constant(view: Matrix, rows: slice | Array) -> bool:
     return not _any_rows(view, indices, lambda block: bool((block != first).any()))
 
 
-def _any_rows(view: Matrix, rows: Array, found: Callable[[Array], bool]) -> bool:
-    """Whether `found` holds for a block of the rows."""
+def _any_rows(view: Matrix, rows: Array, holds: Callable[[Array], bool]) -> bool:
+    """Whether `holds` holds for a block of the rows."""
     # Doubling steps end at once on ordinary data, and never make a sparse view dense as a whole.
     start, stop = 0, 64
     while start < len(rows):
         stop = min(stop, start + max(1, LARGEST_BLOCK // (8 * view.shape[1])))
-        if found(dense_rows(view, rows[start:stop])):
+        if holds(dense_rows(view, rows[start:stop])):
             return True
         start, stop = stop, 2 * stop
     return False

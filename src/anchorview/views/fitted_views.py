@@ -71,11 +71,11 @@ class FittedViews:
         """Descriptions of the views whose feature names were known in `fit`, but are not here."""
         return [
             describe_view(p, self.names[p])
-            for p, own in enumerate(self.positions_in(schema))
-            if own is not None
-            and schema.n_features_per_view[own]
+            for p, position in enumerate(self.positions_in(schema))
+            if position is not None
+            and schema.n_features_per_view[position]
             and self.feature_names[p] is not None
-            and schema.feature_names[own] is None
+            and schema.feature_names[position] is None
         ]
 
     def _require_width(self, p: int, width: int) -> None:

@@ -102,23 +102,23 @@ def _require_array_like(view: Any, description: str) -> None:
     """Raise if NumPy would have to read an unknown object element by element."""
     if hasattr(view, "__array__"):
         return
-    found = type(view).__name__
+    type_name = type(view).__name__
     if isinstance(view, list | tuple):
-        unknown = [own.__name__ for own in _element_types(view) if not _is_known(own)]
+        unknown = [cls.__name__ for cls in _element_types(view) if not _is_known(cls)]
         if not unknown:
             return
-        found = f"{found} with elements of type {min(unknown)}"
+        type_name = f"{type_name} with elements of type {min(unknown)}"
     raise TypeError(
-        f"{description} is of type {found}, which cannot be read as a matrix. A view is a 2-D "
+        f"{description} is of type {type_name}, which cannot be read as a matrix. A view is a 2-D "
         "NumPy array, DataFrame, scipy.sparse matrix or AnnData object with one row per sample, "
-        f"or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(found, '')}"
+        f"or a view on disk or in Dask.{ACCEPTED_INSTEAD.get(type_name, '')}"
     )
 
 
 def _element_types(items: Any) -> set[type]:
     """Types of the elements of nested lists and tuples."""
     types = set(map(type, items))
-    if any(issubclass(own, list | tuple) for own in types):
+    if any(issubclass(cls, list | tuple) for cls in types):
         nested = (item for item in items if isinstance(item, list | tuple))
         types = types.union(*map(_element_types, nested))
     return types
@@ -223,8 +223,8 @@ def finite_rows(
         wrong &= (present & available)[:, None]
         positions = np.argwhere(wrong)
     if len(positions):
-        found = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
-        raise ValueError(f"{description} {found}")
+        problem = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
+        raise ValueError(f"{description} {problem}")
     return present
 
 
@@ -238,7 +238,7 @@ def _sum_of_squares(entries: Array) -> float:
 
     step = max(1, CHECKED_ENTRIES * len(entries) // max(1, entries.size))
     blocks = [slice(start, start + step) for start in range(0, len(entries), step)]
-    return sum(found for _, found in parallel_map(of_rows, blocks))
+    return sum(total for _, total in parallel_map(of_rows, blocks))
 
 
 def _bad_values(
@@ -262,11 +262,11 @@ def _bad_values(
     is_nan = np.isnan(values)
     kind = "NaN" if is_nan[0] else "infinity"
     alike = positions[is_nan if is_nan[0] else np.isinf(values)]
-    own = np.unique(alike[:, 1]).tolist()
-    listed = ", ".join(map(column_name, own[:LISTED_COLUMNS]))
-    listed += ", ..." if len(own) > LISTED_COLUMNS else ""
+    bad_columns = np.unique(alike[:, 1]).tolist()
+    listed = ", ".join(map(column_name, bad_columns[:LISTED_COLUMNS]))
+    listed += ", ..." if len(bad_columns) > LISTED_COLUMNS else ""
     cells = "1 cell" if len(alike) == 1 else f"{len(alike)} cells"
-    columns = "column" if len(own) == 1 else f"{len(own)} columns:"
+    columns = "column" if len(bad_columns) == 1 else f"{len(bad_columns)} columns:"
     rows = f"rows {first_row} to {first_row + n_rows - 1}"
     message = (
         f"contains {kind} {where}. Input contains {kind} in {cells} of {rows}, in {columns} "

@@ -144,8 +144,12 @@ def views_from_mudata(
         name: _choice(name, modality, layer, use_rep, use_var)
         for name, modality in modalities.items()
     }
-    found = selected_modalities(mdata, choices)
-    return {name: _in_memory(view) for name, view in found.views.items()}, found.available
+    selected = selected_modalities(mdata, choices)
+    views = {
+        name: view[:] if isinstance(view, StoredView) else view
+        for name, view in selected.views.items()
+    }
+    return views, selected.available
 
 
 class SelectedModalities(NamedTuple):
@@ -177,15 +181,15 @@ def selected_modalities(
             f"views names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
         )
     available = np.ones((mdata.n_obs, len(choices)), dtype=bool)
-    found = SelectedModalities({}, available, {})
+    selected = SelectedModalities({}, available, {})
     for p, (name, choice) in enumerate(choices.items()):
         subject = f"View {name!r}" if modalities[name] is mdata else f"Modality {name!r}"
         matrix, features = chosen_matrix(modalities[name], choice, subject)
         rows = _rows_in_modality(mdata, name, modalities[name])
         available[:, p] = rows >= 0
-        found.views[name] = aligned_matrix(matrix, rows, mdata.obs_names, features)
-        found.features[name] = np.asarray(features, dtype=object)
-    return found
+        selected.views[name] = aligned_matrix(matrix, rows, mdata.obs_names, features)
+        selected.features[name] = np.asarray(features, dtype=object)
+    return selected
 
 
 def aligned_matrix(
@@ -203,10 +207,6 @@ def aligned_matrix(
     if isinstance(aligned, np.ndarray):
         return pd.DataFrame(aligned, ids, features, copy=False)
     return aligned
-
-
-def _in_memory(view: View) -> View:
-    return view[:] if isinstance(view, StoredView) else view
 
 
 def require_unique_names(names: "pd.Index[Any]") -> None:

@@ -171,8 +171,8 @@ def _sample(row: int, ids: Ids) -> str:
 
 def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     """Names of the batches, and the position of that of each sample."""
-    codes, found = pd.factorize(values, use_na_sentinel=True)
-    names = [_batch_name(value) for value in found]
+    codes, values_of_batches = pd.factorize(values, use_na_sentinel=True)
+    names = [_batch_name(value) for value in values_of_batches]
     empty = np.array([name.strip() in MISSING for name in names] + [True])
     missing = np.flatnonzero(empty[codes])
     if len(missing):

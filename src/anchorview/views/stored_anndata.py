@@ -119,14 +119,14 @@ class _Selected:
         wanted = self.rows[start:stop]
         present = np.flatnonzero(wanted >= 0)
         needed, place = np.unique(wanted[present], return_inverse=True)
-        found = self._of_columns(_read_rows(self.base, needed))
+        block = self._of_columns(_read_rows(self.base, needed))
         # Row 0 of the matrix below is for samples without the view.
         position = np.zeros(len(wanted), dtype=np.intp)
         position[present] = place + 1
-        if sparse.issparse(found):
-            empty = sparse.csr_array((1, found.shape[1]), dtype=found.dtype)
-            return sparse.csr_array(sparse.vstack([empty, found], format="csr")[position])
-        return np.vstack([np.zeros((1, found.shape[1]), found.dtype), found])[position]
+        if sparse.issparse(block):
+            empty = sparse.csr_array((1, block.shape[1]), dtype=block.dtype)
+            return sparse.csr_array(sparse.vstack([empty, block], format="csr")[position])
+        return np.vstack([np.zeros((1, block.shape[1]), block.dtype), block])[position]
 
     def _of_columns(self, block: Matrix) -> Matrix:
         return block if self.columns is None else block[:, self.columns]
@@ -287,9 +287,10 @@ class StoredCells:
     def X(self) -> Any:
         """The main matrix; None if there is none."""
         with _open(self.path) as file:
-            found = self._key("X") in file
-            empty = found and str(file[self._key("X")].attrs.get("encoding-type")) == "null"
-            return None if not found or empty else open_matrix(file[self._key("X")])
+            node = file.get(self._key("X"))
+            if node is None or str(node.attrs.get("encoding-type")) == "null":
+                return None
+            return open_matrix(node)
 
     @property
     def layers(self) -> "StoredElements":

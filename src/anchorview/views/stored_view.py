@@ -32,12 +32,12 @@ class FileVersion:
     def of(cls, path: Path) -> "FileVersion | None":
         """Return the version of a file; None for a folder, or if there is no such file."""
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return None
-        if not S_ISREG(found.st_mode):
+        if not S_ISREG(status.st_mode):
             return None
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino, platform.node())
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, platform.node())
 
     def differs_from(self, other: "FileVersion") -> bool:
         """Whether the file has changed; on another machine, which may have a copy, by its size."""
@@ -125,10 +125,10 @@ class StoredView(ABC):
     def ids(self, rows: slice) -> "pd.Index[Any] | None":
         """Read the ids of consecutive samples; None if the file has none."""
         start, stop = self._bounds(rows)
-        found = self._guarded(self._read_ids, start, stop)
-        if found is not None and len(found) != stop - start:
-            raise self._unreadable(start, stop, f"found only {len(found)} of them")
-        return found
+        ids = self._guarded(self._read_ids, start, stop)
+        if ids is not None and len(ids) != stop - start:
+            raise self._unreadable(start, stop, f"found only {len(ids)} of them")
+        return ids
 
     @abstractmethod
     def _read(self, start: int, stop: int) -> Array:
@@ -150,10 +150,10 @@ class StoredView(ABC):
         rows = f"rows {start} to {stop - 1}"
         try:
             require_unchanged(self.path, self.version, rows)
-            found = read(start, stop)
+            rows_read = read(start, stop)
             # It may have been changed while it was read.
             require_unchanged(self.path, self.version, rows)
-            return found
+            return rows_read
         except (DataFileError, MemoryError):
             raise
         # Parsers raise nearly any type of exception on damaged files.

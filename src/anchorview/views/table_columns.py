@@ -61,8 +61,8 @@ def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | No
             return None
         schema = table.schema
     except DuplicateError as error:
-        found = " ".join(str(error).split())
-        raise ValueError(f"{description}: columns must have different names: {found}.") from error
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{description}: columns must have different names: {reason}.") from error
     for column, dtype in schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise ValueError(not_numeric_message(description, column, dtype))
@@ -91,10 +91,10 @@ def warn_about_columns(view: Any, description: str) -> None:
 def _warn_about_labels(columns: Iterable[Any], view: str) -> None:
     names = {str(name).lower(): name for name in columns}
     # Beside x, y is a coordinate.
-    found = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
-    if found:
+    labels = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
+    if labels:
         warnings.warn(
-            f"{view}: column {quoted(names[found[0]])} is named like class labels, but is used as "
+            f"{view}: column {quoted(names[labels[0]])} is named like class labels, but is used as "
             "a feature. Drop it if it holds labels.",
             UserWarning,
             stacklevel=2,
