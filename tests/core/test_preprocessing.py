@@ -8,7 +8,7 @@ from scipy import sparse
 from anchorview import MultiViewData
 from anchorview.core.preprocessing import (
     FittedStep,
-    Preprocessing,
+    Preparation,
     fit_preprocessing,
 )
 
@@ -21,7 +21,7 @@ FORMS = [np.asarray, sparse.csr_array]
 def preprocessed(X, step):
     data = MultiViewData({"a": X})
     steps = fit_preprocessing(data, {"a": step})
-    view = Preprocessing(steps)(data).views[0]
+    view = Preparation(None, steps)(data).views[0]
     assert sparse.issparse(view) == sparse.issparse(X)
     return view.toarray() if sparse.issparse(view) else view
 
@@ -61,7 +61,7 @@ def test_samples_without_the_view_do_not_count():
     kept = np.arange(40) % 4 != 0
     alone = fit_preprocessing(MultiViewData({"a": COUNTS[kept]}), {"a": "tfidf"})
     np.testing.assert_allclose(steps[0].idf, alone[0].idf)
-    found = Preprocessing(steps)(data)
+    found = Preparation(None, steps)(data)
     assert np.isnan(found.views[0][0]).all()
     np.testing.assert_array_equal(found.available, data.available)
     np.testing.assert_array_equal(found.views[1], other)
@@ -76,7 +76,7 @@ def test_negative_values_are_no_counts(form):
     with pytest.raises(ValueError, match=message):
         fit_preprocessing(data, {"b": "lognorm"})
     with pytest.raises(ValueError, match=message):
-        Preprocessing((None, FittedStep("clr")))(data)
+        Preparation(None, (None, FittedStep("clr")))(data)
 
 
 def test_unknown_names_are_refused():

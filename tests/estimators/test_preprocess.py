@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
-from anchorview.core.preprocessing import Preprocessing, fit_preprocessing
+from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts
@@ -25,7 +25,7 @@ def views():
 def prepared(views):
     """The views, preprocessed before they are given to an estimator."""
     data = MultiViewData(views)
-    data = Preprocessing(fit_preprocessing(data, STEPS))(data)
+    data = Preparation(None, fit_preprocessing(data, STEPS))(data)
     return dict(zip(data.names, data.views, strict=True))
 
 

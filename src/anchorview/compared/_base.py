@@ -18,7 +18,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.compared._neighbor_graphs import NARROW, TILE
 from anchorview.compared._partition import kmeans_labels
-from anchorview.core.cost_model import block_memory
+from anchorview.core.cost_model import FitShape, block_memory
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
@@ -160,7 +160,11 @@ class Baseline(MultiViewClusterer):
             numbers += 0 if m else 3 * min(n**2, TILE) + n * (NARROW + 60)
         numbers += n * (20 + held.clusters * k)
         numbers += n * m * (held.anchors + held.anchors_of_views * n_views)
-        return 2 * block_memory(data) + data.dtype.itemsize * held.copies * copied + 8 * numbers
+        return (
+            2 * block_memory(FitShape.of(data))
+            + data.dtype.itemsize * held.copies * copied
+            + 8 * numbers
+        )
 
     def _kmeans_labels(self, embedding: Array, *, normalize: bool | None = None) -> Array:
         """Labels from K-means; `normalize` is the class attribute by default."""

@@ -68,7 +68,7 @@ def row_standardized_views(data: MultiViewData) -> tuple[Array, ...]:
             rows -= mean
             deviation = np.sqrt(np.einsum("ij,ij->i", rows, rows)[:, None] / (d - 1))
             if not np.isfinite(deviation).all():
-                raise ValueError(data.overflow_message(p))
+                raise ValueError(data.problem("overflow", p))
             deviation[deviation <= CONSTANT_COLUMN * np.abs(mean)] = np.inf
             out[block.rows] = rows / deviation
         matrices.append(out)
@@ -110,5 +110,5 @@ def column_ranges(data: MultiViewData, p: int) -> tuple[Array, Array]:
     constant = spread <= CONSTANT_COLUMN * np.maximum(np.abs(low), np.abs(high))
     spread[constant] = np.inf
     if constant.all():
-        raise ValueError(data.zero_message(p))
+        raise ValueError(data.problem("zero", p))
     return low, spread

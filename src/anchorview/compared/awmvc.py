@@ -17,7 +17,7 @@ from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._docstrings import fill_docstring
 from anchorview.core.compress import compress
-from anchorview.core.cost_model import gram_memory
+from anchorview.core.cost_model import FitShape, gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings
 from anchorview.core.scaled_view import ScaledBlock
 from anchorview.core.solve import rank_tolerance
@@ -240,4 +240,4 @@ class AWMVC(Baseline):
         n, D = data.shape
         largest = self.n_dimensions * self.n_clusters
         solving = min(n, D + largest) * (7 * (D + largest) + 3 * self.n_dimensions * largest)
-        return super()._memory_needed(data) + gram_memory(data) + 8.0 * solving
+        return super()._memory_needed(data) + gram_memory(FitShape.of(data)) + 8.0 * solving

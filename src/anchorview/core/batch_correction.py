@@ -409,7 +409,7 @@ def fit_correction(
         _require_rows(parts.describe_view(p), cells, batches)
         view = ViewCorrection.of(cells, len(batches), scales=scales)
         if not np.isfinite(view.deviation).all():
-            raise ValueError(parts.overflow_message(p))
+            raise ValueError(parts.problem("overflow", p))
         if (view.deviation <= CONSTANT_COLUMN * np.abs(view.mean)).all():
             raise ValueError(
                 f"{parts.describe_view(p)} is constant in every batch, or the covariates explain "

@@ -205,18 +205,18 @@ def fit_memory(shape: FitShape, route: Route) -> float:
         pairs = zip(shape.directions, shape.widths, strict=True)
         bases = sum(d * count for count, d in pairs if count is not None)
         products = 8.0 * 4 * total**2 + shape.itemsize * n * total + 8.0 * n * anchors
-        return products + 8.0 * 4 * bases + _block_memory(shape)
+        return products + 8.0 * 4 * bases + block_memory(shape)
     bases = sum(d * m for d, m in zip(shape.widths, shape.components, strict=True))
     trace = 8.0 * shape.iterations * bases
     if route == "compressed":
-        needed = _gram_memory(shape) + 8 * n * anchors + trace
+        needed = gram_memory(shape) + 8 * n * anchors + trace
         # The factor of a single Gram matrix takes its place.
         if len(shape.groups) > 1 or shape.pseudo_samples < sum(shape.widths):
             needed += 8 * 2 * shape.pseudo_samples * sum(shape.widths)
         return needed
     most = max(shape.components)
     needed = 8.0 * n * (2 * sum(shape.components) + 4 * anchors + 2 * most)
-    needed += trace + _block_memory(shape)
+    needed += trace + block_memory(shape)
     for d, entries, m in zip(shape.widths, shape.entries, shape.components, strict=True):
         if entries is not None:
             needed += 16 * entries + 3 * 8 * min(DENSE_PART, n * min(n, d))
@@ -229,27 +229,19 @@ def fit_memory(shape: FitShape, route: Route) -> float:
     return needed
 
 
-def gram_memory(data: MultiViewData) -> float:
+def gram_memory(shape: FitShape) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
-    return _gram_memory(FitShape.of(data))
-
-
-def _gram_memory(shape: FitShape) -> float:
     widths = [d for size, d in shape.groups if size > d]
     # Products of sparse blocks, and of few features, are held as a whole before they are added.
     some_sparse = any(entries is not None for entries in shape.entries)
     held = max((d for d in widths if some_sparse or d <= MIN_TILED), default=0)
     parts = max_pending_results() * shape.itemsize * held**2
     squares = [d**2 for d in widths]
-    return _block_memory(shape) + parts + 8 * (sum(squares) + max(squares, default=0))
+    return block_memory(shape) + parts + 8 * (sum(squares) + max(squares, default=0))
 
 
-def block_memory(data: MultiViewData) -> float:
+def block_memory(shape: FitShape) -> float:
     """Bytes of the row blocks in process at a time, at most twice the data in float64."""
-    return _block_memory(FitShape.of(data))
-
-
-def _block_memory(shape: FitShape) -> float:
     return float(min(max_pending_results() * LARGEST_BLOCK, 2 * 8 * shape.n * sum(shape.widths)))
 
 

@@ -57,27 +57,6 @@ Impute = Statistic | Mapping[str, Statistic | None] | None
 """The statistic for all views, or by view; None if values must not be missing."""
 
 
-@dataclass(frozen=True, eq=False)
-class Imputation:
-    """Fills NaN in the views of samples, which are matched to those of a fit first."""
-
-    values: tuple[Array | None, ...] | None
-    """A value for each feature of a view; None if its values must not be missing."""
-    fitted: FittedViews | None = None
-    """None if the samples are those of the fit."""
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Samples without missing values; raises if there are some in a view without imputation."""
-        data = data if self.fitted is None else data.matched_to(self.fitted)
-        if self.values is None:
-            return data
-        views = tuple(
-            view if values is None else _filled(view, values)
-            for view, values in zip(data.views, self.values, strict=True)
-        )
-        return container_with_views(data, views)
-
-
 class _ColumnSums(NamedTuple):
     totals: list[Array]
     counts: list[Array]
@@ -233,35 +212,33 @@ class FittedStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Preprocessing:
-    """Applies the steps of all views to samples, which have the views of the fit."""
-
-    steps: tuple[FittedStep | None, ...]
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Preprocessed samples; raises if counts are negative."""
-        views = list(data.views)
-        for p, step in enumerate(self.steps):
-            # A view that no sample has may have any width.
-            if step is not None and available_rows(data, p).shape[0]:
-                _require_counts(data, p)
-                views[p] = step(views[p])
-        return container_with_views(data, tuple(views))
-
-
-@dataclass(frozen=True, eq=False)
 class Preparation:
     """What is done with samples before they are scaled: matching, imputation, preprocessing."""
 
     imputation: tuple[Array | None, ...] | None
+    """A value for each feature of a view; None if its values must not be missing."""
     steps: tuple[FittedStep | None, ...] | None
     fitted: FittedViews | None = None
     """None if the samples are those of the fit."""
 
     def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Prepared samples."""
-        data = Imputation(self.imputation, self.fitted)(data)
-        return data if self.steps is None else Preprocessing(self.steps)(data)
+        """Prepared samples; raises if a value is missing, or a count is negative."""
+        data = data if self.fitted is None else data.matched_to(self.fitted)
+        if self.imputation is not None:
+            views = tuple(
+                view if values is None else _filled(view, values)
+                for view, values in zip(data.views, self.imputation, strict=True)
+            )
+            data = container_with_views(data, views)
+        if self.steps is not None:
+            preprocessed = list(data.views)
+            for p, step in enumerate(self.steps):
+                # A view that no sample has may have any width.
+                if step is not None and available_rows(data, p).shape[0]:
+                    _require_counts(data, p)
+                    preprocessed[p] = step(preprocessed[p])
+            data = container_with_views(data, tuple(preprocessed))
+        return data
 
 
 class _ViewSums(NamedTuple):
@@ -296,7 +273,7 @@ def fit_preprocessing(
             fitted_steps.append(None if step is None else FittedStep(step))
             continue
         if p not in sums:
-            raise ValueError(parts.missing_message(p))
+            raise ValueError(parts.problem("missing", p))
         totals = np.concatenate(sums[p].totals)
         if not (totals > 0).any():
             raise ValueError(

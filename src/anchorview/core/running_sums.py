@@ -104,7 +104,7 @@ class RunningSums:
                 center = shift.center + move
                 scaling = replace(shift, center=center)
                 if not np.isfinite(squares[p]).all():
-                    raise ValueError(data.overflow_message(p))
+                    raise ValueError(data.problem("overflow", p))
                 if self.scaling == "zscore":
                     spread = np.maximum(squares[p] - size[p] * move**2, 0)
                     scaling = replace(

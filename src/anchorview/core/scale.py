@@ -193,7 +193,7 @@ def fit_scalings(
     totals = [moments[p] for p in range(len(parts.names))]
     for p, total in enumerate(totals):
         if not np.isfinite(total.squares).all():
-            raise ValueError(parts.overflow_message(p))
+            raise ValueError(parts.problem("overflow", p))
     if method == "unit-center":
         return tuple(ViewScaling(unit_first=True, center=total.mean) for total in totals)
     return tuple(
@@ -223,12 +223,12 @@ def with_unit_norms(
     """The scalings including division by the Frobenius norm of each view."""
     for p, square in enumerate(squared_norms):
         if not np.isfinite(square):
-            raise ValueError(data.overflow_message(p))
+            raise ValueError(data.problem("overflow", p))
         # Equal rows of unit norm leave nothing but rounding when they are centered.
         centered = scalings[p].unit_first and scalings[p].center is not None
         rounding = (8 * np.finfo(data.dtype).eps) ** 2 * len(data) if centered else 0
         if square <= rounding:
-            raise ValueError(data.zero_message(p))
+            raise ValueError(data.problem("zero", p))
     return tuple(
         replace(scaling, norm=float(np.sqrt(square)))
         for scaling, square in zip(scalings, squared_norms, strict=True)

@@ -54,12 +54,8 @@ class EntryBlock(NamedTuple):
 
     def squared(self) -> sparse.csr_array:
         """Rows with squared entries, in double precision."""
-        return _csr(self.matrix.data.astype(np.float64) ** 2, self.matrix)
-
-
-def _csr(entries: Array, like: sparse.csr_array) -> sparse.csr_array:
-    """Matrix with other entries in the places of a matrix."""
-    return _sharing(entries, like.indices, like.indptr, like.shape)
+        X = self.matrix
+        return _sharing(X.data.astype(np.float64) ** 2, X.indices, X.indptr, X.shape)
 
 
 def _sharing(

@@ -199,41 +199,30 @@ def solve(
     `seed` is that of the random start; `spectra`, if known already, have at least as many
     directions as components.
     """
+    sizes = settings.sizes
     entries = sum(X.shape[0] * X.shape[1] for X in problem.views)
     with single_threaded_blas() if entries <= SMALL_PROBLEM else nullcontext():
         if spectra is None and settings.init == "gcca" and problem.available is None:
-            spectra = leading_spectra(problem, settings.sizes.wanted(schema))
-        return _solved(problem, schema, settings, seed, spectra)
-
-
-def _solved(
-    problem: Problem,
-    schema: RowSource,
-    settings: SolverSettings,
-    seed: int,
-    spectra: Spectra | None,
-) -> tuple[Solution, list[int]]:
-    """:func:`solve` with known spectra, if the start needs them."""
-    sizes = settings.sizes
-    ranks = None if spectra is None else spectra.ranks
-    n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
-    views = problem.views
-    if settings.variant == "dalmc" and problem.available is None:
-        views = tuple(without_zero_rows(views))
-    solution = VARIANTS[settings.variant](
-        views,
-        n_anchors,
-        components,
-        beta=settings.beta,
-        init=settings.init,
-        seed=seed,
-        directions=_start_directions(problem, schema, settings.init, components, seed),
-        available=problem.available,
-        complete=complete,
-        spectra=None if spectra is None else spectra.directions,
-        left_out=problem.left_out,
-        residual_floor=settings.residual_floor,
-    ).run(settings.max_iter, settings.tol)
+            spectra = leading_spectra(problem, sizes.wanted(schema))
+        ranks = None if spectra is None else spectra.ranks
+        n_anchors, components, complete = sizes.resolve(problem.views, schema, problem.dtype, ranks)
+        views = problem.views
+        if settings.variant == "dalmc" and problem.available is None:
+            views = tuple(without_zero_rows(views))
+        solution = VARIANTS[settings.variant](
+            views,
+            n_anchors,
+            components,
+            beta=settings.beta,
+            init=settings.init,
+            seed=seed,
+            directions=_start_directions(problem, schema, settings.init, components, seed),
+            available=problem.available,
+            complete=complete,
+            spectra=None if spectra is None else spectra.directions,
+            left_out=problem.left_out,
+            residual_floor=settings.residual_floor,
+        ).run(settings.max_iter, settings.tol)
     n_anchors = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > n_anchors:
         raise ValueError(

@@ -86,18 +86,6 @@ class Truncation:
         )
 
 
-class TruncatedViews(NamedTuple):
-    """Sums over the truncated samples, and what belongs to them."""
-
-    summaries: Summaries
-    """In coordinates of the directions, of views that are scaled but not divided by norms."""
-    directions: tuple[Array | None, ...]
-    """Orthonormal columns; None for views that were not truncated."""
-    squared_norms: tuple[float, ...]
-    """Of the views before truncation."""
-    truncation: Truncation
-
-
 def compress_truncated(
     parts: RowSource,
     scalings: tuple[ViewScaling, ...],
@@ -106,47 +94,31 @@ def compress_truncated(
     *,
     unit_norm: bool,
 ) -> tuple[Problem, Truncation]:
-    """Problem with few pseudo-samples and, of wide views, few directions."""
-    truncated = truncate(parts, scalings, n_components, alignment, unit_norm=unit_norm)
-    widths = truncated.truncation.n_directions
-    normed = with_unit_norms(parts, scalings, truncated.squared_norms)
-    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
-    groups = list(truncated.summaries.values())
-    views, available = pseudo_samples(groups, widths, norms, parts.dtype)
-    squares = np.array(truncated.squared_norms) / np.square(norms)
-    left_out = tuple((squares * truncated.truncation.left_out).tolist())
-    back = tuple(None if V is None else Directions(V) for V in truncated.directions)
-    final = normed if unit_norm else scalings
-    problem = Problem(views, available, final, back, parts.dtype, left_out)
-    return problem, truncated.truncation
-
-
-def truncate(
-    parts: RowSource,
-    scalings: tuple[ViewScaling, ...],
-    n_components: Sequence[int],
-    alignment: float,
-    *,
-    unit_norm: bool,
-) -> TruncatedViews:
-    """Truncate wide views to enough directions, or to as many as are tried.
+    """Problem with few pseudo-samples and, of wide views, few directions.
 
     `alignment` is the largest possible value of the alignment term of the objective.
     """
     counts = directions_per_view(parts, n_components)
     tolerance = TOLERANCE * alignment
     directions: tuple[Array | None, ...] = (None,) * len(counts)
-    doublings = 0
-    while True:
+    for doublings in range(MAX_DOUBLINGS + 1):
         directions = _leading_subspaces(parts, scalings, counts, directions)
         sums = _summarized(parts, scalings, directions)
         truncation = _judged(sums, n_components, tolerance, unit_norm=unit_norm)
         enough = truncation.bound <= tolerance or doublings == MAX_DOUBLINGS
         if enough or _expected_bound(sums, truncation.bound) > tolerance:
-            return TruncatedViews(sums.summaries, directions, sums.squared_norms, truncation)
-        doublings += 1
+            break
         limits = zip(counts, parts.n_features_per_view, strict=True)
         counts = [None if count is None else min(2 * count, d // 2) for count, d in limits]
+    normed = with_unit_norms(parts, scalings, sums.squared_norms)
+    norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
+    groups = list(sums.summaries.values())
+    views, available = pseudo_samples(groups, sums.widths, norms, parts.dtype)
+    squares = np.array(sums.squared_norms) / np.square(norms)
+    left_out = tuple((squares * truncation.left_out).tolist())
+    back = tuple(None if V is None else Directions(V) for V in directions)
+    final = normed if unit_norm else scalings
+    return Problem(views, available, final, back, parts.dtype, left_out), truncation
 
 
 def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> list[int | None]:
@@ -232,7 +204,9 @@ def _added(a: list[Array | None], b: list[Array | None]) -> list[Array | None]:
 
 class _Sums(NamedTuple):
     summaries: Summaries
+    """In coordinates of the directions, of views that are scaled but not divided by norms."""
     squared_norms: tuple[float, ...]
+    """Of the views before truncation."""
     widths: tuple[int, ...]
     """Number of directions or features of each view."""
     spectra: dict[int, Array]

@@ -26,11 +26,9 @@ from anchorview.core.assign import ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.preprocessing import (
     FittedStep,
-    Imputation,
     Impute,
     Preparation,
     Preprocess,
-    Preprocessing,
     fit_imputation,
     fit_preprocessing,
 )
@@ -135,11 +133,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             self._require_possible(data)
             if hasattr(self, "impute"):
                 self.imputation_ = fit_imputation(data, impute)
-            data = Imputation(self.imputation_)(data) if imputes else data
+            data = Preparation(self.imputation_, None)(data)
             if hasattr(self, "preprocess"):
                 self.preprocessing_ = fit_preprocessing(data, preprocess)
-            if self.preprocessing_ is not None:
-                data = Preprocessing(self.preprocessing_)(data)
+            data = Preparation(None, self.preprocessing_)(data)
             data.require_fittable()
             self._learn_views(data)
         else:
@@ -269,7 +266,7 @@ class EmbeddingClusterer(
         self.imputation_ = self.preprocessing_ = None
         if self.impute is not None:
             self.imputation_ = fit_imputation(source, self.impute)
-            source = source.prepared(Imputation(self.imputation_))
+            source = source.prepared(Preparation(self.imputation_, None))
         if self.preprocess is not None:
             self.preprocessing_ = fit_preprocessing(source, self.preprocess)
             source = source.prepared(Preparation(None, self.preprocessing_))

@@ -106,7 +106,7 @@ def marker_table(
         with np.errstate(over="ignore"):
             overflows = not np.isfinite(inside.squares + outside.squares).all()
         if overflows:
-            raise ValueError(labeled.source.overflow_message(p))
+            raise ValueError(labeled.source.problem("overflow", p))
         columns.append(_statistics(inside, outside))
         width, names = view.counts.shape[1], labeled.feature_names[p]
         views += [labeled.view_names[p]] * width

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 
 from anchorview._utils.typing import Array
-from anchorview.core.preprocessing import Preprocessing, fit_preprocessing
+from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
 from anchorview.inspection.cluster_moments import merge_views, part_moments
@@ -237,7 +237,7 @@ def markers(
     source = open_source(given, nan_cells=True)
     fitted_steps = fit_preprocessing(source, steps or None)
     if fitted_steps is not None:
-        source = source.prepared(Preprocessing(fitted_steps))
+        source = source.prepared(Preparation(None, fitted_steps))
     labeled = labeled_source(labels[known].astype(str), source)
     moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
     table = marker_table(labeled, moments)

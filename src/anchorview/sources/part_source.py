@@ -192,11 +192,11 @@ class ViewScan(NamedTuple):
         """Raise if a view is missing, constant or too small to be squared."""
         for p in range(len(source.names)):
             if p not in self.constant_rows:
-                raise ValueError(source.missing_message(p))
+                raise ValueError(source.problem("missing", p))
             if self.constant_rows[p] is not None:
-                raise ValueError(source.constant_message(p))
+                raise ValueError(source.problem("constant", p))
             if p in self.tiny:
-                raise ValueError(source.underflow_message(p))
+                raise ValueError(source.problem("underflow", p))
 
 
 Scanned = tuple[ViewScan, Result]

@@ -347,11 +347,11 @@ class MultiViewData(RowSource):
         """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
         for p in range(len(self.views)):
             if not self._has(p).any():
-                raise ValueError(self.missing_message(p))
+                raise ValueError(self.problem("missing", p))
             if not self.is_informative(p):
-                raise ValueError(self.constant_message(p))
+                raise ValueError(self.problem("constant", p))
             if self.is_tiny(p):
-                raise ValueError(self.underflow_message(p))
+                raise ValueError(self.problem("underflow", p))
 
 
 Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"

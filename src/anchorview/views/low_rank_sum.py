@@ -23,27 +23,10 @@ class LowRankSum:
         self, entries: sparse.csr_array, coefficients: sparse.csr_array, terms: Array
     ) -> None:
         self.entries, self.coefficients, self.terms = entries, coefficients, terms
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        n, d = self.entries.shape
-        return n, d
-
-    @property
-    def dtype(self) -> "np.dtype[Any]":
-        """Type of the entries."""
-        return np.dtype(self.entries.dtype)
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored entries of the sparse part."""
-        return int(self.entries.nnz)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the entries."""
-        return int(self.entries.data.nbytes + self.entries.indices.nbytes)
+        self.shape: tuple[int, int] = entries.shape
+        self.dtype = np.dtype(entries.dtype)
+        self.nnz = int(entries.nnz)
+        self.nbytes = int(entries.data.nbytes + entries.indices.nbytes)
 
     def __getitem__(self, rows: Any) -> "LowRankSum":
         """Return some rows."""

@@ -30,6 +30,17 @@ CACHED_BLOCK = 4 * 2**20
 LARGEST_BLOCK = 64 * 2**20
 """Maximum number of bytes of a row block, however many features there are."""
 
+PROBLEMS = {
+    "missing": "is missing for all samples. Leave it out.",
+    "constant": "is constant: every sample has the same values. Leave this view out.",
+    "zero": "is zero after scaling. Leave this view out, or multiply it by a constant if its "
+    "values are tiny.",
+    "overflow": "overflows {dtype}: its values are too large to be squared; rescale the view.",
+    "underflow": "underflows: all its values are too small to be squared; multiply the view by a "
+    "constant.",
+}
+"""Why a view cannot be used, and what to do."""
+
 Result = TypeVar("Result")
 PartFunction = Callable[["MultiViewData"], Result]
 Merge = Callable[[Result, Result], Result]
@@ -118,37 +129,9 @@ class RowSource(ABC):
         """Return how messages name a view."""
         return describe_view(p, self.names[p])
 
-    def missing_message(self, p: int) -> str:
-        """Message for a view that no sample has."""
-        return f"{self.describe_view(p)} is missing for all samples. Leave it out."
-
-    def constant_message(self, p: int) -> str:
-        """Message for a view in which all samples are equal."""
-        return (
-            f"{self.describe_view(p)} is constant: every sample has the same values. Leave this "
-            "view out."
-        )
-
-    def zero_message(self, p: int) -> str:
-        """Message for a view of which scaling leaves only zeros."""
-        return (
-            f"{self.describe_view(p)} is zero after scaling. Leave this view out, or multiply "
-            "it by a constant if its values are tiny."
-        )
-
-    def overflow_message(self, p: int) -> str:
-        """Message for a view whose values are too large."""
-        return (
-            f"{self.describe_view(p)} overflows {self.dtype}: its values are too large to be "
-            "squared; rescale the view."
-        )
-
-    def underflow_message(self, p: int) -> str:
-        """Message for a view whose values are too small."""
-        return (
-            f"{self.describe_view(p)} underflows: all its values are too small to be squared; "
-            "multiply the view by a constant."
-        )
+    def problem(self, kind: str, p: int) -> str:
+        """Message for a view that cannot be used, by a key of `PROBLEMS`."""
+        return f"{self.describe_view(p)} {PROBLEMS[kind].format(dtype=self.dtype)}"
 
 
 def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":
