@@ -226,6 +226,6 @@ def test_shapes_and_constraints_of_the_attributes(clusters, method, settings, we
 @pytest.mark.parametrize("method", [SMVSC, OMSC])
 @pytest.mark.parametrize("n_anchors", [3, 151])
 def test_impossible_numbers_of_anchors(clusters, method, n_anchors):
-    match = f"n_anchors={n_anchors} should be at least n_clusters=4 and at most n_samples=150"
+    match = f"n_anchors={n_anchors} should be at least 4 .* at most n_samples=150"
     with pytest.raises(ValueError, match=match):
         method(4, n_anchors=n_anchors).fit(clusters[0])

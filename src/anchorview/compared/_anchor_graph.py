@@ -215,14 +215,9 @@ class AnchorGraphBaseline(Baseline):
     def _anchor_count(self, data: MultiViewData) -> int:
         return self.n_clusters if self.n_anchors is None else self.n_anchors
 
-    def _require_possible(self, data: MultiViewData) -> None:
-        super()._require_possible(data)
-        count = self._anchor_count(data)
-        if not self.n_clusters <= count <= len(data):
-            raise ValueError(
-                f"n_anchors={count} should be at least n_clusters={self.n_clusters} and at most "
-                f"n_samples={len(data)}."
-            )
+    @property
+    def _min_anchors(self) -> int:
+        return self.n_clusters
 
     def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""

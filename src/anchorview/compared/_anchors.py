@@ -1,6 +1,6 @@
 """Anchors that are samples or K-means centers of samples: how many, and the nearest ones."""
 
-from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,29 +16,18 @@ class SampledAnchorsBaseline(Baseline):
 
     n_anchors: int | None
 
-    @property
-    @abstractmethod
-    def _default_anchors(self) -> int:
-        """Number of anchors if None is given and there are twice as many samples."""
+    _default_anchors: ClassVar[int]
+    """Number of anchors if None is given and there are twice as many samples."""
+
+    def _anchor_count(self, data: MultiViewData) -> int:
+        if self.n_anchors is None:
+            n = len(data)
+            return min(n, max(self._min_anchors, min(self._default_anchors, n // 2)))
+        return self.n_anchors
 
     @property
     def _min_anchors(self) -> int:
         return self.n_clusters
-
-    def _anchor_count(self, data: MultiViewData) -> int:
-        n, least = len(data), self._min_anchors
-        if self.n_anchors is None:
-            return min(n, max(least, min(self._default_anchors, n // 2)))
-        return self.n_anchors
-
-    def _require_possible(self, data: MultiViewData) -> None:
-        super()._require_possible(data)
-        n, least, count = len(data), self._min_anchors, self._anchor_count(data)
-        if not min(least, n) <= count <= n:
-            raise ValueError(
-                f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
-                f"and at most n_samples={n}."
-            )
 
 
 def kmeans_centers(X: Array, count: int, *, n_init: int, seed: int) -> Array:

@@ -141,6 +141,10 @@ class Baseline(MultiViewClusterer):
     def _anchor_count(self, data: MultiViewData) -> int:
         return 0
 
+    @property
+    def _min_anchors(self) -> int:
+        return 0
+
     def _memory_needed(self, data: MultiViewData) -> float:
         """Upper bound of the bytes that `fit` allocates beyond the data."""
         held, (n, D), n_views = self._arrays_held, data.shape, len(data.views)
@@ -183,3 +187,9 @@ class Baseline(MultiViewClusterer):
             )
         if len(data) < self.n_clusters:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")
+        n, least, count = len(data), self._min_anchors, self._anchor_count(data)
+        if not min(least, n) <= count <= n:
+            raise ValueError(
+                f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
+                f"and at most n_samples={n}."
+            )

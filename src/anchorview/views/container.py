@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
@@ -203,15 +202,24 @@ class MultiViewData(RowSource):
         if not isinstance(rows, slice):
             rows = np.atleast_1d(rows)
             rows = rows.astype(int) if rows.size == 0 else rows
-        data = container_of_checked(
+        return self._replaced(
             tuple(view[rows] for view in self.views),
-            self.names,
-            self.named,
-            None if self.available is None else none_if_complete(self.available[rows]),
-            None if self.sample_ids is None else self.sample_ids[rows],
-            self.feature_names,
+            None if self.available is None else self.available[rows],
+            sample_ids=None if self.sample_ids is None else self.sample_ids[rows],
+            design=None if self.design is None else self.design[rows],
+            first_row=0,
         )
-        data.design = None if self.design is None else self.design[rows]
+
+    def _replaced(
+        self, views: tuple[Matrix, ...], available: Array | None, **changes: Any
+    ) -> "MultiViewData":
+        """Return other views, which are known to be valid; attributes stay unless they change."""
+        kept = ("names", "named", "sample_ids", "feature_names", "design", "first_row")
+        values = {name: getattr(self, name) for name in kept} | changes
+        data: MultiViewData = object.__new__(MultiViewData)
+        data.design, data.first_row = values.pop("design"), values.pop("first_row")
+        available = None if available is None else none_if_complete(available)
+        data._set(views, available=available, **values)
         return data
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
@@ -285,16 +293,12 @@ class MultiViewData(RowSource):
     def with_views(self, positions: Sequence[int]) -> "MultiViewData":
         """Return the same samples with some of the views, of which a sample may have none."""
         available = None if self.available is None else self.available[:, list(positions)]
-        data = container_of_checked(
+        return self._replaced(
             tuple(self.views[p] for p in positions),
-            tuple(self.names[p] for p in positions),
-            self.named,
-            None if available is None else none_if_complete(available),
-            self.sample_ids,
-            tuple(self.feature_names[p] for p in positions),
+            available,
+            names=tuple(self.names[p] for p in positions),
+            feature_names=tuple(self.feature_names[p] for p in positions),
         )
-        data.first_row, data.design = self.first_row, self.design
-        return data
 
     def matched_to(self, fitted: FittedViews) -> "MultiViewData":
         """Views and features in the order in which an estimator was fitted.
@@ -314,16 +318,8 @@ class MultiViewData(RowSource):
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        data = container_of_checked(
-            tuple(views),
-            fitted.names,
-            self.named,
-            none_if_complete(available),
-            self.sample_ids,
-            fitted.feature_names,
-        )
-        data.first_row, data.design = self.first_row, self.design
-        return data
+        features = fitted.feature_names
+        return self._replaced(tuple(views), available, names=fitted.names, feature_names=features)
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -449,17 +445,11 @@ def container_with_nan(X: ViewsLike) -> MultiViewData:
 
 def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> MultiViewData:
     """Return the same samples with other values, in which nothing may be NaN."""
-    names, features = data.names, data.feature_names
-    has = availability(data.available, len(data), names)
     for p, view in enumerate(views):
         if view is not data.views[p] or view.dtype.kind == "f":
-            description = describe_view(p, names[p])
-            finite_rows(view, has[:, p], description, data.sample_ids, features[p], 0)
-    filled = container_of_checked(
-        views, names, data.named, data.available, data.sample_ids, features
-    )
-    filled.first_row, filled.design = data.first_row, data.design
-    return filled
+            ids, features = data.sample_ids, data.feature_names[p]
+            finite_rows(view, data._has(p), data.describe_view(p), ids, features, 0)
+    return data._replaced(views, data.available)
 
 
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
@@ -467,12 +457,8 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     first = parts[0]
     views = tuple(map(_stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
-    available = none_if_complete(np.vstack(has))
-    data = container_of_checked(
-        views, first.names, first.named, available, None, first.feature_names
-    )
-    data.design = stacked_design([part.design for part in parts])
-    return data
+    design = stacked_design([part.design for part in parts])
+    return first._replaced(views, np.vstack(has), sample_ids=None, design=design, first_row=0)
 
 
 def _stacked(parts: Sequence[Matrix]) -> Matrix:

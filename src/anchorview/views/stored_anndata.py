@@ -3,7 +3,6 @@
 The layout is the one that the anndata package documents. Needs h5py.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -55,20 +54,6 @@ class SparseStoredView(StoredView):
     def nbytes(self) -> int:
         """Number of bytes of all entries and their columns in memory."""
         return self.n_stored * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
-
-    def __getitem__(self, rows: slice) -> Any:
-        """Read consecutive rows into a new CSR matrix."""
-        start, stop = self._bounds(rows)
-        if start == stop:
-            return sparse.csr_array((0, self.shape[1]), dtype=self.dtype)
-        block = self._guarded(self._read, start, stop)
-        if block.shape != (stop - start, self.shape[1]):
-            raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
-        return block
-
-    def read_into(self, out: Array, start: int) -> None:
-        """Raise: the rows of a sparse view are not read into a dense array."""
-        raise TypeError("The rows of a sparse view are read by slices, view[a:b].")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Raise: a sparse view does not become dense as a whole."""
@@ -175,34 +160,25 @@ def select_stored(
     names = view.feature_names if feature_names is None else feature_names
     n = view.shape[0] if rows is None else len(rows)
     width = view.shape[1] if columns is None else len(columns)
-    selected = _Selected(view, rows, columns)
-    step = view.row_step if rows is None else 1
+    settings: dict[str, Any] = {
+        "selected": _Selected(view, rows, columns),
+        "row_step": view.row_step if rows is None else 1,
+        "feature_names": names,
+    }
     if not isinstance(view, SparseStoredView):
-        return SelectedDense(
-            view.path, (n, width), view.dtype, selected, row_step=step, feature_names=names
-        )
-    share = n * width / max(1, view.shape[0] * view.shape[1])
-    return SelectedSparse(
-        view.path,
-        (n, width),
-        view.dtype,
-        int(view.n_stored * share),
-        selected=selected,
-        row_step=step,
-        feature_names=names,
-    )
+        return SelectedDense(view.path, (n, width), view.dtype, **settings)
+    n_stored = int(view.n_stored * n * width / max(1, view.shape[0] * view.shape[1]))
+    return SelectedSparse(view.path, (n, width), view.dtype, n_stored, **settings)
 
 
 def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
     """A matrix in an open HDF5 file: a view on disk, or a CSR matrix read from one in CSC."""
     path, kind = Path(node.file.filename), str(node.attrs.get("encoding-type", "array"))
     if kind in ("csr_matrix", "csc_matrix"):
-        shape = tuple(int(length) for length in node.attrs["shape"])
+        n, d = map(int, node.attrs["shape"])
         dtype, count = node["data"].dtype.newbyteorder("="), int(node["data"].shape[0])
         if kind == "csr_matrix":
-            return CsrMatrix(
-                path, _pair(shape), dtype, count, node.name, feature_names=feature_names
-            )
+            return CsrMatrix(path, (n, d), dtype, count, node.name, feature_names=feature_names)
         # Rows of it are all over the file, so that reading in parts would read it all each time.
         require_memory(
             3.0 * count * (dtype.itemsize + np.dtype(np.int64).itemsize),
@@ -210,8 +186,8 @@ def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
             "Store it by rows (CSR), which are read in parts.",
         )
         parts = (node["data"][:], node["indices"][:], node["indptr"][:])
-        _require_csr(np.asarray(parts[2]), np.asarray(parts[1]), shape[0])
-        return canonical_csr(sparse.csc_array(parts, shape=shape))
+        _require_csr(np.asarray(parts[2]), np.asarray(parts[1]), n)
+        return canonical_csr(sparse.csc_array(parts, shape=(n, d)))
     if not hasattr(node, "shape") or len(node.shape) != 2:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
     step = node.chunks[0] if node.chunks else 1
@@ -219,11 +195,6 @@ def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
     return DenseMatrix(
         path, node.shape, dtype, node.name, row_step=step, feature_names=feature_names
     )
-
-
-def _pair(shape: Sequence[int]) -> tuple[int, int]:
-    rows, columns = shape
-    return rows, columns
 
 
 def _read_elem(node: Any) -> Any:

@@ -103,14 +103,15 @@ class StoredView(ABC):
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> Any:
-        """Read consecutive rows into a new C-contiguous array."""
+        """Read consecutive rows into a new C-contiguous array, or CSR matrix."""
         start, stop = self._bounds(rows)
         if start == stop:
-            return np.empty((0, self.shape[1]), self.dtype)
+            empty = np.empty((0, self.shape[1]), self.dtype)
+            return sparse.csr_array(empty) if self.is_sparse else empty
         block = self._guarded(self._read, start, stop)
         if block.shape != (stop - start, self.shape[1]):
             raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
-        return np.ascontiguousarray(block, self.dtype)
+        return block if self.is_sparse else np.ascontiguousarray(block, self.dtype)
 
     def read_into(self, out: Array, start: int) -> None:
         """Read as many rows as `out` has, beginning at row `start`."""
