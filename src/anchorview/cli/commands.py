@@ -221,14 +221,9 @@ def convert(
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
-            datasets.convert(
-                data,
-                folder,
-                zero_rows_missing=tables.zero_rows_missing,
-                dtype=dtype,
-                views=options.parse_pairs(view, "--view"),
-                **tables.layout,
-            )
+            layout = tables.layout | {"views": options.parse_pairs(view, "--view")}
+            missing = tables.zero_rows_missing
+            datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **layout)
         views = datasets.open_views(folder).views
     with summary_to("nowhere" if quiet else "stdout"):
         summaries.print_views(views)

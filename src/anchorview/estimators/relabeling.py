@@ -14,9 +14,6 @@ from anchorview._utils.text import listed, one_line, quoted, shorten
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread
 
-FORMAT = "anchorview-relabel"
-VERSION = 1
-
 
 @dataclass(frozen=True)
 class Relabeling:
@@ -112,10 +109,7 @@ def _name_or_number(key: Any, value: Any, count: int) -> str | int:
 
 
 def mapping_header(model: Any) -> dict[str, Any]:
-    """What the file of a mapping has beside `clusters`: its format, and which model it is for.
-
-    Empty for a model that cannot be relabeled.
-    """
+    """Which model a mapping is for, beside `clusters` in its file; empty without `relabel`."""
     if not hasattr(model, "_relabeling"):
         return {}
     spread, relabeling = model._spread, model._relabeling
@@ -123,8 +117,7 @@ def mapping_header(model: Any) -> dict[str, Any]:
     if relabeling is not None:
         digest.update(json.dumps([relabeling.clusters.tolist(), relabeling.names]).encode())
     sizes = model._cluster_spread.sizes.astype(int).tolist()
-    fingerprint = digest.hexdigest()[:16]
-    return {"format": FORMAT, "version": VERSION, "model": fingerprint, "sizes": sizes}
+    return {"model": digest.hexdigest()[:16], "sizes": sizes}
 
 
 def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
@@ -141,11 +134,10 @@ def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
             raise ValueError(f"{place} cannot be read as JSON ({one_line(error)}).") from error
         if not isinstance(mapping, dict):
             raise ValueError(f'{place} is not a mapping such as {{"0": "name", "1": "name"}}.')
-    if mapping.get("format") != FORMAT:
+    clusters = mapping.get("clusters")
+    if not isinstance(clusters, Mapping):
         return mapping
-    header, clusters = mapping_header(model), mapping.get("clusters")
-    if mapping.get("version") != VERSION or not isinstance(clusters, dict):
-        raise ValueError(f"{place} does not have version {VERSION} of the format {FORMAT!r}.")
+    header = mapping_header(model)
     if mapping.get("model") != header["model"]:
         theirs, ours = (shorten(each.get("sizes"), 60) for each in (mapping, header))
         raise ValueError(

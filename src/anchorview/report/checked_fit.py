@@ -66,11 +66,6 @@ class CheckedFit:
         return [str(cluster) for cluster in self.clusters]
 
     @property
-    def n_fitted_clusters(self) -> int:
-        """Number of clusters of the fit, before some were merged."""
-        return int(getattr(self.model, "n_clusters_fit_", self.n_clusters))
-
-    @property
     def view_names(self) -> Sequence[str]:
         """Names of the views; none if neither the model nor the user gives any."""
         given = () if self.data is None else self.data.names

@@ -26,14 +26,14 @@ MAX_CHILDREN = 8
 def number_section(fit: CheckedFit, findings: Findings) -> Section:
     """Return the section on the number of clusters."""
     model = fit.model
+    n_clusters = getattr(model, "n_clusters_fit_", fit.n_clusters)
     if getattr(model, "curve_", None) is None:
-        n_clusters = fit.n_fitted_clusters
         text = f"{fit.estimator_name} chose {n_clusters} clusters."
         if hasattr(model, "n_clusters"):
             text = f"The number of clusters, {n_clusters}, was given."
         parts: list[Part] = [Text(text)]
     else:
-        parts = [_chart(model, fit.n_fitted_clusters), _level_table(model.levels_)]
+        parts = [_chart(model, n_clusters), _level_table(model.levels_)]
         parts += map(_step_part, level_steps(model))
     touching = _touching_clusters(fit, findings)
     if touching:

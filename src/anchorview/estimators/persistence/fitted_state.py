@@ -25,16 +25,6 @@ from anchorview.estimators.relabeling import Relabeling
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
 """Attributes that are a Series with one number per view, and its name."""
 
-PER_SAMPLE = {
-    "labels_",
-    "embedding_",
-    "confidence_",
-    "second_labels_",
-    "level_labels_",
-    "_fit_labels",
-}
-"""Attributes with one row per sample of `fit`."""
-
 
 def require_labels(name: str, labels: Array, n_clusters: int) -> None:
     """Check that labels are those of clusters."""
@@ -79,10 +69,10 @@ class FittedState:
         rows = values["embedding_"]
         # A copy of a memory map is a memmap without a file.
         if not isinstance(rows, np.ndarray) or getattr(rows, "filename", None) is not None:
-            for name in values.keys() & PER_SAMPLE:
-                if values[name] is not None:
-                    values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
             values["sample_ids_"] = None
+            for name, axes in (SHAPES[FittedState] | SHAPES[cls]).items():
+                if axes.split()[0] == "n" and values[name] is not None:
+                    values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
         return cls(**values)
 
     def restore(self, model: Any) -> None:
