@@ -111,7 +111,7 @@ class Baseline(MultiViewClusterer):
         self : object
             Fitted estimator.
         """
-        data = self._validate(X, reset=True, fitting=True)
+        data = self._validate(X, reset=True)
         require_memory(
             self._memory_needed(data),
             f"{type(self).__name__} on {data!r}",

@@ -299,7 +299,6 @@ def _start_from_sample(
 
 
 def _by_number(n_clusters: int, few: float, many: float, very_many: float) -> float:
-    """Tolerance for a number of clusters."""
     if n_clusters > VERY_MANY_CLUSTERS:
         return very_many
     return many if n_clusters > MANY_CLUSTERS else few

@@ -94,8 +94,6 @@ def merged_cells(a: CellMoments, b: CellMoments) -> CellMoments:
 
 
 class _CellRows(NamedTuple):
-    """Some rows of a batch that have a view."""
-
     view: int
     batch: int
     rows: Array

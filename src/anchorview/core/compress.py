@@ -110,27 +110,25 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
         scaled = ScaledBlock(data, scalings, block)
         return scaled.gram() if large[block.group] else scaled.toarray().astype(np.float64)
 
-    sums = [np.zeros((d, d)) if gram else None for d, gram in zip(widths, large, strict=True)]
-    rows: list[list[Array]] = [[] for _ in data.groups]
+    sums = {g: np.zeros((d, d)) for g, d in enumerate(widths) if large[g]}
+    rows: dict[int, list[Array]] = {g: [] for g in range(len(widths)) if not large[g]}
     blocks = list(data.blocks())
     _add_in_tiles(sums, data, scalings, [block for block in blocks if in_tiles(block)])
     others = [block for block in blocks if not in_tiles(block)]
     for block, part in map_blocks(work, others, "compressing"):
-        total = sums[block.group]
-        if total is None:
-            rows[block.group].append(part)
+        if large[block.group]:
+            sums[block.group] += part
         else:
-            total += part
+            rows[block.group].append(part)
+    matrices = sums | {g: np.vstack(blocks_of_group) for g, blocks_of_group in rows.items()}
     return {
-        group.views: GroupSummary(
-            group.views, np.vstack(few) if total is None else total, total is not None
-        )
-        for group, total, few in zip(data.groups, sums, rows, strict=True)
+        group.views: GroupSummary(group.views, matrices[g], large[g])
+        for g, group in enumerate(data.groups)
     }
 
 
 def _add_in_tiles(
-    sums: list[Array | None],
+    sums: dict[int, Array],
     data: MultiViewData,
     scalings: tuple[ViewScaling, ...],
     blocks: list[RowBlock],
@@ -139,15 +137,11 @@ def _add_in_tiles(
     total = sum(block.size for block in blocks)
     done = 0
     for block in blocks:
-        G = sums[block.group]
-        assert G is not None
-        add_products(G, _scaled_in_threads(data, scalings, block))
+        add_products(sums[block.group], _scaled_in_threads(data, scalings, block))
         done += block.size
         report_progress("compressing", done, total)
     for group in {block.group for block in blocks}:
-        G = sums[group]
-        assert G is not None
-        mirror_upper(G)
+        mirror_upper(sums[group])
 
 
 def _scaled_in_threads(

@@ -52,7 +52,6 @@ class Plan:
         return f"solver '{self.route}' of {costs}{self._reason()}{left_out}"
 
     def _reason(self) -> str:
-        """Why views are truncated."""
         exact = [self.work[route] for route in EXACT_ROUTES if route in self.work]
         if self.route != "truncated" or not exact:
             return ""
@@ -97,25 +96,18 @@ def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float
     return Plan(route, {route: work[route]}, {}), products[route]
 
 
-def plan(
-    data: MultiViewData,
-    n_components: Sequence[int],
-    n_anchors: int,
-    max_iter: int,
-    routes: Sequence[Route] = EXACT_ROUTES,
-    memory_limit: float | str | None = None,
-    long_work: float | None = None,
-) -> Plan:
-    """Choose the cheapest of `routes` that fits into memory; raise if none does.
+def plan(data: MultiViewData, request: PlanRequest, long_work: float | None = None) -> Plan:
+    """Choose the cheapest of the routes that fits into memory; raise if none does.
 
     Wide views may be truncated from `long_work` operations on, by default `LONG_WORK`.
     """
+    routes, memory_limit = request.routes, request.memory_limit
     allowed = free_memory()
     if memory_limit is not None:
         allowed = min(allowed, memory_budget(memory_limit))
     if len(routes) > 1 and max(data.n_features_per_view) <= len(data):
         routes = [route for route in routes if route != "left"]
-    shape = FitShape.of(data, n_components, n_anchors, max_iter)
+    shape = FitShape.of(data, request.n_components, request.n_anchors, request.max_iter)
     work = {route: _work(shape, route) for route in routes}
     memory = {route: fit_memory(shape, route) for route in routes}
     smallest = min(routes, key=memory.__getitem__)

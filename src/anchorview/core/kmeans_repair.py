@@ -34,8 +34,6 @@ after each."""
 
 
 class _Halves(NamedTuple):
-    """A cluster split into two."""
-
     saved: float
     """Decrease of the inertia."""
     means: Array

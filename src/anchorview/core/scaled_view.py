@@ -218,7 +218,6 @@ class SparseScaledView(ScaledView):
         return np.maximum(positive + 2 * products, 0), positive, entries
 
     def _squared_lengths(self) -> Array:
-        """Squared lengths of the rows."""
         if self._largest_shift > SAFE_SHIFT:
             return self._squared_lengths_of_dense_rows()
         centers = bool(self.shift.any())

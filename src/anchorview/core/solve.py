@@ -57,8 +57,18 @@ class Sizes:
         n = len(schema)
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        if self.per_view is not None:
-            self._require_per_view(schema, self.per_view)
+        if (components := self.per_view) is not None:
+            if len(components) != len(schema.names):
+                raise ValueError(
+                    f"n_components has {len(components)} entries for {len(schema.names)} views; "
+                    "give one number, or one per view."
+                )
+            for p, (m, d) in enumerate(zip(components, schema.n_features_per_view, strict=True)):
+                if not 1 <= m <= min(n, d):
+                    raise ValueError(
+                        f"n_components={m} for {schema.describe_view(p)} must be between 1 and "
+                        f"{min(n, d)}, the smaller of its {n} samples and {d} features."
+                    )
         elif self.n_components is not None:
             maximum = min(n, max(schema.n_features_per_view))
             if self.shared > maximum:
@@ -71,20 +81,6 @@ class Sizes:
                 f"n_anchors={self.n_anchors} is larger than the data allow: at most "
                 f"{min(schema.shape)}, the smaller of the samples and the features of all views."
             )
-
-    def _require_per_view(self, schema: RowSource, components: list[int]) -> None:
-        n = len(schema)
-        if len(components) != len(schema.names):
-            raise ValueError(
-                f"n_components has {len(components)} entries for {len(schema.names)} views; give "
-                "one number, or one per view."
-            )
-        for p, (m, d) in enumerate(zip(components, schema.n_features_per_view, strict=True)):
-            if not 1 <= m <= min(n, d):
-                raise ValueError(
-                    f"n_components={m} for {schema.describe_view(p)} must be between 1 and "
-                    f"{min(n, d)}, the smaller of its {n} samples and {d} features."
-                )
 
     def resolve(
         self,

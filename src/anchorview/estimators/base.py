@@ -94,13 +94,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             return parameters
         return "\n  ".join([parameters, *result_lines(self)])
 
-    def _repr_html_inner(self) -> str:
-        return self._html_with_results()
-
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._html_with_results()}
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
-    def _html_with_results(self) -> str:
+    def _repr_html_inner(self) -> str:
         results = result_html(self) if hasattr(self, "labels_") else ""
         return estimator_html_repr(self) + results
 
@@ -112,11 +109,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     def _require_possible(self, data: MultiViewData) -> None:
         """Raise if the parameters are not possible for these data."""
 
-    def _validate(self, X: Any, *, reset: bool, fitting: bool = False) -> MultiViewData:
-        """Validate views. With `reset`, learn their names and widths; otherwise check them.
-
-        `fitting` says that `labels_` will be those of these samples.
-        """
+    def _validate(self, X: Any, *, reset: bool) -> MultiViewData:
+        """Validate views. With `reset`, learn their names and widths; otherwise check them."""
         impute, preprocess = getattr(self, "impute", None), getattr(self, "preprocess", None)
         imputes = impute is not None if reset else self.imputation_ is not None
         if isinstance(X, MultiViewData):
@@ -142,12 +136,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         else:
             self._warn_unnamed(data)
             data = self._preparation(data)
-        if fitting:
-            self.sample_ids_ = data.sample_ids
+        self.sample_ids_ = data.sample_ids
         return data
 
     def _learn_views(self, schema: RowSource) -> None:
-        """Learn names and widths of the views, and names of their features."""
         self.view_names_in_ = schema.names
         self.n_features_per_view_ = schema.n_features_per_view
         self.feature_names_per_view_ = schema.feature_names
@@ -404,7 +396,6 @@ class EmbeddingClusterer(
         return self
 
     def _relabel_samples(self, new: Relabeling) -> None:
-        """Replace the clusters of the samples of `fit`."""
         self.labels_ = by_block(new.clusters.__getitem__, self.labels_)
 
     @property

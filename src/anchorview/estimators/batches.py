@@ -273,7 +273,6 @@ class BatchMixin:
         return fit.source, fit
 
     def _batch_sentences(self) -> list[str]:
-        """Sentence on the batches and covariates that are taken out."""
         correction, mixing = self._correction, self._mixing
         if correction is None:
             return []

@@ -452,20 +452,14 @@ class DALMC(IncrementalClusterer):
             routes = (*EXACT_ROUTES, "truncated") if self.init == "gcca" else EXACT_ROUTES
         else:
             routes = (self.solver,)  # type: ignore[assignment]
-        wanted = self._sizes.wanted(source)
+        wanted, in_memory = self._sizes.wanted(source), folder is None
+        request = PlanRequest(
+            wanted, n_anchors, self.max_iter, routes, self.memory_limit, in_memory
+        )
         if isinstance(source, PartSource):
-            return source.plan(
-                PlanRequest(
-                    wanted,
-                    n_anchors,
-                    self.max_iter,
-                    routes,
-                    self.memory_limit,
-                    keeps_embedding=folder is None,
-                )
-            )
+            return source.plan(request)
         assert isinstance(source, MultiViewData)
-        return plan(source, wanted, n_anchors, self.max_iter, routes, self.memory_limit)
+        return plan(source, request)
 
     def _require_embeds_new_samples(self) -> None:
         if self.variant != "dalmc" or getattr(self, "_embedder", self) is None:
@@ -488,7 +482,6 @@ class DALMC(IncrementalClusterer):
         return problem
 
     def _solve(self, problem: Problem, schema: RowSource, seed: int) -> Solution:
-        """Solve, and set the attributes that the solution determines."""
         clock = perf_counter()
         settings = SolverSettings(
             self._sizes,
@@ -515,7 +508,6 @@ class DALMC(IncrementalClusterer):
         return solution
 
     def _assign(self, rows: LabeledRows, seed: int) -> None:
-        """Cluster and label rows of the embedding."""
         self._assignment = fit_assignment(
             rows,
             self.n_clusters,

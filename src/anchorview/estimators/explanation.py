@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
@@ -306,6 +307,4 @@ def second_best(squares: Array, labels: Array) -> Array:
 
 def row_blocks(n: int, width: int) -> Iterator[slice]:
     """Slices of rows whose distances to as many centers are held at a time."""
-    step = max(1, LARGEST_BLOCK // width)
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+    return gen_batches(n, max(1, LARGEST_BLOCK // width))

@@ -84,7 +84,7 @@ class IncrementalClusterer(EmbeddingClusterer):
                 "partial_fit adds to. Start from a new model."
             )
         sums = getattr(self, "_running_sums", None)
-        data = self._validate(X, reset=sums is None, fitting=True)
+        data = self._validate(X, reset=sums is None)
         if sums is None:
             sums = RunningSums(data, self.scaling, assignment_seed)
         if sums.scaling != self.scaling:

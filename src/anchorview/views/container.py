@@ -363,7 +363,6 @@ _Contents: TypeAlias = (
 
 
 def _in_memory(views: NamedViews) -> NamedViews:
-    """Views that were parsed, read into memory."""
     views = views.aligned() if views.in_dask else views
     matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in views.views]
     return replace(views, views=matrices)

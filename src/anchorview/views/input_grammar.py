@@ -120,7 +120,6 @@ def parse(X: Any, selection: ViewSelection | None = None, join: Join = "outer") 
 
 
 def _named_views(X: Any) -> NamedViews:
-    """Separate and name the views."""
     # Sparse comes first, as a dok_array is a Mapping.
     if sparse.issparse(X):
         return _numbered_views([X])

@@ -116,7 +116,6 @@ def _require_array_like(view: Any, description: str) -> None:
 
 
 def _element_types(items: Any) -> set[type]:
-    """Types of the elements of nested lists and tuples."""
     types = set(map(type, items))
     if any(issubclass(cls, list | tuple) for cls in types):
         nested = (item for item in items if isinstance(item, list | tuple))

@@ -238,7 +238,6 @@ def modalities_of(mdata: Any) -> dict[str, Any]:
 def _choice(
     name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
 ) -> MatrixChoice:
-    """Matrix of a modality that the options name."""
     layer_name, rep_name, var_name = (
         choice.get(name) if isinstance(choice, Mapping) else choice
         for choice in (layer, use_rep, use_var)

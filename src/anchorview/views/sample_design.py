@@ -126,7 +126,6 @@ def _obs(values: Any, X: Any, what: str) -> Any:
 
 
 def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
-    """Values in the order of the samples."""
     if isinstance(values, pd.DataFrame) and what == "batch":
         if values.shape[1] != 1:
             raise ValueError(
