@@ -66,19 +66,18 @@ def chosen_matrix(
     A matrix that is on disk stays there, unless rows of it cannot be read. `subject` names the
     view in messages.
     """
+    name = choice.name or "X"
     if choice.place == "obsm":
-        assert choice.name is not None
-        stored = _get(cells.obsm, choice.name, f"{subject} has no {choice.name!r} in obsm")
-        matrix = _checked(stored, subject, choice.name)
-        if isinstance(stored, pd.DataFrame):
-            return matrix, stored.columns
-        return matrix, pd.Index([f"{choice.name}_{i}" for i in range(matrix.shape[1])])
-    if choice.place == "layer":
-        assert choice.name is not None
-        stored = _get(cells.layers, choice.name, f"{subject} has no layer {choice.name!r}")
+        stored = _get(cells.obsm, name, f"{subject} has no {name!r} in obsm")
+    elif choice.place == "layer":
+        stored = _get(cells.layers, name, f"{subject} has no layer {name!r}")
     else:
         stored = cells.X
-    matrix = _checked(stored, subject, choice.name or "X")
+    matrix = _checked(stored, subject, name)
+    if choice.place == "obsm":
+        if isinstance(stored, pd.DataFrame):
+            return matrix, stored.columns
+        return matrix, pd.Index([f"{name}_{i}" for i in range(matrix.shape[1])])
     features = cells.var_names
     if matrix.shape[1] != len(features):
         raise ValueError(

@@ -245,11 +245,6 @@ class StoredCells:
         return _index(self.path, self._key("var"))
 
     @property
-    def n_obs(self) -> int:
-        """Number of samples."""
-        return len(self.obs_names)
-
-    @property
     def var(self) -> pd.DataFrame:
         """Table of the features."""
         return read_table(self.path, self._key("var"))
