@@ -96,11 +96,8 @@ def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float
     return Plan(route, {route: work[route]}, {}), products[route]
 
 
-def plan(data: MultiViewData, request: PlanRequest, long_work: float | None = None) -> Plan:
-    """Choose the cheapest of the routes that fits into memory; raise if none does.
-
-    Wide views may be truncated from `long_work` operations on, by default `LONG_WORK`.
-    """
+def plan(data: MultiViewData, request: PlanRequest) -> Plan:
+    """Choose the cheapest of the routes that fits into memory; raise if none does."""
     routes, memory_limit = request.routes, request.memory_limit
     allowed = free_memory()
     if memory_limit is not None:
@@ -118,22 +115,20 @@ def plan(data: MultiViewData, request: PlanRequest, long_work: float | None = No
         None if memory_limit is None else allowed,
     )
     feasible = [route for route in routes if memory[route] <= allowed]
-    return Plan(_chosen(feasible, work, memory, long_work), work, memory)
+    return Plan(_chosen(feasible, work, memory), work, memory)
 
 
 def _chosen(
     feasible: Sequence[Route],
     work: dict[Route, float],
     memory: dict[Route, float],
-    long_work: float | None = None,
 ) -> Route:
     """Cheapest exact route, unless it takes long and the truncated one much less."""
     exact = [route for route in feasible if route != "truncated"]
     if not exact:
         return "truncated"
     best = min(exact, key=lambda route: (work[route], memory[route]))
-    long_work = LONG_WORK if long_work is None else long_work
-    if "truncated" not in feasible or work[best] < long_work:
+    if "truncated" not in feasible or work[best] < LONG_WORK:
         return best
     return "truncated" if TRUNCATION_GAIN * work["truncated"] < work[best] else best
 
