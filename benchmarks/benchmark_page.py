@@ -15,11 +15,7 @@ from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import find_method
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.significance import (
-    LEVEL,
-    critical_difference,
-    similar_groups,
-)
+from anchorview.experiments.significance import LEVEL
 from compared_results import (
     COLUMNS,
     CPU_MINUTES,
@@ -43,6 +39,7 @@ from page_results import (
     number,
     percent,
 )
+from rank_differences import critical_difference, similar_groups
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/benchmark.md"

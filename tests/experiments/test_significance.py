@@ -4,12 +4,10 @@ import pytest
 from scipy import stats
 
 from anchorview.experiments.significance import (
-    critical_difference,
     holm,
     like_best,
     overall,
     runs_needed,
-    similar_groups,
 )
 from helpers.handmade import around
 
@@ -101,19 +99,3 @@ def test_the_smallest_possible_p_value_with_data_sets_of_both_columns():
     assert (
         found.smallest_wilcoxon == pytest.approx(found.wilcoxon["far"]) == pytest.approx(2 / 2**6)
     )
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "quantile"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)]
-)
-def test_critical_differences_have_the_published_quantiles(n_columns, quantile):
-    # Demšar, Statistical comparisons of classifiers over multiple data sets, 2006, table 5.
-    factor = np.sqrt(n_columns * (n_columns + 1) / (6 * 12))
-    assert critical_difference(n_columns, 12) == pytest.approx(quantile * factor, rel=1e-3)
-
-
-def test_similar_groups_are_maximal():
-    ranks = {"d": 4.0, "a": 1.0, "c": 2.5, "b": 2.0, "e": 9.0}
-    assert similar_groups(ranks, 0.4) == []
-    assert similar_groups(ranks, 1.2) == [["a", "b"], ["b", "c"]]
-    assert similar_groups(ranks, 10) == [["a", "b", "c", "d", "e"]]

@@ -1,8 +1,6 @@
 """Clustering from files to files: fit, write labels, model and report, print a summary."""
 
 # Imported by ``--help``: light modules only.
-import csv
-import io
 import logging
 import os
 import sys
@@ -14,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.errors import optional_import
@@ -46,8 +44,6 @@ from anchorview.estimators.methods import method_class
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from anchorview.views.stored_view import Target
 
 SAVED_METHODS = ("auto", "dalmc")
 """Methods whose models can be saved."""
@@ -151,8 +147,15 @@ def cluster(
     _check_outputs(paths, method, scheduler)
     # The lines that a verbose estimator prints would break the bar.
     shown = printing.shows_progress and not settings.get("verbose")
+    connection: AbstractContextManager[object] = nullcontext()
+    if scheduler is not None:
+        from anchorview.sources.dask.connection import connected
+
+        # The client logs tracebacks of errors that are explained here.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        connection = connected(scheduler)
     # Standard output is for results; what a verbose estimator prints is not.
-    with progress_bar(shown=shown), redirect_stdout(sys.stderr), _connection(scheduler):
+    with progress_bar(shown=shown), redirect_stdout(sys.stderr), connection:
         report_progress("reading", 0, 1)
         fit = _fit(load, method, settings, paths, scheduler)
     writers: dict[str, Callable[[Path], object]] = {
@@ -224,17 +227,6 @@ class _Fit:
             )
 
 
-def _connection(scheduler: str | None) -> AbstractContextManager[object]:
-    """Connection to a Dask scheduler, if there is one."""
-    if scheduler is None:
-        return nullcontext()
-    from anchorview.sources.dask.connection import connected
-
-    # The client logs tracebacks of errors that are explained here.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    return connected(scheduler)
-
-
 def _fit(
     load: Callable[[], LoadedData],
     method: str,
@@ -300,11 +292,18 @@ def _check_outputs(paths: OutputPaths, method: str, scheduler: str | None) -> No
 
 def _check_n_clusters(n_clusters: Any, method: str, data: LoadedData) -> None:
     """Raise if -k is missing, or larger than the number of samples."""
-    if n_clusters is None and method != "auto":
-        raise ValueError(_missing_n_clusters(data.target))
     n_samples = len(data)
-    if n_clusters is None:
+    if n_clusters is None and method == "auto":
         return
+    if n_clusters is None:
+        example, classes = 10, ""
+        if data.target is not None:
+            example = len(set(data.target.tolist()))
+            classes = f" The data have {example} classes, but these are used only for scores."
+        raise ValueError(
+            f"-k is missing: pass the number of clusters, for example -k {example}.{classes} Only "
+            "--method auto, the default without settings, can choose the number."
+        )
     numbers = [n_clusters] if isinstance(n_clusters, int) else n_clusters
     if numbers[0] > n_samples:
         raise ValueError(
@@ -330,17 +329,6 @@ def _estimator(method: str, settings: Mapping[str, Any]) -> Any:
     return cls(**settings)
 
 
-def _missing_n_clusters(target: "Target") -> str:
-    example, classes = 10, ""
-    if target is not None:
-        example = len(set(target.tolist()))
-        classes = f" The data have {example} classes, but these are used only for scores."
-    return (
-        f"-k is missing: pass the number of clusters, for example -k {example}.{classes} Only "
-        "--method auto, the default without settings, can choose the number."
-    )
-
-
 def write_labels(
     labels: Any,
     confidence: "NDArray[Any] | None",
@@ -354,23 +342,22 @@ def write_labels(
 
     Ids are written as they are, so that they can be matched with those of the data.
     """
-    columns = {
-        "sample": range(len(labels)) if ids is None else ids.tolist(),
-        "cluster": labels.tolist(),
-    }
+    import pandas as pd
+
+    table = pd.DataFrame(
+        {"sample": range(len(labels)) if ids is None else ids.tolist(), "cluster": labels}
+    )
     if names is not None:
-        columns["name"] = [names[cluster] for cluster in columns["cluster"]]
+        table["name"] = [names[cluster] for cluster in labels]
         warn_about_formulas(names, "names of clusters")
     if confidence is not None:
-        columns["confidence"] = [f"{share:.3f}" for share in confidence.tolist()]
-    warn_about_formulas(columns["sample"], "sample ids")
+        table["confidence"] = [f"{share:.3f}" for share in confidence]
+    warn_about_formulas(table["sample"], "sample ids")
     if path == STDOUT:
-        text = io.StringIO(newline="")
-        _write_csv(text, columns)
-        write_stdout(text.getvalue())
+        write_stdout(table.to_csv(index=False, lineterminator="\n"))
     else:
         with atomic_write(path) as stream:
-            _write_csv(stream, columns)
+            table.to_csv(stream, index=False, lineterminator="\n")
 
 
 def warn_about_formulas(values: Iterable[object], what: str) -> None:
@@ -384,9 +371,3 @@ def warn_about_formulas(values: Iterable[object], what: str) -> None:
             "spreadsheets, which may run them. Import the column as text.",
             stacklevel=3,
         )
-
-
-def _write_csv(stream: TextIO, columns: Mapping[str, Iterable[Any]]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))

@@ -1,7 +1,6 @@
 """The commands ``anchorview experiment run`` and ``anchorview experiment list``."""
 
 # Imported by ``--help``: light modules only.
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import exclusive_folder, require_writable_folder
+from anchorview.cli.clustering import require_separate
 from anchorview.cli.options import option
 from anchorview.cli.terminal import (
     command_line,
@@ -153,8 +153,19 @@ def run_suite(
         "memory_limit": memory_limit,
     }
     with explained_errors("finished jobs are kept; the same command resumes the run"):
+        from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
+
         require_writable_folder(out)
-        plan = replace(_plan(suite), **{k: v for k, v in given.items() if v is not None})
+        if suite in (*SUITES, "all"):
+            plan = ExperimentPlan(suites=(suite,))
+        elif Path(suite).suffix.lower() in {".toml", ".yaml", ".yml"}:
+            plan = read_plan(Path(suite))
+        else:
+            known = ", ".join(SUITES)
+            raise ValueError(
+                f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
+            )
+        plan = replace(plan, **{name: each for name, each in given.items() if each is not None})
         outputs = _run(plan, data, out, jobs, retry)
     _print_outputs(outputs, out)
 
@@ -188,19 +199,6 @@ def list_suites(data: Folder = None) -> None:
     print_lines(*filter(None, [problem, OBTAIN]))
 
 
-def _plan(suite: str) -> "ExperimentPlan":
-    from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
-
-    if suite in (*SUITES, "all"):
-        return ExperimentPlan(suites=(suite,))
-    path = Path(suite)
-    if path.suffix.lower() in {".toml", ".yaml", ".yml"}:
-        return read_plan(path)
-    raise ValueError(
-        f"Suite {suite!r} is unknown; pass {', '.join(SUITES)}, all, or a .toml or .yaml file."
-    )
-
-
 def _run(
     plan: "ExperimentPlan", folder: Path | None, out: Path, n_jobs: int | None, retry: bool
 ) -> "SuiteOutput":
@@ -214,7 +212,11 @@ def _run(
     from anchorview.experiments.suites import entries
 
     sets = data_sets(folder, plan.data)
-    _require_outside(out, folder, [each.path for each in sets if each.path is not None])
+    # Results must not be taken for data, nor change a data set.
+    if folder is not None and out.resolve() == folder.resolve():
+        raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
+    paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
+    require_separate({"--out": out}, paths)
     by_name = {each.name: each for each in sets}
     wanted = entries(plan, sets)
     jobs = [(job, by_name[job.data]) for job in dict.fromkeys(entry.job for entry in wanted)]
@@ -247,16 +249,6 @@ def _run(
             )
         results, environments = store.results(), store.environments(keys)
         return write_outputs(out, wanted, results, sets, environments, command_line(), plan.title)
-
-
-def _require_outside(out: Path, folder: Path | None, data_sets: list[Path]) -> None:
-    """Raise if results would be taken for data, or change a data set."""
-    place = Path(os.path.realpath(out))
-    if folder is not None and place == Path(os.path.realpath(folder)):
-        raise ValueError(f"--out and --data are the same folder, {place}. Pass two names.")
-    for path in data_sets:
-        if place.is_relative_to(os.path.realpath(path)):
-            raise ValueError(f"--out is in the folder of the data set {path}. Pass another.")
 
 
 @contextmanager
@@ -303,18 +295,13 @@ def _print_outputs(outputs: "SuiteOutput", out: Path) -> None:
     compared = frame[(frame["suite"] == "compare") & (frame["status"] == "done")]
     if len(compared):
         means = compared.pivot_table(index="column", columns="data", values="ACC", sort=False)
-        rows = [
-            (column, *("-" if x != x else f"{100 * x:.1f}" for x in row))
-            for column, row in zip(means.index, means.to_numpy(), strict=True)
-        ]
-        print_table(rows, "ACC", *map(printable, means.columns))
+        cells = (100 * means).map("{:.1f}".format).replace("nan", "-")
+        print_table(cells.itertuples(), "ACC", *map(printable, means.columns))
     missed = frame[frame["status"] != "done"]
     for row in missed.to_dict("records"):
-        suite = (
-            row["suite"] if row["point"] != row["point"] else f"{row['suite']} at {row['point']:g}"
-        )
-        job = f"{row['data']} {row['column']}"
-        print_lines(printable(f"- {suite}: {job}: {row['status']}, {row['reason']}"))
+        point = "" if row["point"] != row["point"] else f" at {row['point']:g}"
+        job = f"{row['suite']}{point}: {row['data']} {row['column']}"
+        print_lines(printable(f"- {job}: {row['status']}, {row['reason']}"))
     if len(missed):
         print_lines("--retry reruns the jobs without a result, for example with other limits")
     print_lines(f"Tables, figures and results are in {printable(out)}")

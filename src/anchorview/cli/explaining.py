@@ -2,11 +2,10 @@
 
 # Imported by ``--help``: light modules only.
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anchorview._utils.atomic_files import atomic_write, require_writable
 from anchorview._utils.progress import report_progress
@@ -64,9 +63,13 @@ def explain_clusters(
         views, ids = data.in_memory, data.ids
         write_fit_report(path, model, views, target=data.target, sample_ids=ids, name=data.name)
 
+    def write_summary(path: Path) -> None:
+        lists = summary[["medoids", "features"]].map(lambda each: "; ".join(map(str, each)))
+        _write_table(summary.assign(**{name: lists[name] for name in lists}).reset_index(), path)
+
     writers: dict[str, Callable[[Path], object]] = {
         "--markers": lambda path: _write_table(cluster_markers(model, data.views), path),
-        "--summary": lambda path: _write_table(_with_joined_lists(summary), path),
+        "--summary": write_summary,
         "--report": write_report,
     }
     with progress_bar(shown=printing.shows_progress):
@@ -75,20 +78,25 @@ def explain_clusters(
         )
     written = {option: path for option, path in given.items() if option in done}
     if printing.as_json:
-        print_json(_record(model, summary, len(data), written))
+        print_json(
+            {
+                "method": type(model).__name__,
+                "n_samples": len(data),
+                "n_clusters": len(summary),
+                "clusters": summary.reset_index().astype(object).to_dict("records"),
+                "outputs": {option.removeprefix("--"): str(written[option]) for option in written},
+            }
+        )
     with summary_to(printing.summary_target()):
         _print_clusters(summary)
-        print_lines(*_closing_lines(len(data), summary, written))
+        if len(summary) > SHOWN_CLUSTERS:
+            more = len(summary) - SHOWN_CLUSTERS
+            print_lines(f"and {more} more clusters; --summary writes all of them to a file")
+        print_lines(f"{len(data)} samples in {len(summary)} clusters")
+        for option, path in written.items():
+            what = option.removeprefix("--").capitalize()
+            print_lines(f"{what} written to {printable(path)}")
     raise_all(errors)
-
-
-def _with_joined_lists(summary: "pd.DataFrame") -> "pd.DataFrame":
-    joined = {name: summary[name].map(_joined) for name in ("medoids", "features")}
-    return summary.assign(**joined).reset_index()
-
-
-def _joined(items: Iterable[object]) -> str:
-    return "; ".join(map(str, items))
 
 
 def _write_table(table: "pd.DataFrame", path: Path) -> None:
@@ -101,44 +109,13 @@ def _write_table(table: "pd.DataFrame", path: Path) -> None:
 
 
 def _print_clusters(summary: "pd.DataFrame") -> None:
-    rows = summary.head(SHOWN_CLUSTERS).reset_index()
-    cells = zip(
-        rows["cluster"],
-        rows["size"],
-        map(_two_digits, rows["confidence"]),
-        ["" if cluster is None else printable(cluster) for cluster in rows["nearest_cluster"]],
-        map(_two_digits, rows["separation"]),
-        [printable(features[0]) if features else "" for features in rows["features"]],
-        strict=True,
-    )
-    columns = ("Samples", "Confidence", "Nearest", "Separation", "Leading feature")
-    print_table(cells, "Cluster", *columns)
-
-
-def _two_digits(value: float) -> str:
-    """Return a number as text; of clusters without samples there is none."""
-    return "" if isnan(value) else f"{value:.2f}"
-
-
-def _closing_lines(
-    n_samples: int, summary: "pd.DataFrame", written: Mapping[str, Path]
-) -> Iterator[str]:
-    if len(summary) > SHOWN_CLUSTERS:
-        more = len(summary) - SHOWN_CLUSTERS
-        yield f"and {more} more clusters; --summary writes all of them to a file"
-    yield f"{n_samples} samples in {len(summary)} clusters"
-    for option, path in written.items():
-        yield f"{option.removeprefix('--').capitalize()} written to {printable(path)}"
-
-
-def _record(
-    model: Any, summary: "pd.DataFrame", n_samples: int, written: Mapping[str, Path]
-) -> dict[str, Any]:
-    """Machine-readable summary of the clusters."""
-    return {
-        "method": type(model).__name__,
-        "n_samples": n_samples,
-        "n_clusters": len(summary),
-        "clusters": summary.reset_index().astype(object).to_dict("records"),
-        "outputs": {option.removeprefix("--"): str(path) for option, path in written.items()},
+    shown = summary.head(SHOWN_CLUSTERS)
+    # Clusters without samples have neither a confidence nor a separation.
+    columns = {
+        "Samples": shown["size"],
+        "Confidence": shown["confidence"].map("{:.2f}".format).replace("nan", ""),
+        "Nearest": ["" if each is None else printable(each) for each in shown["nearest_cluster"]],
+        "Separation": shown["separation"].map("{:.2f}".format).replace("nan", ""),
+        "Leading feature": [printable(each[0]) if each else "" for each in shown["features"]],
     }
+    print_table(zip(shown.index, *columns.values(), strict=True), "Cluster", *columns)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from io import StringIO
 from math import isfinite
 from types import FrameType, MappingProxyType
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
 
 import typer
 from rich import box
@@ -118,25 +117,13 @@ def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -
         table.add_column(column, justify="right")
     for name, *cells in rows:
         table.add_row(printable(name), *map(str, cells))
-    rendered = _Rendered(sys.stderr if _summary_target.get() == "stderr" else sys.stdout)
     # View and file names must not be interpreted as markup or emoji codes.
-    Console(file=rendered, markup=False, emoji=False, highlight=False).print(table)
-    _print_summary(rendered.getvalue())
-
-
-class _Rendered(StringIO):
-    """Text that is laid out for a stream, but not written to it yet."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        super().__init__()
-        self._stream = stream
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
+    stderr = _summary_target.get() == "stderr"
+    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    # Captured, because rich exits by itself if the reader of a pipe is gone.
+    with console.capture() as capture:
+        console.print(table)
+    _print_summary(capture.get())
 
 
 def print_lines(*lines: str) -> None:

@@ -37,9 +37,8 @@ def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
     """
     if not runs:
         return set()
-    best, others = _comparisons(runs)
+    best, others, smallest = _comparisons(runs)
     p_values = holm([_mann_whitney(runs[best], runs[name]) for name in others])
-    smallest = holm([_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others])
     tested = zip(others, p_values, smallest, strict=True)
     return {name for name, p, least in tested if least < LEVEL <= p}
 
@@ -60,21 +59,21 @@ def runs_needed(runs: Mapping[Name, Sequence[float]]) -> int | None:
     n_runs = [len(scores) for scores in runs.values() if len(scores)]
     if len(n_runs) < 2:
         return None
-    best, others = _comparisons(runs)
-    if not others and max(n_runs) > 1:
-        return None
-    smallest = holm([_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others])
-    if others and (smallest < LEVEL).all():
+    _, others, smallest = _comparisons(runs)
+    if (smallest < LEVEL).all() and (others or max(n_runs) > 1):
         return None
     n_comparisons = len(others) or len(n_runs) - 1
     return next(n for n in count(2) if n_comparisons * _smallest_mann_whitney(n, n) < LEVEL)
 
 
-def _comparisons(runs: Mapping[Name, Sequence[float]]) -> tuple[Name, list[Name]]:
-    """The column with the highest mean, and those with which it can be compared."""
+def _comparisons(
+    runs: Mapping[Name, Sequence[float]],
+) -> tuple[Name, list[Name], NDArray[np.float64]]:
+    """The best column, those that can be compared with it, and their smallest p-values."""
     best = max(runs, key=lambda name: np.mean(runs[name]) if len(runs[name]) else -np.inf)
     others = [name for name in runs if name != best and min(len(runs[name]), len(runs[best])) > 1]
-    return best, others
+    smallest = [_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others]
+    return best, others, holm(smallest)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -144,41 +143,6 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
         wilcoxon=dict(zip(differences, holm(p_values).tolist(), strict=True)),
         smallest_wilcoxon=smallest,
     )
-
-
-def critical_difference(n_columns: int, n_data_sets: int) -> float:
-    """Difference of mean ranks from which two columns differ by the test of Nemenyi.
-
-    The family-wise level over all pairs of columns is :data:`LEVEL`.
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14), 2)
-    1.25
-    """
-    quantile = stats.studentized_range.ppf(1 - LEVEL, n_columns, np.inf) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_columns * (n_columns + 1) / (6 * n_data_sets)))
-
-
-def similar_groups(ranks: Mapping[Name, float], difference: float) -> list[list[Name]]:
-    """Return the largest groups of columns whose mean ranks differ by less than a difference.
-
-    Groups and their columns are in the order of ranks; columns that differ from all others are in
-    none of them.
-
-    Examples
-    --------
-    >>> similar_groups({"a": 1.0, "b": 2.0, "c": 2.5, "d": 4.0}, 1.6)
-    [['a', 'b', 'c'], ['c', 'd']]
-    """
-    names = sorted(ranks, key=lambda name: ranks[name])
-    groups: list[list[Name]] = []
-    for first in range(len(names)):
-        group = [n for n in names[first:] if ranks[n] - ranks[names[first]] < difference]
-        # Else it is a part of the group before.
-        if len(group) > 1 and (not groups or group[-1] != groups[-1][-1]):
-            groups.append(group)
-    return groups
 
 
 def _mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
