@@ -43,7 +43,7 @@ def test_results_are_kept(path):
         assert set(store.results()) == {"b"}
 
 
-def test_environments_and_versions(path):
+def test_environments(path):
     with Store(path) as store:
         for key, version in (("a", "0.1"), ("b", "0.2"), ("c", "0.1"), ("d", "0.3")):
             store.add(key, JOB, RESULT, {"anchorview": version})
@@ -52,7 +52,6 @@ def test_environments_and_versions(path):
         assert found == [{"anchorview": "0.2"}, {"anchorview": "0.1"}, {"python": "3.11"}]
         assert store.environments(iter("acd")) == [{"anchorview": "0.1"}, {"anchorview": "0.3"}]
         assert store.environments([]) == []
-        assert store.versions(["a", "c", "d", "old"]) == {"0.1", "0.3"}
 
 
 def test_two_programs_can_use_the_same_store(path):

@@ -51,22 +51,18 @@ class _Program(TyperGroup):
                 if sys.stdout is not None:
                     sys.stdout.flush()
         except _UsageError as error:
-            terminal.print_message("error", _usage_message(error))
+            command = error.ctx.command_path if error.ctx else "anchorview"
+            # Without the words of the library that parses the values.
+            message = error.format_message().replace("Value error, ", "")
+            message = re.sub(", unable to parse string as an? \\w+", "", message).strip()
+            end = "" if message.endswith((".", "?", "!")) else "."
+            terminal.print_message("error", f"{message}{end} Try '{command} --help'.")
             code = terminal.BAD_INPUT
         except typer.Exit as stop:
             code = stop.exit_code
         except (typer.Abort, KeyboardInterrupt):
             code = terminal.INTERRUPTED
         sys.exit(code)
-
-
-def _usage_message(error: Any) -> str:
-    command = error.ctx.command_path if error.ctx else "anchorview"
-    # The words of the library that parses the values.
-    message = error.format_message().replace("Value error, ", "")
-    message = re.sub(", unable to parse string as an? \\w+", "", message).strip()
-    end = "" if message.endswith((".", "?", "!")) else "."
-    return f"{message}{end} Try '{command} --help'."
 
 
 app = typer.Typer(

@@ -241,13 +241,14 @@ def _run(
                 at_once=at_once,
                 listen=listen,
             )
-        if others := sorted(store.versions(keys) - {__version__}):
+        results, environments = store.results(), store.environments(keys)
+        versions = {each["anchorview"] for each in environments if "anchorview" in each}
+        if others := sorted(versions - {__version__}):
             warnings.warn(
                 f"Some results are from anchorview {', '.join(others)}, not {__version__}: "
                 "finished jobs are not run again. Pass another folder to run all of them.",
                 stacklevel=2,
             )
-        results, environments = store.results(), store.environments(keys)
         return write_outputs(out, wanted, results, sets, environments, command_line(), plan.title)
 
 

@@ -290,19 +290,19 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
         for constraint, words in CONSTRAINTS.items():
             allowed = re.sub(constraint, words, allowed)
         return f"{option} must be {allowed}"
+
+    def shown(option: str, match: re.Match[str]) -> str:
+        value = match.groupdict().get("value")
+        return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
+
     for parameter, option in options.items():
         name, equals, value = parameter.partition("=")
         given = value or r"(?P<value>'[^']*'|-?[\w.]*\w(\+\d+)?)?"
         given = f"={given}" if equals else f"(={given})?"
         # Not within paths, quoted names of data, or longer names.
         mention = rf"(?<![\w./\\'\"-]){name}{given}(?![\w/\\]|\.\w)"
-        message = re.sub(mention, partial(_option_mention, option), message)
+        message = re.sub(mention, partial(shown, option), message)
     return message
-
-
-def _option_mention(option: str, mention: re.Match[str]) -> str:
-    value = mention.groupdict().get("value")
-    return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
-from anchorview.datasets.paper_sets import PaperSet, recognized
+from anchorview.datasets.paper_sets import recognized
 from anchorview.datasets.reading import (
     FILE_SUFFIXES,
     MEMBER_SUFFIXES,
@@ -119,18 +119,14 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
 def _named(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
     if name in paths or name in BUILT_IN:
         return _describe(name, paths.get(name))
+    where = "without a data folder" if folder is None else f"in {folder}"
     try:
         published = paper_set(name)
     except ValueError:
         known = ", ".join(dict.fromkeys([*paths, *BUILT_IN]))
-        where = "without a data folder" if folder is None else f"in {folder}"
         raise ValueError(
             f"Unknown data set {name!r}; available {where} or built in: {known}."
         ) from None
-    return _of_paper(published, folder, paths)
-
-
-def _of_paper(published: PaperSet, folder: Path | None, paths: Mapping[str, Path]) -> DataSet:
     candidates = _usable({stem: path for stem, path in paths.items() if published.may_be(stem)})
     matching = [data for data in candidates if data.published_as == published.name]
     if len(matching) == 1:
@@ -138,13 +134,12 @@ def _of_paper(published: PaperSet, folder: Path | None, paths: Mapping[str, Path
     if matching:
         stems = " and ".join(data.name for data in matching)
         raise ValueError(f"{published.name} is found in {stems}. Name one of these files instead.")
-    place = "no data folder is given" if folder is None else f"not found in {folder}"
     others = "".join(
         f" {data.name} has {data.n_samples} samples, {data.n_clusters} classes and "
         f"{len(data.n_features_per_view)} views."
         for data in candidates
     )
-    raise ValueError(f"{published.name}: {place}.{others} {published.obtain}")
+    raise ValueError(f"{published.name}: not available {where}.{others} {published.obtain}")
 
 
 def _paths_by_name(folder: Path) -> dict[str, Path]:

@@ -124,7 +124,10 @@ def _score_line(rows: pd.DataFrame, metric: str, name: str) -> Line:
     return Line(rows["point"].tolist(), means.tolist(), name, deviations.tolist(), color)
 
 
-FIGURES: Mapping[str, tuple[str, str, Callable[[SuiteResults, str], Panel]]] = {
+MakeChart = Callable[[SuiteResults, str], Panel]
+"""Makes the chart of a data set."""
+
+FIGURES: Mapping[str, tuple[str, str, MakeChart]] = {
     "accuracy": (
         "compare",
         "ACC of the methods, nothing tuned with labels",
@@ -206,16 +209,14 @@ class Figure:
         return canvas
 
 
-def charts_of(
-    frame: pd.DataFrame, suite: str, make_chart: Callable[[SuiteResults, str], Panel]
-) -> list[Panel]:
+def charts_of(frame: pd.DataFrame, suite: str, make_chart: MakeChart) -> list[Panel]:
     """Charts of a suite, one per data set with results."""
     results = SuiteResults(frame, suite)
     charts = [make_chart(results, data) for data in results.data]
     return [
-        chart
-        for chart in charts
-        if (any(line.y for line in chart.lines) if isinstance(chart, LineChart) else chart.names)
+        each
+        for each in charts
+        if (any(line.y for line in each.lines) if isinstance(each, LineChart) else each.names)
     ]
 
 

@@ -5,6 +5,7 @@ A row is written completely or not at all, even if the process is killed.
 
 import json
 import platform
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -96,13 +97,9 @@ class Store:
     def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """Distinct environments of the results with these keys, in the order of their addition."""
         wanted = set(keys)
-        by_key = self._parsed("environment", _checked_environment)
+        by_key = self._parsed("environment", dict)
         distinct = {canonical_json(each): each for key, each in by_key.items() if key in wanted}
         return list(distinct.values())
-
-    def versions(self, keys: Iterable[str]) -> set[str]:
-        """Versions of anchorview in :meth:`environments`."""
-        return {each["anchorview"] for each in self.environments(keys) if "anchorview" in each}
 
     def _parsed(self, column: str, parse: Callable[[Any], Value]) -> dict[str, Value]:
         """Contents of a column by key; a DataFileError names a row that is damaged."""
@@ -131,25 +128,18 @@ class Store:
             execute(f"PRAGMA user_version = {VERSION}")
             execute(SCHEMA)
         execute("COMMIT")
-        ((application,),) = execute("PRAGMA application_id")
+        pragmas = ("application_id", "user_version", "quick_check")
+        application, schema, check = (execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas)
         if application != APPLICATION_ID:
-            raise DataFileError(self._not_a_store("it is the SQLite file of another program"))
-        ((schema_version,),) = execute("PRAGMA user_version")
-        if schema_version != VERSION:
+            raise sqlite3.DatabaseError("it is the SQLite file of another program")
+        if schema != VERSION:
             raise DataFileError(
-                f"{self.path}: is a result store of version {schema_version}, but this version of "
+                f"{self.path}: is a result store of version {schema}, but this version of "
                 f"anchorview reads version {VERSION}. Use the version that created it, or give "
                 "another path."
             )
-        ((check, *_), *_) = execute("PRAGMA quick_check").fetchall()
         if check != "ok":
-            raise DataFileError(self._not_a_store(f"it is damaged: {check}"))
-
-    def _not_a_store(self, reason: str) -> str:
-        return (
-            f"{self.path}: is not a result store ({reason}). Give another path, or move the file "
-            "away."
-        )
+            raise sqlite3.DatabaseError(f"it is damaged: {check}")
 
     @contextmanager
     def _errors_explained(self) -> Iterator[None]:
@@ -161,13 +151,10 @@ class Store:
                 "exists and is writable, and that no other program has locked the file."
             ) from error
         except sqlite3.DatabaseError as error:
-            raise DataFileError(self._not_a_store(str(error))) from error
-
-
-def _checked_environment(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict) or not isinstance(content.get("anchorview", ""), str):
-        raise ValueError("the environment is not a mapping with versions")
-    return content
+            raise DataFileError(
+                f"{self.path}: is not a result store ({error}). Give another path, or move the "
+                "file away."
+            ) from error
 
 
 def environment() -> dict[str, Any]:
@@ -177,22 +164,16 @@ def environment() -> dict[str, Any]:
         for info in threadpool_info()
         if info["user_api"] == "blas"
     }
+    # platform.processor() is empty on Linux.
+    table = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", table.read_text()) if table.exists() else None
     return {
         "python": platform.python_version(),
         **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
         "anchorview": anchorview.__version__,
         "blas": sorted(blas),
-        "cpu": _cpu(),
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
         "cores": n_cores(),
         "memory": psutil.virtual_memory().total,
         "system": f"{platform.system()} {platform.machine()}",
     }
-
-
-def _cpu() -> str:
-    table = Path("/proc/cpuinfo")
-    for line in table.read_text().splitlines() if table.exists() else ():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            return value.strip()
-    return platform.processor() or platform.machine()

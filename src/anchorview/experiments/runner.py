@@ -98,9 +98,9 @@ def run_jobs(
     report()
     try:
         while waiting or running:
-            while waiting and _may_start(waiting[0][1], running, at_once):
-                process = _JobProcess(*waiting.popleft(), time_limit, memory_limit, measure)
-                running.append(process)
+            while waiting and len(running) < (1 if waiting[0][1].alone else at_once):
+                limits = (time_limit, memory_limit)
+                running.append(_JobProcess(*waiting.popleft(), limits, measure))
             wait([process.sentinel for process in running], POLL_SECONDS)
             for process in list(running):
                 result = process.result()
@@ -114,10 +114,6 @@ def run_jobs(
     finally:
         for process in running:
             process.end()
-
-
-def _may_start(job: Job, running: Sequence["_JobProcess"], at_once: int) -> bool:
-    return not running or (not job.alone and len(running) < at_once)
 
 
 def _remaining(
@@ -138,19 +134,14 @@ class _JobProcess:
     """A running job."""
 
     def __init__(
-        self,
-        key: str,
-        job: Job,
-        data: DataSet,
-        max_seconds: float,
-        max_bytes: float,
-        measure: Measure,
+        self, key: str, job: Job, data: DataSet, limits: tuple[float, float], measure: Measure
     ) -> None:
-        self.key, self.job, self.max_seconds, self.max_bytes = key, job, max_seconds, max_bytes
+        self.key, self.job = key, job
+        self.max_seconds, self.max_bytes = limits
         context = _start_context()
         self.messages, sender = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=work, args=(job, data, sender, max_bytes, measure), daemon=True
+            target=work, args=(job, data, sender, self.max_bytes, measure), daemon=True
         )
         self.process.start()
         sender.close()

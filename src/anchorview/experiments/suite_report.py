@@ -1,14 +1,15 @@
 """The report page of suites of experiments, and the text on their protocol."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
 
-from anchorview.experiments.evaluation import STATUS_TEXTS, SuiteResults
+from anchorview.experiments.evaluation import STATUS_TEXTS
 from anchorview.experiments.figures import (
+    MakeChart,
     accuracy_chart,
     charts_of,
     convergence_chart,
@@ -51,45 +52,33 @@ METRICS_TEXT = (
     "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
 )
 
-CHART_SECTIONS: Sequence[
-    tuple[str, str, Sequence[str], Sequence[Callable[[SuiteResults, str], Panel]]]
-] = (
-    (
-        "Accuracy",
+CHART_SECTIONS: Mapping[str, tuple[str, Sequence[tuple[str, MakeChart]]]] = {
+    "Accuracy": (
         "One chart per data set; error bars are one standard deviation of the runs. Hatched bars "
         "are oracle results: their settings were chosen with the labels.",
-        ["compare"],
-        [accuracy_chart],
+        [("compare", accuracy_chart)],
     ),
-    (
-        "Time and accuracy",
+    "Time and accuracy": (
         "Each fit was timed without other jobs at the same time; the accuracy is that of the "
         "labels it returned. Nothing is tuned with labels here. Up and left is better.",
-        ["runtime"],
-        [time_chart],
+        [("runtime", time_chart)],
     ),
-    (
-        "Parameters",
+    "Parameters": (
         "Sensitivity of the scores of DALMC to two parameters; bands are one standard deviation "
         "of the runs. Click on a name to hide its line.",
-        ["beta", "anchors"],
-        [parameter_chart],
+        [("beta", parameter_chart), ("anchors", parameter_chart)],
     ),
-    (
-        "Missing views",
+    "Missing views": (
         "Scores after a fraction of the (sample, view) entries was removed at random, once per "
         "fraction; bands are one standard deviation, of K-means alone.",
-        ["incomplete"],
-        [partial(missing_chart, metric=metric) for metric in ("ACC", "NMI")],
+        [("incomplete", partial(missing_chart, metric=metric)) for metric in ("ACC", "NMI")],
     ),
-    (
-        "Convergence",
+    "Convergence": (
         "Objective of DALMC after every iteration.",
-        ["convergence"],
-        [convergence_chart],
+        [("convergence", convergence_chart)],
     ),
-)
-"""Title and text of each section with charts, and the suites and charts that it shows."""
+}
+"""Text of each section with charts, and its charts with their suites."""
 
 
 def protocol(frame: pd.DataFrame) -> list[str]:
@@ -157,11 +146,10 @@ def _sections(
         _table_parts(tables, "ranks"),
         "Ranks of the methods on each data set, averaged; lower is better.",
     )
-    for title, text, suites, make_charts in CHART_SECTIONS:
+    for title, (text, makers) in CHART_SECTIONS.items():
         charts = [
             _chart_part(chart)
-            for make_chart in make_charts
-            for suite in suites
+            for suite, make_chart in makers
             for chart in charts_of(frame, suite, make_chart)
         ]
         # Only the suite convergence has a table with its charts.

@@ -93,10 +93,10 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
         "compare": (_rank_tables, _score_tables, _returned_tables),
         "ablation": (_score_tables,),
         "runtime": (_cost_tables,),
-        "beta": (_parameter_tables,),
-        "anchors": (_parameter_tables,),
+        "beta": (_point_tables,),
+        "anchors": (_point_tables,),
         "convergence": (_convergence_tables,),
-        "incomplete": (_incomplete_tables,),
+        "incomplete": (_point_tables,),
         "choices": (_choice_tables,),
         "order": (_order_tables,),
     }
@@ -196,40 +196,32 @@ def _cost_tables(results: SuiteResults) -> Iterator[ResultTable]:
         )
 
 
-def _parameter_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Numbers of figures 2-5: one table per data set, one row per value of a parameter."""
-    parameter = "beta" if results.suite == "beta" else "the number of anchors"
-    for data, stem in file_names(results.data):
-        part = results.on(data)
-        cells = joined({metric: measured(part, metric, "point") for metric in METRICS}, axis=1)
-        yield ResultTable(
-            f"{results.suite}-{stem}",
-            f"Scores of DALMC against {parameter}, {data}",
-            f"{RUNS_NOTE}; all other settings are the defaults.",
-            {
-                kind: each.droplevel(1, axis="columns").rename_axis(results.suite)
-                for kind, each in cells.items()
-            },
-            part.notes(),
+def _point_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """Numbers of figures 2-5 and of missing entries: one table per data set, one row per point."""
+    metrics: Sequence[str] = METRICS
+    point = results.suite
+    caption = f"{RUNS_NOTE}; all other settings are the defaults."
+    title = f"Scores of DALMC against {'beta' if point == 'beta' else 'the number of anchors'}"
+    if results.suite == "incomplete":
+        metrics, point = METRICS[:2], "missing"
+        title = "Scores against the fraction of missing entries"
+        caption = (
+            f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
+            f"{MASK_NOTE}{SINGLE_FIT_NOTE if 'auto' in results.modes.values() else ''}"
+            f"{_columns_note(results, SIGNIFICANCE_NOTE)}"
         )
-
-
-def _incomplete_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """ACC and NMI: one table per data set, one row per fraction of missing entries."""
-    metrics = ("ACC", "NMI")
-    single = SINGLE_FIT_NOTE if "auto" in results.modes.values() else ""
-    caption = (
-        f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
-        f"{MASK_NOTE}{single}{_columns_note(results, SIGNIFICANCE_NOTE)}"
-    )
     for data, stem in file_names(results.data):
         part = results.on(data)
         cells = joined({metric: measured(part, metric, "point") for metric in metrics}, axis=1)
+        cells = {kind: each.rename_axis(point) for kind, each in cells.items()}
+        if results.suite != "incomplete":
+            # All columns are of DALMC.
+            cells = {kind: each.droplevel(1, axis="columns") for kind, each in cells.items()}
         yield ResultTable(
-            f"incomplete-{stem}",
-            f"Scores against the fraction of missing entries, {data}",
+            f"{results.suite}-{stem}",
+            f"{title}, {data}",
             caption,
-            {kind: each.rename_axis("missing") for kind, each in cells.items()},
+            cells,
             [*part.notes(), *too_few_runs_note(part, metrics, "point")],
         )
 
