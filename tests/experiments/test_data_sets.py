@@ -162,7 +162,7 @@ def test_data_sets_of_the_paper_are_recognized(tmp_path):
 @pytest.mark.parametrize("known", PAPER_SETS, ids=lambda known: known.name)
 def test_errors_tell_how_to_get_the_data_sets_of_the_paper(tmp_path, known):
     for folder, place in ((None, "without a data folder"), (tmp_path, f"in {tmp_path}")):
-        with pytest.raises(ValueError, match=f"^{known.name}: {place}") as raised:
+        with pytest.raises(ValueError, match=f"^{known.name}: not available {place}") as raised:
             data_sets(folder, [known.name])
         assert known.obtain in str(raised.value)
 
