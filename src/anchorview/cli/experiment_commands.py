@@ -54,14 +54,6 @@ TIME_LIMIT = 3600.0
 MEMORY_SHARE = 0.8
 """Share of the free memory that all running jobs may use together."""
 
-Suite = Annotated[
-    str,
-    typer.Argument(
-        metavar="SUITE",
-        help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, "
-        "order, all, or a .toml or .yaml file with your own plan.",
-    ),
-]
 Folder = Annotated[
     Path | None,
     option(
@@ -71,71 +63,71 @@ Folder = Annotated[
         default="the built-in digits and a synthetic data set",
     ),
 ]
-Out = Annotated[
-    Path,
-    option(
-        "Folder for results, tables, figures and the report. Jobs whose results it already holds "
-        "are not run again.",
-        "--out",
-        metavar="DIR",
-    ),
-]
-Only = Annotated[
-    list[str] | None,
-    option("Data set to use; may be repeated.", "--only", metavar="NAME", default="all"),
-]
-Modes = Annotated[
-    list[str] | None,
-    option(
-        "default: default settings; auto: settings chosen without classes; oracle: settings chosen "
-        "with the true classes; published: DALMC with the choices of the paper, settings "
-        "chosen with the true classes too. May be repeated.",
-        "--mode",
-        metavar="MODE",
-        default="all four",
-    ),
-]
-Runs = Annotated[int | None, option("K-means runs per job.", min=1, default="20")]
-Seed = Annotated[int | None, option("Random seed.", default="0")]
-TimeLimit = Annotated[
-    float | None,
-    option(
-        "Maximum time of a job, all its runs together.",
-        metavar="SECONDS",
-        min=0.001,
-        default=f"{TIME_LIMIT:.0f}",
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    option(
-        "Maximum memory of a job, such as 4GB.",
-        metavar="SIZE",
-        default="an equal share of the free memory",
-    ),
-]
-NJobs = Annotated[
-    int | None, option("Number of parallel jobs.", "--jobs", min=1, default="number of cores")
-]
-Retry = Annotated[
-    bool,
-    option("Rerun jobs that failed or exceeded a limit, for example with other limits.", "--retry"),
-]
 
 
 @app.command("run")
 def run_suite(
-    suite: Suite,
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="compare, ablation, runtime, beta, anchors, convergence, incomplete, choices, "
+            "order, all, or a .toml or .yaml file with your own plan.",
+        ),
+    ],
     data: Folder = None,
-    out: Out = Path("experiments"),
-    only: Only = None,
-    mode: Modes = None,
-    runs: Runs = None,
-    seed: Seed = None,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    jobs: NJobs = None,
-    retry: Retry = False,
+    out: Annotated[
+        Path,
+        option(
+            "Folder for results, tables, figures and the report. Jobs whose results it already "
+            "holds are not run again.",
+            "--out",
+            metavar="DIR",
+        ),
+    ] = Path("experiments"),
+    only: Annotated[
+        list[str] | None,
+        option("Data set to use; may be repeated.", "--only", metavar="NAME", default="all"),
+    ] = None,
+    mode: Annotated[
+        list[str] | None,
+        option(
+            "default: default settings; auto: settings chosen without classes; oracle: settings "
+            "chosen with the true classes; published: DALMC with the choices of the paper, "
+            "settings chosen with the true classes too. May be repeated.",
+            "--mode",
+            metavar="MODE",
+            default="all four",
+        ),
+    ] = None,
+    runs: Annotated[int | None, option("K-means runs per job.", min=1, default="20")] = None,
+    seed: Annotated[int | None, option("Random seed.", default="0")] = None,
+    time_limit: Annotated[
+        float | None,
+        option(
+            "Maximum time of a job, all its runs together.",
+            metavar="SECONDS",
+            min=0.001,
+            default=f"{TIME_LIMIT:.0f}",
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        str | None,
+        option(
+            "Maximum memory of a job, such as 4GB.",
+            metavar="SIZE",
+            default="an equal share of the free memory",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, option("Number of parallel jobs.", "--jobs", min=1, default="number of cores")
+    ] = None,
+    retry: Annotated[
+        bool,
+        option(
+            "Rerun jobs that failed or exceeded a limit, for example with other limits.", "--retry"
+        ),
+    ] = False,
 ) -> None:
     """Run a suite of experiments; after an interruption, the same command resumes it.
 

@@ -204,33 +204,6 @@ AsJson = Annotated[
     bool, option("Print a JSON object on standard output instead of the summary.", "--json")
 ]
 
-
-def _setting(default: str, description: str) -> Any:
-    panel = "Settings of the methods, with the defaults of dalmc"
-    return option(description, default=default, rich_help_panel=panel)
-
-
-NAnchors = Annotated[int | None, _setting("number of clusters", "Number of anchors.")]
-NComponents = Annotated[
-    int | None,
-    _setting("twice the number of clusters", "Number of components of each view's representation."),
-]
-Beta = Annotated[float | None, _setting("0.1", "Weight of the alignment of the views.")]
-Scaling = Annotated[
-    str | None,
-    _setting(
-        "zscore-unit",
-        "Scaling of each view: zscore-unit, unit-center, zscore, unit or none; rows, features or "
-        "none for opmc.",
-    ),
-]
-Solver = Annotated[
-    SolverName | None,
-    _setting("auto", "Solver; all but truncated give the same result."),
-]
-Assignment = Annotated[
-    AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
-]
 Batch = Annotated[
     Path | None,
     option(
@@ -269,27 +242,46 @@ PreprocessView = Annotated[
         show_default=False,
     ),
 ]
-NInit = Annotated[int | None, _setting("10", "Number of restarts.")]
-MaxIter = Annotated[int | None, _setting("50", "Maximum number of iterations.")]
-Tol = Annotated[
-    float | None,
-    _setting("0.0001", "Relative change of the objective below which iterations stop."),
-]
+
+
+def _setting(default: str, description: str) -> Any:
+    panel = "Settings of the methods, with the defaults of dalmc"
+    return option(description, default=default, rich_help_panel=panel)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of the methods."""
 
-    n_anchors: NAnchors = None
-    n_components: NComponents = None
-    beta: Beta = None
-    scaling: Scaling = None
-    solver: Solver = None
-    assignment: Assignment = None
-    n_init: NInit = None
-    max_iter: MaxIter = None
-    tol: Tol = None
+    n_anchors: Annotated[int | None, _setting("number of clusters", "Number of anchors.")] = None
+    n_components: Annotated[
+        int | None,
+        _setting(
+            "twice the number of clusters", "Number of components of each view's representation."
+        ),
+    ] = None
+    beta: Annotated[float | None, _setting("0.1", "Weight of the alignment of the views.")] = None
+    scaling: Annotated[
+        str | None,
+        _setting(
+            "zscore-unit",
+            "Scaling of each view: zscore-unit, unit-center, zscore, unit or none; rows, features "
+            "or none for opmc.",
+        ),
+    ] = None
+    solver: Annotated[
+        SolverName | None,
+        _setting("auto", "Solver; all but truncated give the same result."),
+    ] = None
+    assignment: Annotated[
+        AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
+    ] = None
+    n_init: Annotated[int | None, _setting("10", "Number of restarts.")] = None
+    max_iter: Annotated[int | None, _setting("50", "Maximum number of iterations.")] = None
+    tol: Annotated[
+        float | None,
+        _setting("0.0001", "Relative change of the objective below which iterations stop."),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """Return the settings that were passed, by parameter of the estimator."""
