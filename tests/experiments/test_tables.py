@@ -298,3 +298,15 @@ def test_order_table_has_the_change_from_shuffled_to_sorted_rows():
         ["DALMC", "80.00", "60.00", "+20.00", "+30.00", "+30.00 ± 0.18", "+10.00 ± 0.18"],
         ["AMGL", "", "", "", "", "-", "-"],
     ]
+
+
+def test_a_data_set_may_be_named_like_a_column():
+    book = Book("mean", "choice")
+    for data in ("mean", "choice"):
+        book.add("DALMC", done([0.5]), data, suite="choices")
+        book.add("tol=0.1", done([0.6]), data, suite="choices")
+    table = table_of(book, "choices")
+    assert table.headers() == ["choice", "mean", "change", "better", "worse", "mean", "choice"]
+    assert texts_of(table)[1] == ["tol=0.1", "60.00", "+10.0", "2", "0", "60.00", "60.00"]
+    assert "| tol=0.1 | 60.00 |" in table.markdown()
+    assert r"tol=0.1 & 60.00 & +10.0" in table.latex()

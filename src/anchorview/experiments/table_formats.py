@@ -67,7 +67,7 @@ class ResultTable:
         """Names of the columns, with the common header where needed to be unique."""
         columns = self.cells["text"].columns
         names = columns.get_level_values(-1)
-        if not names.is_unique:
+        if columns.nlevels > 1 and not names.is_unique:
             names = columns.map(" ".join)
         return [*map(str, self.cells["text"].index.names), *names]
 

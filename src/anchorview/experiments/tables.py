@@ -336,11 +336,12 @@ def _choice_tables(results: SuiteResults) -> Iterator[ResultTable]:
         },
         index=scores.index,
     )
+    cells = {kind: each.T for kind, each in measured(results, "ACC_returned").items()}
     texts = [
         number_texts(summary[["mean"]]),
         number_texts(summary[["change"]], "{:+.1f}"),
         summary[["better", "worse"]].astype(str),
-        measured(results, "ACC_returned")["text"].T,
+        cells["text"],
     ]
     yield ResultTable(
         "choices",
@@ -351,6 +352,7 @@ def _choice_tables(results: SuiteResults) -> Iterator[ResultTable]:
         {
             "text": pd.concat(texts, axis="columns").rename_axis("choice"),
             "value": pd.concat([summary, scores], axis="columns").rename_axis("choice"),
+            "status": cells["status"].reindex(columns=[*summary, *scores]).rename_axis("choice"),
         },
         results.notes(),
     )
