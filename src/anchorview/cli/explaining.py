@@ -64,8 +64,10 @@ def explain_clusters(
         write_fit_report(path, model, views, target=data.target, sample_ids=ids, name=data.name)
 
     def write_summary(path: Path) -> None:
-        lists = summary[["medoids", "features"]].map(lambda each: "; ".join(map(str, each)))
-        _write_table(summary.assign(**{name: lists[name] for name in lists}).reset_index(), path)
+        table = summary.reset_index()
+        for name in ("medoids", "features"):
+            table[name] = table[name].map(lambda each: "; ".join(map(str, each)))
+        _write_table(table, path)
 
     writers: dict[str, Callable[[Path], object]] = {
         "--markers": lambda path: _write_table(cluster_markers(model, data.views), path),
