@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
+from io import StringIO
 from math import isfinite
 from types import FrameType, MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import typer
 from rich import box
@@ -117,13 +118,25 @@ def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -
         table.add_column(column, justify="right")
     for name, *cells in rows:
         table.add_row(printable(name), *map(str, cells))
+    rendered = _Rendered(sys.stderr if _summary_target.get() == "stderr" else sys.stdout)
     # View and file names must not be interpreted as markup or emoji codes.
-    stderr = _summary_target.get() == "stderr"
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
-    # Captured, because rich exits by itself if the reader of a pipe is gone.
-    with console.capture() as capture:
-        console.print(table)
-    _print_summary(capture.get())
+    Console(file=rendered, markup=False, emoji=False, highlight=False).print(table)
+    _print_summary(rendered.getvalue())
+
+
+class _Rendered(StringIO):
+    """Text that is laid out for a stream, but not written to it yet."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
 
 
 def print_lines(*lines: str) -> None:
@@ -290,19 +303,19 @@ def name_options(message: str, options: Mapping[str, str]) -> str:
         for constraint, words in CONSTRAINTS.items():
             allowed = re.sub(constraint, words, allowed)
         return f"{option} must be {allowed}"
-
-    def shown(option: str, match: re.Match[str]) -> str:
-        value = match.groupdict().get("value")
-        return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
-
     for parameter, option in options.items():
         name, equals, value = parameter.partition("=")
         given = value or r"(?P<value>'[^']*'|-?[\w.]*\w(\+\d+)?)?"
         given = f"={given}" if equals else f"(={given})?"
         # Not within paths, quoted names of data, or longer names.
         mention = rf"(?<![\w./\\'\"-]){name}{given}(?![\w/\\]|\.\w)"
-        message = re.sub(mention, partial(shown, option), message)
+        message = re.sub(mention, partial(_option_mention, option), message)
     return message
+
+
+def _option_mention(option: str, mention: re.Match[str]) -> str:
+    value = mention.groupdict().get("value")
+    return option if value is None else f"{option} {shlex.quote(value.strip(chr(39)))}"
 
 
 @contextmanager
