@@ -27,6 +27,7 @@ from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.candidates import MAX_CLUSTERS, candidate_table
+from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.consensus_explanation import ConsensusExplanation
 from anchorview.estimators.auto.labeling import (
     RESULTS,
@@ -47,6 +48,7 @@ from anchorview.estimators.auto.levels import (
 from anchorview.estimators.auto.model_fit import fit_model, memory_needed
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.settings import BUDGETS, Budget
+from anchorview.estimators.auto.structure import BORDERS
 from anchorview.estimators.auto.view_consistency import consistency_sentences, consistency_table
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
 from anchorview.estimators.batches import UnknownBatch
@@ -101,15 +103,14 @@ class AutoDALMC(EmbeddingClusterer):
         for doubtful samples. If `relabel` has merged clusters, it still refers to the clusters
         before merging; `predict_with_confidence` counts votes for the merged ones.
     confidence_threshold_ : float
-        Confidence below which a sample is doubtful: 0.5 or, if there is no clear structure, the
-        mean confidence on data without clusters (see Notes), if that is higher.
+        Confidence below which a sample is doubtful: 0.5.
     structure_ : float or None
-        How much better the families agree than on data without clusters (see Notes), as a share of
-        the largest possible difference, from 0 to 1. It is 0 if the agreement cannot be told from
-        that on data without clusters: then there is no clear structure, and the labels mean little.
-        None if fewer than two families were fitted, or samples are too few.
-    chance_agreement_ : float or None
-        Mean agreement between families on data without clusters.
+        How far clusters are separated (see Notes), from 0, as on data without clusters, to 1. From
+        0.53 on it is strong, from 0.43 on moderate, else weak. None for fewer than 50 samples, or 4
+        per cluster, of which clusters cannot be told from noise.
+    borders_ : tuple of str or None
+        For each cluster: "separated", "touching" (neighboring clusters overlap), or "continuum",
+        for a cut through samples that are as dense as the clusters. None as `structure_`.
     second_labels_ : array (n,) of int32
         The second most likely cluster of each sample: the one with the second nearest pattern; -1
         if `relabel` has merged it with the cluster of the sample.
@@ -195,12 +196,12 @@ class AutoDALMC(EmbeddingClusterer):
     if all other numbers have less than 70 % of their structure. Data often have clusters at several
     levels. Treat the number as a proposal: look at `levels_`, and pass the number if you know it.
 
-    **Structure.** Families also agree to some degree on data without clusters, since all divide it
-    along its longest directions. So one candidate of each of four families is fitted to 1,000 of
-    the samples, or 5 per cluster if that is more, and to 1 to 12 data sets drawn from the normal
-    distribution with the same means and covariances. If the agreement is as high on one of these,
-    or hardly beyond their spread, `structure_` is 0; otherwise it is the difference from their
-    mean, as a share of the largest possible.
+    **Structure.** Two measures on at most 2,000 samples, or 20 per cluster, with standardized
+    features: the share of the weight of neighbor edges that leave a cluster, relative to that of
+    pieces of the same graph around random samples; and the density halfway between neighboring
+    clusters relative to their lower peak, on samples that did not place the centers. Both are about
+    1 for pieces of a continuum and 0 for clusters that do not touch. `structure_` is 1 minus their
+    sum divided by 1.5, which is what noise has, or 0 if that is negative.
 
     **Views that hurt.** A view with noise, or with clusters that have nothing to do with those of
     the other views, makes the result worse. If there are three or more views, each is clustered
@@ -230,6 +231,7 @@ class AutoDALMC(EmbeddingClusterer):
     True
     """
 
+    confidence_threshold_ = DOUBTFUL_CONFIDENCE
     _state_class = AutoDALMCState
     _judges_structure = True
 
@@ -517,9 +519,20 @@ class AutoDALMC(EmbeddingClusterer):
         scan, structure = fitted.scan, fitted.structure
         self.curve_ = None if scan is None else scan.agreement
         self.chance_curve_ = None if scan is None else scan.chance
-        self.structure_, self.chance_agreement_ = structure.value, structure.chance_agreement
-        self.confidence_threshold_ = structure.confidence_threshold
+        self.structure_, self._borders = structure.value, structure.borders
         self._set_tables()
+
+    @property
+    def borders_(self) -> tuple[str, ...] | None:
+        """For each cluster: separated, touching or continuum; None if samples are too few."""
+        if not self._borders:
+            return None
+        if self._relabeling is None:
+            return self._borders
+        # Merged clusters are separated no better than any of them.
+        ranks = np.zeros(len(self._relabeling.names), dtype=int)
+        np.maximum.at(ranks, self._relabeling.clusters, [BORDERS.index(b) for b in self._borders])
+        return tuple(BORDERS[rank] for rank in ranks)
 
     @property
     def views_used_(self) -> tuple[str, ...]:

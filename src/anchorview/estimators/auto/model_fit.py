@@ -19,7 +19,6 @@ from anchorview.estimators.auto.candidates import (
     fit_candidates,
 )
 from anchorview.estimators.auto.consensus import (
-    DOUBTFUL_CONFIDENCE,
     FittedConsensus,
     agreement_with,
     fit_consensus,
@@ -40,23 +39,22 @@ from anchorview.estimators.auto.levels import (
     scan_levels,
 )
 from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
+from anchorview.estimators.auto.reference_data import (
+    comparison_pool,
+    some_rows,
+    without_clusters,
+)
 from anchorview.estimators.auto.representative_rows import order_by_content
 from anchorview.estimators.auto.settings import (
     NEIGHBOR_SCALINGS,
     SCALINGS,
+    SHARING_A_BASIS,
     SIZES,
     STANDARDIZED,
     candidate_settings,
     n_landmarks,
 )
-from anchorview.estimators.auto.structure import (
-    Structure,
-    comparison_pool,
-    judge_structure,
-    some_rows,
-    structure_sentence,
-    without_clusters,
-)
+from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
 from anchorview.estimators.auto.view_consistency import (
     ViewChoice,
     agreement_with_views,
@@ -175,11 +173,12 @@ def fit_model(
     if scan is not None:
         chosen = LevelLabels(number, result.labels, partitions_by_family(candidates))
         levels, branches = fit_levels(pool, found, chosen, scan)
-    structure = Structure(None, None, DOUBTFUL_CONFIDENCE)
+    structure = Structure()
     if judges_structure:
-        structure = judge_structure(pool.coordinates, result.labels, seed)
-        if structure.value is not None:
-            say(structure_sentence(structure.value), clock)
+        standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
+        if standardized is not None:
+            structure = judge_structure(standardized, result.labels, seed)
+        say(structure_sentence(structure.value), clock)
     families = Families(
         fitted.bases,
         {

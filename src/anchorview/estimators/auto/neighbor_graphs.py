@@ -48,7 +48,7 @@ Neighbors = tuple[Array, Array, Array]
 class NeighborGraph:
     """The neighbor graphs of the views of some samples."""
 
-    def __init__(self, coordinates: MultiViewData) -> None:
+    def __init__(self, coordinates: MultiViewData, n_neighbors: int = N_NEIGHBORS) -> None:
         self.n_samples = len(coordinates)
         self._available = coordinates.available
 
@@ -57,7 +57,7 @@ class NeighborGraph:
             if self._available is not None:
                 rows = np.flatnonzero(self._available[:, p])
             points = leading_coordinates(coordinates.views[p][rows])
-            count = min(N_NEIGHBORS, len(rows) - 1)
+            count = min(n_neighbors, len(rows) - 1)
             if count < 1:
                 return rows, np.empty((len(rows), 0), int), np.empty((len(rows), 0))
             search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(points)
@@ -67,7 +67,7 @@ class NeighborGraph:
         views = range(len(coordinates.views))
         neighbors = [result for _, result in parallel_map(neighbors_in, views)]
         self._communities: dict[float, Array] = {}
-        self.mean = self._mean([self._graph(*of_view, N_NEIGHBORS) for of_view in neighbors])
+        self.mean = self._mean([self._graph(*of_view, n_neighbors) for of_view in neighbors])
         self._views = [self._graph(*of_view, N_NEIGHBORS_OF_EIGENVECTORS) for of_view in neighbors]
 
     def communities(self, resolution: float) -> Array:

@@ -38,9 +38,8 @@ class AutoDALMCState(FittedState):
     chance_curve_: FloatSeries | None
     best_candidate_: int
     confidence_: Array
-    confidence_threshold_: float
     structure_: float | None
-    chance_agreement_: float | None
+    _borders: tuple[str, ...]
     second_labels_: npt.NDArray[np.int32]
     agreement_: Array
     view_agreement_: Array
