@@ -48,7 +48,7 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
     for name, weight, own in zip(views, chosen.view_weights_, chosen.view_agreement_, strict=True):
         assert [name, str(views[name].shape[1]), f"{weight:.3f}", f"{own:.3f}"] in rows
     assert "120 samples in 3 clusters by AutoDALMC (8 candidates, mean agreement" in result.stdout
-    structure = chosen.levels_.loc[3, "structure"]
+    structure = chosen.levels_.loc[3, "support"]
     assert f": structure {structure:.2f} (" in result.stdout
     doubtful = int((chosen.confidence_ < 0.5).sum())
     assert f"doubtful samples (confidence below 0.5): {doubtful} of 120 (" in result.stdout

@@ -46,7 +46,7 @@ def data(tmp_path, nested):
 
 def evidence(level):
     return (
-        f"structure {level['structure']:.2f} (agreement {level['agreement']:.2f}, by chance "
+        f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
         f"{level['chance']:.2f})"
     )
 
@@ -98,7 +98,7 @@ def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
     curve, chance = model.curve_.copy(), model.chance_curve_.copy()
     curve[2], chance[2] = 1.0, 0.0
     levels = model.levels_.copy()
-    levels.loc[3, "structure"] = 0.8
+    levels.loc[3, "support"] = 0.8
     monkeypatch.setattr(model, "curve_", curve.sort_index())
     monkeypatch.setattr(model, "chance_curve_", chance.sort_index())
     assert "not clearly better" not in "".join(lines_on(model))

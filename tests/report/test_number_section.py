@@ -38,7 +38,7 @@ def test_chart_and_table_of_the_levels(model):
     assert "3 was chosen (dashed)" in chart.description
     assert "Dotted: other levels, 9." in chart.description
     assert table.frame["Clusters"].tolist() == [3, 9]
-    np.testing.assert_array_equal(table.frame["Structure"], model.levels_["structure"])
+    np.testing.assert_array_equal(table.frame["Support"], model.levels_["support"])
     assert table.highlight.iloc[:, 0].tolist() == ["best", ""]
 
 
@@ -52,7 +52,7 @@ def test_clusters_that_split_are_listed_with_their_parts(model):
         expected = {f"{cluster} (20)" for cluster in own["cluster"]}
         assert set(row["Clusters of 9"].split("; ")) == expected
         assert row["Agreement"] == own["split_agreement"].iloc[0]
-    assert frame["Split"].tolist() == ["clear structure"] * 3
+    assert frame["Split"].tolist() == ["clear support"] * 3
 
 
 def test_splits_without_structure_are_named_and_overlaps_shown(model):
@@ -65,7 +65,7 @@ def test_splits_without_structure_are_named_and_overlaps_shown(model):
     assert frame["Split"].to_dict() == {
         "0": "no structure",
         "1": "weak structure",
-        "2": "clear structure",
+        "2": "clear support",
     }
     assert frame.index.tolist() == ["2", "1", "0"]
     assert "(20, 80%)" in frame.loc["2", "Clusters of 9"]

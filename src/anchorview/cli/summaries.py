@@ -308,7 +308,7 @@ def _n_clusters(model: Any) -> int:
 
 def level_lines(model: Any) -> Iterator[str]:
     """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
-    from anchorview.estimators.auto.levels import TRIVIAL_NUMBER, structure_beyond
+    from anchorview.estimators.auto.levels import TRIVIAL_NUMBER, support_beyond
     from anchorview.inspection.cluster_splits import level_steps
 
     curve, chosen = model.curve_, model.n_clusters_fit_
@@ -316,8 +316,8 @@ def level_lines(model: Any) -> Iterator[str]:
     line += _evidence(model.levels_.loc[chosen])
     if chosen > TRIVIAL_NUMBER and TRIVIAL_NUMBER in curve.index:
         chance = model.chance_curve_[TRIVIAL_NUMBER]
-        trivial = float(structure_beyond(curve[TRIVIAL_NUMBER], chance))
-        if trivial > model.levels_.loc[chosen, "structure"]:
+        trivial = float(support_beyond(curve[TRIVIAL_NUMBER], chance))
+        if trivial > model.levels_.loc[chosen, "support"]:
             line += f"; {TRIVIAL_NUMBER}: {trivial:.2f}, not clearly better"
     yield line
     for number, level in model.levels_.drop(chosen).iterrows():
@@ -328,7 +328,7 @@ def level_lines(model: Any) -> Iterator[str]:
         for step in level_steps(model)
         if chosen in (step.coarse, step.fine)
         for split in step.splits
-        if split.structure > 0
+        if split.support > 0
     ]
     shown = len(lines) if len(lines) <= MAX_SPLITS else MAX_SPLITS - 1
     yield from lines[:shown]
@@ -355,6 +355,6 @@ def _tried(numbers: Sequence[int]) -> str:
 
 def _evidence(level: "pd.Series[float]") -> str:
     return (
-        f"structure {level['structure']:.2f} (agreement {level['agreement']:.2f}, by chance "
+        f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
         f"{level['chance']:.2f})"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from anchorview.estimators.auto.levels import structure_beyond
+from anchorview.estimators.auto.levels import support_beyond
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Split:
     """The same on data without clusters."""
 
     @property
-    def structure(self) -> float:
+    def support(self) -> float:
         """Agreement beyond chance, as a share of the largest possible; 0 if there is none."""
-        return max(0.0, float(structure_beyond(self.agreement, self.chance)))
+        return max(0.0, float(support_beyond(self.agreement, self.chance)))
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LevelStep:
     fine: int
     """Numbers of clusters."""
     splits: Sequence[Split]
-    """Those with the most structure first."""
+    """Those with the most support first."""
     n_kept: int
     """Number of clusters of the coarser level that correspond to one of the finer level."""
     n_divided: int
@@ -61,7 +61,7 @@ def _step(model: Any, coarse: int, fine: int) -> LevelStep:
             children = [(_name(model, fine, c), *rest) for c, *rest in zip(*columns, strict=True)]
             agreement, chance = rows[["split_agreement", "split_chance"]].iloc[0].tolist()
             splits.append(Split(_name(model, coarse, parent), children, agreement, chance))
-    splits.sort(key=lambda split: -split.structure)
+    splits.sort(key=lambda split: -split.support)
     return LevelStep(coarse, fine, splits, int((counts == 1).sum()), coarse - len(counts))
 
 

@@ -5,13 +5,15 @@ from typing import Any
 import pandas as pd
 
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
-from anchorview.estimators.auto.structure import WEAK_STRUCTURE
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings, in_words
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
+
+WEAK_SUPPORT = 0.25
+"""Support below which a split is called weak."""
 
 NEARLY_ONE = 0.1
 """Clusters with a smaller separation from the nearest are reported as nearly one with it."""
@@ -58,7 +60,7 @@ def _chart(model: Any, chosen: int) -> Chart:
     dotted = f" Dotted: other levels, {in_words(others)}." if others else ""
     text = (
         f"Agreement between the families of settings per number of clusters; {chosen} was chosen "
-        "(dashed). Structure is the agreement beyond that on data without clusters; "
+        "(dashed). Support is the agreement beyond that on data without clusters; "
         f"{TRIVIAL_NUMBER} clusters are chosen only if they are given and clearly better than all "
         f"larger numbers.{dotted}"
     )
@@ -67,14 +69,14 @@ def _chart(model: Any, chosen: int) -> Chart:
 
 
 def _level_table(levels: pd.DataFrame) -> Table:
-    columns = ["structure", "agreement", "chance", "prominence", "chosen"]
+    columns = ["support", "agreement", "chance", "prominence", "chosen"]
     frame = levels[columns].rename_axis("clusters").reset_index()
-    frame.columns = ["Clusters", "Structure", "Agreement", "By chance", "Prominence", "Chosen"]
+    frame.columns = ["Clusters", "Support", "Agreement", "By chance", "Prominence", "Chosen"]
     highlight = pd.DataFrame("", index=frame.index, columns=frame.columns)
     highlight.loc[frame["Chosen"]] = "best"
     return Table(
         frame,
-        "Levels: numbers of clusters with more structure than those near them. Structure is the "
+        "Levels: numbers of clusters with more support than those near them. Support is the "
         "agreement beyond chance, from 0 to 1; prominence is how far it rises above the numbers "
         "between this level and a better one. model.labels_at(n_clusters) has the clusters of each "
         "level.",
@@ -100,7 +102,7 @@ def _step_part(step: LevelStep) -> Folded:
     )
     if len(shown) < len(step.splits):
         caption += (
-            f" Only {len(shown)} of {len(step.splits)} are shown, those with the most structure; "
+            f" Only {len(shown)} of {len(step.splits)} are shown, those with the most support; "
             "model.tree_ has all."
         )
     frame = pd.DataFrame(
@@ -110,7 +112,7 @@ def _step_part(step: LevelStep) -> Folded:
             f"Clusters of {step.fine}": [_children(split) for split in shown],
             "Agreement": [split.agreement for split in shown],
             "By chance": [split.chance for split in shown],
-            "Split": [_strength(split.structure) for split in shown],
+            "Split": [_strength(split.support) for split in shown],
         }
     )
     return Folded(title, [Table(frame, caption)])
@@ -125,10 +127,10 @@ def _children(split: Split) -> str:
     return "; ".join([*texts, f"{left_out} more"] if left_out else texts)
 
 
-def _strength(structure: float) -> str:
-    if structure == 0:
-        return "no structure"
-    return "weak structure" if structure < WEAK_STRUCTURE else "clear structure"
+def _strength(support: float) -> str:
+    if support == 0:
+        return "no support"
+    return "weak support" if support < WEAK_SUPPORT else "clear support"
 
 
 def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:

@@ -85,15 +85,15 @@ class TestLevels:
         assert [level.n_clusters for level in levels] == [2, 5, 7, 9]
         best = levels[1]
         assert (best.agreement, best.chance) == (0.8, 0.1)
-        assert best.structure == pytest.approx(0.7 / 0.9)
-        assert best.prominence == pytest.approx(best.structure)
+        assert best.support == pytest.approx(0.7 / 0.9)
+        assert best.prominence == pytest.approx(best.support)
         assert levels[2].prominence == pytest.approx(0.05 / 0.9)
         assert levels[3].prominence == pytest.approx(0.04 / 0.9)
 
     def test_chosen_number_is_a_level_even_without_structure(self):
         agreement, chance = curves([0.1, 0.2, 0.15], 0.3)
         (level,) = find_levels(agreement, chance, 3)
-        assert (level.n_clusters, level.structure) == (3, 0)
+        assert (level.n_clusters, level.support) == (3, 0)
         assert level.prominence == pytest.approx(0, abs=1e-6)
 
     def test_most_prominent_are_kept(self):

@@ -1,4 +1,4 @@
-"""Structure: agreement and confidence are judged by those on data without clusters."""
+"""Structure: clusters separated by valleys of density are told from pieces of a continuum."""
 
 import json
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC, MultiViewData, load
-from anchorview.estimators.auto import structure
-from anchorview.estimators.auto.settings import representative_settings
-from anchorview.estimators.auto.structure import structure_sentence, without_clusters
+from anchorview.estimators.auto.reference_data import without_clusters
+from anchorview.estimators.auto.structure import structure_sentence, structure_word
 from helpers.command_line import output_of
 from helpers.data import clustered_views
 
@@ -31,8 +30,7 @@ def share_of_doubtful(model):
 def test_noise_has_no_clear_structure(widths, n_clusters):
     model = fitted(noise(0, n=120, widths=widths), n_clusters)
     assert model.structure_ == 0
-    # Confidence is no better than by chance for about half of the samples.
-    assert share_of_doubtful(model) > 0.2
+    assert set(model.borders_) == {"continuum"}
     assert "no clear structure" in repr(model)
 
 
@@ -43,9 +41,9 @@ def test_clusters_have_clear_structure(missing):
         views["view_0"][::5] = np.nan
     model = fitted(views, range(2, 6))
     assert model.n_clusters_ == 3
-    assert model.structure_ > 0.5
-    assert model.confidence_threshold_ == 0.5
-    assert structure_sentence(model.structure_).startswith("clear structure: ")
+    assert structure_word(model.structure_) == "strong"
+    assert set(model.borders_) == {"separated"}
+    assert structure_sentence(model.structure_).startswith("strong structure: ")
 
 
 def test_overlapping_clusters_have_less_structure():
@@ -77,21 +75,47 @@ def test_structure_does_not_depend_on_the_order_of_the_samples():
     assert first.structure_ == pytest.approx(second.structure_, abs=0.02)
 
 
-def test_structure_needs_two_families(monkeypatch):
-    views, _ = clustered_views(60, 3, (6, 8))
-    one = representative_settings()[:1]
-    monkeypatch.setattr(structure, "representative_settings", lambda: one)
-    model = AutoDALMC(3, budget="fast", random_state=0).fit(views)
+def continuum(kind, n=300):
+    rng = np.random.default_rng(0)
+    t = rng.random((n, 1))
+    base = {
+        "line": t,
+        "curve": np.hstack([np.cos(np.pi * j * t) / (1 + j) for j in range(1, 6)]),
+        "square": rng.random((n, 2)),
+    }[kind]
+    return [
+        base @ rng.standard_normal((base.shape[1], d)) + 0.03 * rng.standard_normal((n, d))
+        for d in (10, 12)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["line", "curve", "square"])
+@pytest.mark.parametrize("n_clusters", [4, None])
+def test_pieces_of_a_continuum_are_not_separated(kind, n_clusters):
+    model = fitted(continuum(kind), n_clusters)
+    assert structure_word(model.structure_) in ("weak", "none")
+    assert model.borders_.count("separated") <= model.n_clusters_ / 2
+
+
+def test_few_samples_are_not_judged():
+    model = fitted(clustered_views(40, 3, (6, 8))[0])
     assert model.structure_ is None
-    assert model.chance_agreement_ is None
-    assert model.confidence_threshold_ == 0.5
+    assert model.borders_ is None
+    assert "at least 50 samples" in structure_sentence(model.structure_)
+
+
+def test_merged_clusters_are_separated_no_better_than_any_of_them():
+    model = fitted(clustered_views(200, 4, (6, 8), separation=8.0)[0], 4)
+    model._borders = ("separated", "continuum", "touching", "separated")
+    model.relabel({0: "a", 1: "a", 2: "b", 3: "c"})
+    assert model.borders_ == ("continuum", "touching", "separated")
 
 
 def test_structure_is_saved(tmp_path):
     model = fitted(noise(0), 2)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
-    for name in ("structure_", "chance_agreement_", "confidence_threshold_"):
+    for name in ("structure_", "borders_"):
         assert getattr(loaded, name) == getattr(model, name)
 
 

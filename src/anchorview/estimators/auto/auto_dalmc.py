@@ -123,9 +123,9 @@ class AutoDALMC(EmbeddingClusterer):
         The same on data without clusters, interpolated between some of the numbers.
     levels_ : pandas.DataFrame or None
         The chosen number of clusters and up to four others for which families agree well, by number
-        of clusters: `agreement`; `chance`, that on data without clusters; `structure`, the first
+        of clusters: `agreement`; `chance`, that on data without clusters; `support`, the first
         beyond the second, as a share of the largest possible difference; `prominence`, how much the
-        structure rises to the level; and `chosen`. None if a single number was given.
+        support rises to the level; and `chosen`. None if a single number was given.
     tree_ : pandas.DataFrame or None
         How clusters split from each level to the next: one row per cluster (`n_clusters` and
         `cluster`) with its parent at the next coarser level (`parent_level` and `parent`); `size`,
@@ -189,11 +189,11 @@ class AutoDALMC(EmbeddingClusterer):
     **The number of clusters.** Louvain communities of at most 2,000 samples are found in two
     scalings, at resolutions from 1/4 to 23. A level is supported as far as these, and DALMC with as
     many clusters in both scalings, agree beyond what they do on data without clusters (see below):
-    that is its structure. The default is the level with the most structure, less 0.08 for each
+    that is its support. The default is the level with the most support, less 0.08 for each
     doubling of the resolution away from 1, out of those with at least 3 clusters and 8 samples per
     cluster, and with more than 30 clusters only if these agree by 0.5 or more. Of given numbers,
-    the one with the most structure is chosen, or the smallest within 0.01 of it; two clusters only
-    if all other numbers have less than 70 % of their structure. Data often have clusters at several
+    the one with the most support is chosen, or the smallest within 0.01 of it; two clusters only
+    if all other numbers have less than 70 % of their support. Data often have clusters at several
     levels. Treat the number as a proposal: look at `levels_`, and pass the number if you know it.
 
     **Structure.** Two measures on at most 2,000 samples, or 20 per cluster, with standardized

@@ -44,7 +44,7 @@ LOG_RESOLUTIONS = np.arange(-2, 4.6, 0.5)
 """Base-2 logarithms of the resolutions that are tried by default."""
 
 PENALTY = 0.08
-"""What each doubling of the resolution away from 1 costs, in structure. Between .06 and .1, results
+"""What each doubling of the resolution away from 1 costs, in support. Between .06 and .1, results
 on known and on left-out data sets hardly differ."""
 
 MIN_NUMBER, MIN_SAMPLES_PER_CLUSTER = 3, 8
@@ -62,11 +62,11 @@ MIN_PROMINENCE = 0.03
 
 TRIVIAL_NUMBER = 2
 TRIVIAL_SHARE = 0.7
-"""Two clusters are chosen only if the structure of any larger number is below this share of theirs.
+"""Two clusters are chosen only if the support of any larger number is below this share of theirs.
 """
 
-SAME_STRUCTURE = 0.01
-"""Difference of structure that is no evidence for the larger of several given numbers."""
+SAME_SUPPORT = 0.01
+"""Difference of support that is no evidence for the larger of several given numbers."""
 
 Partitions = dict[FamilyKey, Array]
 """Partitions of samples by family, (n_partitions, n_samples)."""
@@ -82,12 +82,12 @@ class Level:
     chance: float
     """The same on data without clusters."""
     prominence: float
-    """How much structure rises to the level from the lowest point toward any higher level."""
+    """How much support rises to the level from the lowest point toward any higher level."""
 
     @property
-    def structure(self) -> float:
+    def support(self) -> float:
         """Agreement beyond chance, as a share of the largest possible; 0 if there is none."""
-        return max(0.0, float(structure_beyond(self.agreement, self.chance)))
+        return max(0.0, float(support_beyond(self.agreement, self.chance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Branch:
     """The same on data without clusters, as a mean over all clusters of the coarser level."""
 
 
-def structure_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
+def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
     """Agreement beyond chance, as a share of the largest possible."""
     expected = np.asarray(chance)
     return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
@@ -258,10 +258,10 @@ def _directions(pool: CandidatePool, number: int) -> Partitions:
 
 
 def chosen_number(table: pd.DataFrame, *, by_default: bool) -> int:
-    """Number of clusters with the most structure; by default, near resolution 1.
+    """Number of clusters with the most support; by default, near resolution 1.
 
     Of given numbers that hardly differ, the smallest is chosen, and two clusters only if they have
-    much more structure than any larger number.
+    much more support than any larger number.
     """
     table = table.dropna(subset="agreement")
     if not len(table):
@@ -270,19 +270,19 @@ def chosen_number(table: pd.DataFrame, *, by_default: bool) -> int:
             "number as n_clusters."
         )
     numbers = table.index.to_numpy()
-    structure = structure_beyond(table["agreement"], table["chance"])
+    support = support_beyond(table["agreement"], table["chance"])
     finer = numbers > TRIVIAL_NUMBER
     if not finer.any():
         return int(numbers[0])
     if by_default:
         many = (numbers > MANY_CLUSTERS) & (table["agreement"] < MIN_AGREEMENT_OF_MANY).to_numpy()
         allowed = finer & ~many if (finer & ~many).any() else finer
-        scores = structure - PENALTY * table["distance"].to_numpy()
+        scores = support - PENALTY * table["distance"].to_numpy()
         return int(numbers[allowed][scores[allowed].argmax()])
-    most = structure[finer].max()
-    if numbers[0] == TRIVIAL_NUMBER and TRIVIAL_SHARE * structure[0] > most:
+    most = support[finer].max()
+    if numbers[0] == TRIVIAL_NUMBER and TRIVIAL_SHARE * support[0] > most:
         return TRIVIAL_NUMBER
-    return int(numbers[finer & (structure >= most - SAME_STRUCTURE)][0])
+    return int(numbers[finer & (support >= most - SAME_SUPPORT)][0])
 
 
 def fit_levels(
@@ -337,8 +337,8 @@ def find_levels(
     """The chosen level and the most prominent others, by ascending number of clusters."""
     known = agreement.notna()
     numbers = agreement.index[known].to_numpy()
-    structure = np.maximum(structure_beyond(agreement[known], chance[known]), 0)
-    padded = np.concatenate([[-1e-9], structure, [-1e-9]])
+    support = np.maximum(support_beyond(agreement[known], chance[known]), 0)
+    padded = np.concatenate([[-1e-9], support, [-1e-9]])
     peaks, _ = find_peaks(padded)
     position = int(np.flatnonzero(numbers == chosen)[0]) + 1
     peaks = np.union1d(peaks, [position])
@@ -371,7 +371,7 @@ def level_table(levels: Sequence[Level], chosen: int) -> pd.DataFrame:
             "n_clusters": level.n_clusters,
             "agreement": level.agreement,
             "chance": level.chance,
-            "structure": level.structure,
+            "support": level.support,
             "prominence": level.prominence,
             "chosen": level.n_clusters == chosen,
         }
