@@ -48,8 +48,8 @@ def test_without_k_the_number_is_chosen_and_explained(data, out, chosen, views_a
     for name, weight, own in zip(views, chosen.view_weights_, chosen.view_agreement_, strict=True):
         assert [name, str(views[name].shape[1]), f"{weight:.3f}", f"{own:.3f}"] in rows
     assert "120 samples in 3 clusters by AutoDALMC (8 candidates, mean agreement" in result.stdout
-    structure = chosen.levels_.loc[3, "support"]
-    assert f": structure {structure:.2f} (" in result.stdout
+    support = chosen.levels_.loc[3, "support"]
+    assert f": support {support:.2f} (" in result.stdout
     doubtful = int((chosen.confidence_ < 0.5).sum())
     assert f"doubtful samples (confidence below 0.5): {doubtful} of 120 (" in result.stdout
 
@@ -95,7 +95,7 @@ def test_other_methods_take_one_number(data, options, numbers):
 def test_only_a_choice_is_explained(data):
     shown = output_of("fit", data, "-k", "3,6", *FEW)
     assert "120 samples in 3 clusters" in shown
-    assert "chose 3 clusters among 3, 6: structure " in shown
+    assert "chose 3 clusters among 3, 6: support " in shown
     assert "chose" not in output_of("fit", data, "-k", 3, *FEW)
 
 
@@ -201,7 +201,7 @@ def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):
     assert "AutoDALMC(" in shown
     assert f"120 samples in clusters of {sizes}\n" in shown
     assert "8 candidates, mean agreement with the result 0." in shown
-    assert "chose 3 clusters among 2-12: structure " in shown
+    assert "chose 3 clusters among 2-12: support " in shown
 
     half = {"view_1": views_and_y[0]["view_1"][:30]}
     np.savez(data, **half)

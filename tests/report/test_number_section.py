@@ -63,8 +63,8 @@ def test_splits_without_structure_are_named_and_overlaps_shown(model):
     tree.loc[tree["parent"] == 2, "overlap"] = 0.8
     frame = section_parts(changed)[2].parts[0].frame.set_index("Cluster of 3")
     assert frame["Split"].to_dict() == {
-        "0": "no structure",
-        "1": "weak structure",
+        "0": "no support",
+        "1": "weak support",
         "2": "clear support",
     }
     assert frame.index.tolist() == ["2", "1", "0"]
