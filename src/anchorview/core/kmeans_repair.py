@@ -126,7 +126,7 @@ def _halves(points: Array) -> _Halves:
     saved = 0.0
     for _ in range(HALVING_STEPS):
         middle = (means[1] @ means[1] - means[0] @ means[0]) / 2
-        # The factors are finite: no value of 7,500 clusters of text views with 30 % of rows missing
+        # The factors are finite: no value of 3,800 clusters of text views with 30 % of rows missing
         # was NaN, infinite or above 1. BLAS was seen to set the flag all the same, once in
         # thousands of runs and not again on the same points.
         with np.errstate(invalid="ignore"):
