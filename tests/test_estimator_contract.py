@@ -355,7 +355,10 @@ def test_predict_and_saved_models_give_the_labels_of_the_fit(name, form, tmp_pat
     (tmp_path / "data").mkdir()
     views = form(tables(), tmp_path / "data")
     model = make(name).fit(views)
-    np.testing.assert_array_equal(np.asarray(model.predict(views)), labels_of(model))
+    predicted = model.predict(views)
+    np.testing.assert_array_equal(np.asarray(predicted), labels_of(model))
+    if form in WITH_IDS and form is not dask_frames:
+        pd.testing.assert_series_equal(predicted, model.labels_series)
     model.save(tmp_path / "model.anchorview")
     loaded = load(tmp_path / "model.anchorview")
     np.testing.assert_array_equal(np.asarray(loaded.predict(views)), labels_of(model))
@@ -385,6 +388,75 @@ def test_new_samples_are_matched_by_view_and_feature_names(name, form, tmp_path)
     np.testing.assert_array_equal(np.asarray(found), model.labels_)
     with pytest.raises(ValueError, match=r"view 0 \('image'\)(.|\n)*(other|image_3)"):
         model.predict(form(renamed, tmp_path / "renamed"))
+
+
+# Batches, covariates and mappings are matched by id and by name, in any order.
+
+TAKES_OUT = ["dalmc", "auto"]
+
+
+@cache
+def design():
+    """Batch and covariates of each sample, by id."""
+    rng = np.random.default_rng(3)
+    ids = tables()["image"].index
+    covariates = pd.DataFrame(rng.gamma(2, size=(N, 2)) * (1, 5), ids, ["covariate_0", "age"])
+    return pd.Series(rng.permutation(np.arange(N) % 2), ids), covariates
+
+
+@pytest.mark.parametrize("name", TAKES_OUT)
+@pytest.mark.parametrize("form", [frames, shuffled_frames, csv_files, dask_frames], ids=shown)
+def test_batches_and_covariates_are_matched_by_id_and_name(name, form, tmp_path):
+    batch, covariates = design()
+    model = make(name).fit(tables(), batch=batch.to_numpy(), covariates=covariates)
+    order = np.random.default_rng(4).permutation(N)
+    batches = batch.iloc[order].map({0: "a", 1: "b"})
+    views = form(tables(), tmp_path)
+    again = make(name).fit(views, batch=batches, covariates=covariates.iloc[order, ::-1])
+    assert_same(again, model)
+    predicted = model.predict(
+        views, batch=batch.iloc[order], covariates=covariates.iloc[order[::-1], ::-1]
+    )
+    np.testing.assert_array_equal(np.asarray(predicted), labels_of(model))
+    for wrong in (
+        {"batch": batch, "covariates": covariates.set_axis(["age", "age"], axis=1)},
+        {"batch": batch, "covariates": covariates.assign(other=1.0)},
+        {"batch": [np.nan, *batch[1:]], "covariates": covariates},
+        {"batch": batch[1:], "covariates": covariates},
+    ):
+        with pytest.raises(ValueError, match=r"more than once|exactly these|missing|no value"):
+            model.predict(views, **wrong)
+
+
+MAPPINGS = {"impute": "mean", "preprocess": "clr"}
+
+
+@pytest.mark.parametrize("parameter", MAPPINGS)
+@pytest.mark.parametrize("name", TAKES_OUT)
+def test_mappings_are_matched_by_name(name, parameter):
+    views = {key: table.abs() for key, table in tables().items()}
+    views["sound"] = views["sound"].mask(np.eye(N, WIDTHS[1]) == 1)
+    others = {} if parameter == "impute" else {"impute": {"sound": "mean"}}
+    models = [
+        make(name, **{parameter: mapping}, **others).fit(given)
+        for mapping in (
+            {"sound": MAPPINGS[parameter]},
+            {"text": None, "sound": MAPPINGS[parameter]},
+        )
+        for given in (views, dict(reversed(views.items())))
+    ]
+    for model in models[1:]:
+        assert_same(model, models[0])
+    with pytest.raises(ValueError, match="names the view 'noise'"):
+        make(name, **{parameter: {"noise": MAPPINGS[parameter]}}, **others).fit(views)
+
+
+@pytest.mark.parametrize("name", TAKES_OUT)
+def test_relabeled_clusters_are_those_of_the_same_samples_in_any_order(name):
+    model = make(name).fit(tables()).relabel({2: "x", 0: "y"})
+    shuffled = {key: table.sample(frac=1, random_state=5) for key, table in tables().items()}
+    predicted = model.predict(dict(reversed(shuffled.items())))
+    pd.testing.assert_series_equal(predicted[model.sample_ids_], model.labels_series)
 
 
 # Bad input.

@@ -125,10 +125,10 @@ BAD = {
     "category column": ([pd.DataFrame({"u": pd.Categorical(list("abcabc"))})], "column 'u' is not"),
     "date column": ([pd.DataFrame({"d": pd.date_range("2020", periods=6)})], "column 'd' is not"),
     "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
-    "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: column 1, row 0 is 'x'"),
+    "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: column 1 .* text 'x'"),
     "text in a column": (
         {"rna": pd.DataFrame({"f": [1.0] * 6, "sex": pd.Series(["m"] * 6, dtype=object)})},
-        r"view 0 \('rna'\): column 'sex', row 0 is 'm', which is not a number. Encode",
+        r"view 0 \('rna'\): column 'sex' .* text 'm'. .*encode",
     ),
     "frames out of order beside arrays": (
         [a, pd.DataFrame(a), pd.DataFrame(b, index=range(6)[::-1])],

@@ -63,6 +63,23 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return pd.Series(self.labels_, index=self.sample_ids_, name="cluster")
 
+    def fit_predict(self, X: ViewsLike, y: object = None, **kwargs: Any) -> Any:
+        """Fit, and return the cluster of each sample.
+
+        Parameters
+        ----------
+        X, y, **kwargs
+            As for `fit`.
+
+        Returns
+        -------
+        labels : array (n,) of int32, or Series
+            `labels_`; if the samples have ids, as the Series `labels_series`, unless the labels
+            are in Dask or in files.
+        """
+        self.fit(X, y, **kwargs)
+        return by_sample_id(self.labels_, self.sample_ids_, "cluster")
+
     def summary(self, X: ViewsLike, *, n_features: int = 3, n_medoids: int = 3) -> pd.DataFrame:
         """Describe each cluster by one row: size, confidence, neighbor, typical samples, features.
 
@@ -117,7 +134,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             data = X
         else:
             selection = None if reset else selection_like_fit(X, self.view_selection_)
-            data = container_of_views(parse(X, selection), nan_cells=imputes)
+            join: Join | None = None if reset else "outer"
+            data = container_of_views(parse(X, selection, join), nan_cells=imputes)
         if reset and data.design is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
@@ -226,13 +244,14 @@ class EmbeddingClusterer(
     labels_: Any
     _spread: ClusterSpread
     _relabeling: Relabeling | None
+    _join: Join | None = None
 
     def _open(
         self,
         X: ViewsLike,
         out: PathLike | None,
         views: ViewSelection | None = None,
-        join: Join = "outer",
+        join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
     ) -> RowSource:
@@ -250,6 +269,7 @@ class EmbeddingClusterer(
             nan_cells=self.impute is not None,
         )
         self.view_selection_ = None if views is None else dict(views)
+        self._join = join
         if isinstance(source, PartSource) and not self._works_in_parts(source, out):
             source = source.read()
         if batch is not None or covariates is not None:
@@ -262,6 +282,7 @@ class EmbeddingClusterer(
         if self.preprocess is not None:
             self.preprocessing_ = fit_preprocessing(source, self.preprocess)
             source = source.prepared(Preparation(None, self.preprocessing_))
+        source.hints_at_counts = self.preprocess is None
         if isinstance(source, MultiViewData):
             source.require_fittable()
         if out is not None:
@@ -296,6 +317,7 @@ class EmbeddingClusterer(
             X,
             self.memory_limit,
             selection=selection_like_fit(X, self.view_selection_),
+            join=None if self._join is None else "outer",
             write_results=out is not None,
             nan_cells=self.imputation_ is not None,
         )
@@ -324,7 +346,7 @@ class EmbeddingClusterer(
         y: object = None,
         *,
         views: ViewSelection | None = None,
-        join: Join = "outer",
+        join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
         scale: bool = True,
@@ -458,6 +480,13 @@ class EmbeddingClusterer(
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:
+    """Values as a Series indexed by sample id; as they are without ids, in Dask or in a file."""
+    if sample_ids is None or type(values) is not np.ndarray:
+        return values
+    return pd.Series(values, sample_ids, name=name)
 
 
 def by_block(function: Callable[..., Array], *labels: Any) -> Any:

@@ -35,7 +35,7 @@ from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
-from anchorview.estimators.base import PathLike, embeds_new_samples
+from anchorview.estimators.base import PathLike, by_sample_id, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
@@ -320,7 +320,7 @@ class DALMC(IncrementalClusterer):
         y: object = None,
         *,
         views: ViewSelection | None = None,
-        join: Join = "outer",
+        join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
         out: PathLike | None = None,
@@ -402,6 +402,7 @@ class DALMC(IncrementalClusterer):
         return self._map(source, out, factor=self._scale_factor if scale else 1.0)
 
     @available_if(embeds_new_samples)
+    @fill_docstring
     def predict(
         self,
         X: ViewsLike,
@@ -424,11 +425,11 @@ class DALMC(IncrementalClusterer):
 
         Returns
         -------
-        labels : array (n,) of int32
-            A dask array if the views are.
+        %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        return self._map(source, out, factor=None)
+        labels = self._map(source, out, factor=None)
+        return by_sample_id(labels, source.sample_ids, "cluster")
 
     @property
     def projections_(self) -> list[Array]:

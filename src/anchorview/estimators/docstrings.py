@@ -47,7 +47,8 @@ n_features_per_view_ : tuple of int
 feature_names_per_view_ : tuple of arrays of str or None
     Names of the features of each view, if it has any. New samples are matched by them.
 sample_ids_ : pandas.Index or None
-    Sample ids, if the views were DataFrames or MuData.
+    Sample ids, if the views were DataFrames or MuData, in the order of `labels_`: those of the
+    first view, then those that each further view adds.
 view_names_in_ : tuple of str
     Names of the views: keys of the dict given to `fit`, else ``view_0``, ``view_1``...""",
     "fit_parameters": """\
@@ -64,9 +65,10 @@ views : dict of str to str, default=None
     column of ``var`` that selects features, as in ``"X:highly_variable"``. Names are those
     of modalities or of the given views; for a single AnnData object, any names can be
     used. `predict` and `transform` select the same matrices. If None, ``X`` of all.
-join : {"outer", "inner"}, default="outer"
-    Samples of views that are aligned by id: all, of which some lack views, or only those
-    that have all views.
+join : {"outer", "inner"} or None, default=None
+    Samples of views that are aligned by id: all, of which some lack views (``"outer"``), or
+    only those that have all views. None is ``"outer"`` with a warning if views share fewer
+    than half of the ids of the smaller one, and what would make them match.
 batch : array-like (n,) or str, default=None
     Batch of each sample. Batch effects are removed from the views: in every batch, each
     feature gets the overall mean and, with `batch_scale`, the same standard deviation. A
@@ -75,6 +77,13 @@ batch : array-like (n,) or str, default=None
 covariates : array-like (n, q), DataFrame, str or list of str, default=None
     Numeric covariates of each sample, such as age or sequencing depth. Each feature is
     regressed on them within batches, so that their effect is removed. Aligned like `batch`.""",
+    "new_labels": """\
+labels : array (n,) of int32, or Series
+    If the samples have ids (DataFrames, AnnData, MuData, tables), a Series indexed by sample
+    id, so that ``table["cluster"] = model.predict(views)`` is aligned by id. Its order is
+    that of the ids: those of the first view, then those that each further view adds. A dask
+    array if the views are, a memory map if `out` is given, both in this order, or by
+    ascending id for dask dataframes.""",
     "new_samples": """\
 X : views of new samples, in any form that `fit` takes
     Views of a dict are matched by name, other forms by position. Samples may lack views,

@@ -48,7 +48,7 @@ def dalmc(
     n_clusters: int = 8,
     *,
     views: ViewSelection | None = None,
-    join: Join = "outer",
+    join: Join | None = None,
     batch: Any = None,
     covariates: Any = None,
     key_added: str = "dalmc",
@@ -75,8 +75,9 @@ def dalmc(
     views : dict of str to str, default=None
         What each view is, as for :meth:`anchorview.DALMC.fit`: for example
         ``{"rna": "obsm:X_pca", "protein": "X"}``. If None, ``X`` of each modality.
-    join : {"outer", "inner"}, default="outer"
+    join : {"outer", "inner"} or None, default=None
         Cluster all cells, or only those that have all views. The others then have no cluster.
+        None is ``"outer"`` with a warning if views share few cells.
     batch, covariates : default=None
         Batch of each cell and numbers by cell, which are taken out of the views, as for
         :meth:`anchorview.DALMC.fit`: names of columns of ``obs``, or values.
@@ -117,7 +118,7 @@ def auto(
     n_clusters: int | Sequence[int] | None = None,
     *,
     views: ViewSelection | None = None,
-    join: Join = "outer",
+    join: Join | None = None,
     batch: Any = None,
     covariates: Any = None,
     key_added: str = "auto_dalmc",

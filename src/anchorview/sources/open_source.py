@@ -22,7 +22,7 @@ def open_source(
     memory_limit: float | str | None = None,
     *,
     selection: ViewSelection | None = None,
-    join: Join = "outer",
+    join: Join | None = "outer",
     write_results: bool = False,
     nan_cells: bool = False,
 ) -> RowSource:
@@ -32,7 +32,7 @@ def open_source(
     `write_results`, samples in memory are processed in parts too, so that their results, which are
     written to files, need not fit into memory. With `nan_cells`, single values may be NaN.
     """
-    if isinstance(X, RowSource) and selection is None and join == "outer":
+    if isinstance(X, RowSource) and selection is None and join != "inner":
         if isinstance(X, PartSource):
             return copy(X)
         data = MultiViewData(X)

@@ -159,6 +159,8 @@ class ViewScan(NamedTuple):
     """By position of the view; None if the view is not constant."""
     tiny: frozenset[int]
     """Positions of views with values that are too small to be squared."""
+    counts: frozenset[int]
+    """Positions of views that look like raw counts in the first part."""
 
     @classmethod
     def of(cls, part: MultiViewData) -> "ViewScan":
@@ -172,7 +174,8 @@ class ViewScan(NamedTuple):
                 first = 0 if part.available is None else int(part.available[:, p].argmax())
                 constant_rows[p] = dense_rows(part.views[p], slice(first, first + 1))[0].copy()
         tiny = frozenset(p for p in constant_rows if part.is_tiny(p))
-        return cls(patterns, constant_rows, tiny)
+        counts = frozenset(p for p in constant_rows if part.holds_raw_counts(p))
+        return cls(patterns, constant_rows, tiny, counts)
 
     def merged(self, other: "ViewScan") -> "ViewScan":
         """Scan of both parts."""
@@ -186,7 +189,7 @@ class ViewScan(NamedTuple):
             other.constant_rows.keys() - other.tiny
         )
         tiny = (self.tiny | other.tiny) - not_tiny
-        return ViewScan(self.patterns | other.patterns, constant_rows, tiny)
+        return ViewScan(self.patterns | other.patterns, constant_rows, tiny, self.counts)
 
     def require_fittable(self, source: RowSource) -> None:
         """Raise if a view is missing, constant or too small to be squared."""
@@ -197,6 +200,8 @@ class ViewScan(NamedTuple):
                 raise ValueError(source.problem("constant", p))
             if p in self.tiny:
                 raise ValueError(source.problem("underflow", p))
+        if source.hints_at_counts:
+            source.hint_at_counts(sorted(self.counts))
 
 
 Scanned = tuple[ViewScan, Result]

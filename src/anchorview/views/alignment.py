@@ -1,6 +1,8 @@
 """Alignment of samples by id: the union of the ids of all views, in order of first appearance."""
 
-from collections.abc import Sequence
+import unicodedata
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -41,6 +43,78 @@ def nothing_shared_message(view: str, example: Any, other: str, other_example: A
         f"{other} like {quoted(other_example)}. Samples are aligned by index; use the same ids "
         "in all views."
     )
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "their type": str,
+    "blanks at the ends": str.strip,
+    "case": str.casefold,
+    "leading zeros": lambda sample: sample.lstrip("0"),
+    "the Unicode form (NFC or NFD)": lambda sample: unicodedata.normalize("NFC", sample),
+}
+"""Differences between ids of the same samples, and what removes them."""
+
+
+def warn_if_few_shared(ids: "Sequence[pd.Index[Any]]", descriptions: Sequence[str]) -> None:
+    """Warn about a view that shares fewer than half of its ids, or of theirs, with each other."""
+    if all(of_view is ids[0] or of_view.equals(ids[0]) for of_view in ids):
+        return
+    shared = np.array([[int(a.isin(b).sum()) for b in ids] for a in ids])
+    if (few := few_shared(shared)) is not None:
+        p, q = few
+        only_p, only_q = ids[p][~ids[p].isin(ids[q])], ids[q][~ids[q].isin(ids[p])]
+        warnings.warn(
+            few_shared_message(
+                (descriptions[p], descriptions[q]),
+                int(shared[p, q]),
+                (only_p[0], only_q[0]),
+                _spelling_difference(only_p, only_q),
+            ),
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def few_shared(shared: NDArray[Any]) -> tuple[int, int] | None:
+    """View that shares fewer than half of the ids of the smaller view with each other, and one.
+
+    `shared` has the number of ids that two views share; its diagonal is the sizes of the views.
+    """
+    sizes = shared.diagonal()
+    shares = shared / np.maximum(np.minimum.outer(sizes, sizes), 1)
+    np.fill_diagonal(shares, -1)
+    few = (shares.max(axis=1) < 0.5) & (sizes > 0)
+    if len(sizes) < 2 or not few.any():
+        return None
+    p = int(few.argmax())
+    return p, int(shares[p].argmax())
+
+
+def few_shared_message(
+    views: tuple[str, str], n_shared: int, examples: tuple[Any, Any], difference: str = ""
+) -> str:
+    """Message for a view that shares few ids with another; `difference` says what would match."""
+    return (
+        f"{views[0]} and {views[1]} share only {n_shared} sample ids: others are like "
+        f"{quoted(examples[0])} and {quoted(examples[1])}. {difference}Samples are aligned by id; "
+        "if these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
+        "have all."
+    )
+
+
+def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
+    """Sentence with the spelling by which most ids would match; empty if none would."""
+    best: list[tuple[Any, Any]] = []
+    by = ""
+    for difference, spelled in SPELLINGS.items():
+        known = {spelled(str(sample)): sample for sample in b}
+        pairs = [(x, known[key]) for x in a if (key := spelled(str(x))) in known]
+        if len(pairs) > len(best):
+            best, by = pairs, difference
+    if not best:
+        return ""
+    x, y = map(quoted, best[0])
+    return f"{len(best)} ids, such as {x} and {y}, differ only in {by}: write them the same. "
 
 
 def align_frames(

@@ -39,6 +39,11 @@ TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
 """Values below this have squares, or in single precision reciprocals, that are not numbers of their
 type."""
 
+COUNTED_ROWS, MIN_COUNTED, MIN_ZEROS, LARGE_COUNT = 500, 50, 0.05, 50
+"""Rows that are looked at for counts; the features that these have at least, zeros per positive
+count, and the largest count over the median one. Simulated cells have at least 0.15 zeros and a
+ratio of 240; of 74 views of images, texts, omics and tables none has all of this."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -146,7 +151,7 @@ class MultiViewData(RowSource):
             self._set(X.views, X.names, X.named, X.available, X.sample_ids, X.feature_names)
             self.design = X.design
         else:
-            self._set(*_checked(_in_memory(parse(X)), available))
+            self._set(*_checked(_in_memory(parse(X, join=None)), available))
         if batch is not None or covariates is not None:
             self.design = sample_design(
                 batch, covariates, X, len(self), lambda: self.sample_ids, self.design
@@ -339,6 +344,26 @@ class MultiViewData(RowSource):
         rows = np.flatnonzero(self._has(p))
         return not _any_rows(view, rows, lambda block: bool((np.abs(block) >= limit).any()))
 
+    def holds_raw_counts(self, p: int) -> bool:
+        """Whether a view looks like counts of reads or molecules, by at most `COUNTED_ROWS` rows.
+
+        These are many features, nearly all of them small and some zero, and a few very large.
+        """
+        rows = np.flatnonzero(self._has(p))
+        values = self.views[p][rows[:: max(1, len(rows) // COUNTED_ROWS)]]
+        entries = values.data if sparse.issparse(values) else np.asarray(values).ravel()
+        if self.n_features_per_view[p] < MIN_COUNTED or entries.dtype.kind not in "uif":
+            return False
+        positive = entries[entries > 0]
+        n_zeros = values.shape[0] * values.shape[1] - len(positive)
+        return bool(
+            len(positive)
+            and n_zeros >= MIN_ZEROS * len(positive)
+            and positive.max() > max(255, LARGE_COUNT * np.median(positive))
+            and entries.min() >= 0
+            and (entries == np.rint(entries)).all()
+        )
+
     def require_fittable(self) -> None:
         """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
         for p in range(len(self.views)):
@@ -348,6 +373,8 @@ class MultiViewData(RowSource):
                 raise ValueError(self.problem("constant", p))
             if self.is_tiny(p):
                 raise ValueError(self.problem("underflow", p))
+        if self.hints_at_counts:
+            self.hint_at_counts(filter(self.holds_raw_counts, range(len(self.views))))
 
 
 Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"

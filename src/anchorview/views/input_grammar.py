@@ -16,7 +16,12 @@ from scipy import sparse
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.alignment import align_frames, reindex_rows, require_unique_ids
+from anchorview.views.alignment import (
+    align_frames,
+    reindex_rows,
+    require_unique_ids,
+    warn_if_few_shared,
+)
 from anchorview.views.anndata_matrices import (
     MatrixChoice,
     ViewSelection,
@@ -69,6 +74,8 @@ class NamedViews:
     sample_ids: "pd.Index[Any] | None" = None
     feature_names: tuple[FeatureNames | None, ...] = ()
     """Names of the features of each view; None for a view without."""
+    expects_shared_ids: bool = False
+    """Whether to warn if views share few sample ids."""
 
     @property
     def descriptions(self) -> list[str]:
@@ -89,18 +96,24 @@ class NamedViews:
         views = [view.compute() if hasattr(view, "divisions") else view for view in self.views]
         ids = None
         if any(isinstance(view, pd.DataFrame) for view in views):
+            frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
+            ids_by_frame = [views[p].index for p in frames]
             ids, views = align_frames(views, self.descriptions)
+            if self.expects_shared_ids and self.available is None:
+                warn_if_few_shared(ids_by_frame, [self.descriptions[p] for p in frames])
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
         return replace(self, views=matrices, sample_ids=self.sample_ids if ids is None else ids)
 
 
-def parse(X: Any, selection: ViewSelection | None = None, join: Join = "outer") -> NamedViews:
+def parse(
+    X: Any, selection: ViewSelection | None = None, join: Join | None = "outer"
+) -> NamedViews:
     """Named and aligned views from any accepted form of input; those in Dask are only named.
 
     `selection` and `join` are the arguments `views` and `join` of `fit`: which matrices of AnnData
     objects are the views, and of which samples.
     """
-    if join not in JOINS:
+    if join not in (*JOINS, None):
         raise ValueError(f"join must be 'outer' or 'inner'; got {join!r}.")
     if isinstance(X, NamedViews):
         return X
@@ -115,6 +128,11 @@ def parse(X: Any, selection: ViewSelection | None = None, join: Join = "outer") 
         views = _named_views(X)
     if join == "inner":
         views = _with_common_samples(views)
+    elif join is None:
+        views = replace(views, expects_shared_ids=True)
+        if views.available is not None and views.sample_ids is not None:
+            ids = [views.sample_ids[has] for has in views.available.T]
+            warn_if_few_shared(ids, views.descriptions)
     views = _with_columns(views)
     return views if views.in_dask else views.aligned()
 

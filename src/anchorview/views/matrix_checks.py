@@ -137,6 +137,10 @@ def frame_values(frame: pd.DataFrame, description: str) -> Array:
 
 
 def _from_objects(matrix: Array, description: str, columns: Any) -> Array:
+    cells = np.atleast_2d(matrix)
+    for row, column in np.argwhere([[isinstance(cell, str) for cell in row] for row in cells]):
+        name = int(column) if columns is None else columns[column]
+        raise ValueError(text_message(description, name, cells[row, column]))
     try:
         return matrix.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -153,6 +157,14 @@ def _from_objects(matrix: Array, description: str, columns: Any) -> Array:
                     f"number. Encode the column as numbers, or drop it ({one_line(reason)})."
                 ) from error
         raise
+
+
+def text_message(view: str, column: Any, text: Any) -> str:
+    """Message for a text in a column of numbers, which may be a code such as '02139'."""
+    return (
+        f"{view}: column {quoted(column)} is not numeric: it holds the text {quoted(text)}. "
+        "Convert it if it holds numbers (astype(float) in pandas), or encode or drop it."
+    )
 
 
 def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ Samples are processed part by part; those in memory are one part. A stage of the
 function of a part, which returns a few numbers, and a way to merge these.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ class RowSource(ABC):
     sample_ids: "pd.Index[Any] | None" = None
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
+    hints_at_counts: bool = False
+    """Whether a warning names views of raw counts, since none are preprocessed."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -132,6 +135,17 @@ class RowSource(ABC):
     def problem(self, kind: str, p: int) -> str:
         """Message for a view that cannot be used, by a key of `PROBLEMS`."""
         return f"{self.describe_view(p)} {PROBLEMS[kind].format(dtype=self.dtype)}"
+
+    def hint_at_counts(self, views: Iterable[int]) -> None:
+        """Warn that views hold raw counts, if there are any."""
+        if names := ", ".join(map(self.describe_view, views)):
+            warnings.warn(
+                f"{names}: the values look like raw counts. These are usually normalized: pass "
+                "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
+                "dict, or preprocess={} to use them as they are.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":

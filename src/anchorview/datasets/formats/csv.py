@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.datasets.formats.table_checks import Outline, numeric_values
+from anchorview.datasets.formats.table_checks import Outline, not_numeric_error, numeric_values
 
 AS_TEXT: dict[str, Any] = {"dtype": str, "na_filter": False}
 """Options with which pandas returns all fields as they are."""
@@ -42,6 +42,8 @@ def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.Data
     header = _header(path, options)
     table: pd.DataFrame = _read(path, options, dtype=str if text else None)
     position = options.id_position(header)
+    if not text:
+        _require_no_codes(path, options, position)
     if position is None:
         return table
     ids = _ids(path, options, position, len(header))
@@ -64,6 +66,7 @@ def csv_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[NDArra
     """Read the values in order, `n_rows` rows at a time."""
     header = _header(path, options)
     position = options.id_position(header)
+    _require_no_codes(path, options, position)
     # Some versions of pandas drop the excess fields of the first row of a block. With a column of
     # their own they are noticed.
     how = {"names": [*range(len(header)), "excess"], "skiprows": int(options.header)}
@@ -80,6 +83,20 @@ def csv_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[NDArra
             features = table if position is None else table.drop(columns=position)
             names = [name for j, name in enumerate(header) if j != position]
             yield numeric_values(features.set_axis(names, axis=1))
+
+
+def _require_no_codes(path: Path, options: ReadOptions, id_position: int | None) -> None:
+    """Raise if a feature has integers with leading zeros, which pandas would drop."""
+    start = _separator(path).encode() if id_position == 0 else b"(?:^|[,\t])"
+    code = re.compile(start + b'"?0[0-9]')
+    with _opened(path, "rb") as stream:
+        if not any(map(code.search, stream)):
+            return
+    table = _read(path, options, **AS_TEXT)
+    for position, (column, texts) in enumerate(table.items()):
+        codes = texts[texts.str.fullmatch("0[0-9]+")]
+        if len(codes) and position != id_position and column != options.labels:
+            raise not_numeric_error(str(column), [codes.iloc[0]])
 
 
 def _header(path: Path, options: ReadOptions) -> list[Any]:

@@ -134,6 +134,7 @@ def not_numeric_error(column: str, examples: list[Any]) -> DataFileError:
     """Error about a column that is not numeric, with the first of the examples, if any."""
     content = f"it holds {str(examples[0])!r}" if examples else "it is empty"
     return DataFileError(
-        f"the column {column!r} is not numeric: {content}. Encode it as numbers or drop it. If the "
-        "table is not a view, leave it out: give the name and the file of each view with views=."
+        f"the column {column!r} is not numeric: {content}. Write it as numbers "
+        "without leading zeros, encode it or drop it. If the table is not a view, "
+        "leave it out: give the name and the file of each view with views=."
     )

@@ -50,7 +50,7 @@ from anchorview.estimators.auto.representative_rows import n_sampled, representa
 from anchorview.estimators.auto.settings import BUDGETS, Budget
 from anchorview.estimators.auto.structure import BORDERS
 from anchorview.estimators.auto.view_consistency import consistency_sentences, consistency_table
-from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block
+from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block, by_sample_id
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
@@ -277,7 +277,7 @@ class AutoDALMC(EmbeddingClusterer):
         y: object = None,
         *,
         views: ViewSelection | None = None,
-        join: Join = "outer",
+        join: Join | None = None,
         batch: Any = None,
         covariates: Any = None,
         out: PathLike | None = None,
@@ -358,6 +358,7 @@ class AutoDALMC(EmbeddingClusterer):
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
         return self._with_ids(rows, source.sample_ids)
 
+    @fill_docstring
     def predict(
         self,
         X: ViewsLike,
@@ -384,8 +385,7 @@ class AutoDALMC(EmbeddingClusterer):
 
         Returns
         -------
-        labels : array (n,) of int32
-            A dask array if the views are.
+        %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
         path = None if out is None else Path(out)
@@ -396,7 +396,8 @@ class AutoDALMC(EmbeddingClusterer):
             if fitted is None
             else LevelLabeler(self._used_views, self._families, fitted)
         )
-        return source.map_rows(labels, None, np.int32, "labeling", path)
+        rows = source.map_rows(labels, None, np.int32, "labeling", path)
+        return by_sample_id(rows, source.sample_ids, "cluster")
 
     def labels_at(self, n_clusters: int) -> Any:
         """Clusters of the samples of `fit` at one of the levels, which `relabel` does not change.
@@ -437,13 +438,15 @@ class AutoDALMC(EmbeddingClusterer):
 
         Returns
         -------
-        labels : array (n,) of int32
-        confidence : array (n,)
-            Both are dask arrays if the views are.
+        labels, confidence : arrays (n,), or Series
+            In the form in which `predict` returns labels.
         """
         source = self._open_new(X, None, batch, covariates, unknown_batch)
         results, _ = self._labeled(source, ("labels", "confidence"), None)
-        return results["labels"], results["confidence"]
+        return (
+            by_sample_id(results["labels"], source.sample_ids, "cluster"),
+            by_sample_id(results["confidence"], source.sample_ids, "confidence"),
+        )
 
     def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.

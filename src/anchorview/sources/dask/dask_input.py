@@ -1,5 +1,6 @@
 """Input of views in Dask: checked, aligned by index, with known lengths, as blocks of rows."""
 
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,7 +18,13 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.sources.dask.part_graph import PartGraph, new_name, reporting
 from anchorview.sources.disk_source import PRODUCTS_PER_PART
-from anchorview.views.alignment import nothing_shared_message, require_unique_ids, union_of_ids
+from anchorview.views.alignment import (
+    few_shared,
+    few_shared_message,
+    nothing_shared_message,
+    require_unique_ids,
+    union_of_ids,
+)
 from anchorview.views.matrix_checks import as_matrix, frame_values
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import StoredView
@@ -86,10 +93,13 @@ def bounds_of(blocks: Sequence[Blocks], row_bytes: Sequence[int], width: int) ->
 
 
 def view_blocks(
-    views: Sequence[Any], descriptions: Sequence[str]
+    views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
 ) -> tuple[list[Array | None], list[Blocks]]:
-    """Empty arrays of the shapes and types of views that were checked, and their blocks."""
-    blocks = _frame_blocks(views, descriptions)
+    """Empty arrays of the shapes and types of views that were checked, and their blocks.
+
+    With `expects_shared_ids`, a warning names frames that share few ids.
+    """
+    blocks = _frame_blocks(views, descriptions, expects_shared_ids)
     shown = [
         None if view is None else as_matrix(_shown(view, description, blocks.get(p)), description)
         for p, (view, description) in enumerate(zip(views, descriptions, strict=True))
@@ -144,13 +154,16 @@ def checked_view(view: Any, description: str) -> Any:
     )
 
 
-def _frame_blocks(views: Sequence[Any], descriptions: Sequence[str]) -> dict[int, Blocks]:
+def _frame_blocks(
+    views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
+) -> dict[int, Blocks]:
     frames = [p for p, view in enumerate(views) if _is_frame(view)]
     for p in frames:
         frame_values(views[p]._meta, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
-        pieces, lengths = _aligned([views[p] for p in frames], [descriptions[p] for p in frames])
+        names = [descriptions[p] for p in frames]
+        pieces, lengths = _aligned([views[p] for p in frames], names, expects_shared_ids)
         return {p: Blocks(of_frame, lengths) for p, of_frame in zip(frames, pieces, strict=True)}
     blocks = {}
     for p in frames:
@@ -174,7 +187,7 @@ def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
 
 
 def _aligned(
-    frames: Sequence[Any], descriptions: Sequence[str]
+    frames: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool
 ) -> tuple[list[list[Delayed]], tuple[int, ...]]:
     """Align frames with known divisions; a sample that a frame lacks becomes a row of NaN.
 
@@ -184,7 +197,8 @@ def _aligned(
     cuts = _common_divisions(frames, descriptions)
     names = tuple(descriptions)
     # Divided by ids, these partitions do not depend on the columns that are read.
-    lengths = _lengths_if_shared(_divided([frame[[]] for frame in frames], cuts), names)
+    ids = _divided([frame[[]] for frame in frames], cuts)
+    lengths = _lengths_if_shared(ids, names, expects_shared_ids)
     align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
     partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
     return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
@@ -212,34 +226,41 @@ def _divided(frames: Sequence[Any], cuts: list[Any]) -> list[tuple[Delayed, ...]
 
 
 def _lengths_if_shared(
-    partitions: Sequence[tuple[Delayed, ...]], descriptions: tuple[str, ...]
+    partitions: Sequence[tuple[Delayed, ...]],
+    descriptions: tuple[str, ...],
+    expects_shared_ids: bool,
 ) -> tuple[int, ...]:
     """Number of samples of each partition; raises if a frame shares no sample with another."""
     name = new_name("ids")
     arguments = [(descriptions,)] * len(partitions)
     with reporting("aligning", name, len(partitions)):
         counted = PartGraph(partitions).reduced(_shared_ids, arguments, add, name)
-    lengths, shares, examples = zip(*counted, strict=True)
-    for p, shares_any in enumerate(np.any(shares, axis=0)):
-        if not shares_any:
-            other = 0 if p else 1
-            p_id, other_id = (
-                next((ids[q] for ids in examples if ids[q] is not None), None) for q in (p, other)
-            )
+    lengths, counts, ids_of_parts = zip(*counted, strict=True)
+    shared = np.sum(counts, axis=0)
+    examples = [
+        next((x for x in ids if x is not None), None) for ids in zip(*ids_of_parts, strict=True)
+    ]
+    for p, n_others in enumerate(shared.sum(axis=1) - shared.diagonal()):
+        if not n_others:
+            q = 0 if p else 1
             raise ValueError(
-                nothing_shared_message(descriptions[p], p_id, descriptions[other], other_id)
+                nothing_shared_message(descriptions[p], examples[p], descriptions[q], examples[q])
             )
+    if expects_shared_ids and (few := few_shared(shared)) is not None:
+        p, q = few
+        message = few_shared_message(
+            (descriptions[p], descriptions[q]), int(shared[p, q]), (examples[p], examples[q])
+        )
+        warnings.warn(message, UserWarning, stacklevel=2)
     return lengths
 
 
 def _shared_ids(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> tuple[Any, ...]:
-    """Number of samples, which frames share one with another, and an id of each, or None."""
+    """Number of samples, how many of them two frames share, and an id of each frame, or None."""
     ids = _union(descriptions, frames)
-    counts = sum(ids.isin(frame.index).astype(int) for frame in frames)
-    twice = ids[np.asarray(counts) > 1]
-    shares = [bool(frame.index.isin(twice).any()) for frame in frames]
+    has = np.array([ids.isin(frame.index) for frame in frames], dtype=int)
     examples = [next(iter(frame.index[:1].tolist()), None) for frame in frames]
-    return ((len(ids), shares, examples),)
+    return ((len(ids), has @ has.T, examples),)
 
 
 def _union(descriptions: tuple[str, ...], frames: Sequence[pd.DataFrame]) -> "pd.Index[Any]":

@@ -76,7 +76,7 @@ class DaskSource(PartSource):
         given = parse(X)
         descriptions = given.descriptions
         views = list(map(checked_view, given.views, descriptions))
-        shown, blocks = view_blocks(views, descriptions)
+        shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)
         self.budget = memory_budget(budget)
         self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
         self.n = common_length(shown, self.names)

@@ -1,0 +1,233 @@
+"""Samples are matched by id: the same id has the same label in every form of input."""
+
+import unicodedata
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anndata
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview, open_views, read_views
+from anchorview._utils.errors import DataFileError
+from anchorview.compared import OPMC
+from anchorview.datasets import convert
+from anchorview.inspection import memberships, outlier_scores, view_contributions
+
+N = 40
+SHARED = "share only .* sample ids"
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_multiview(N, n_clusters=3, random_state=0)[0]
+
+
+def framed(views, ids):
+    return {
+        name: pd.DataFrame(view, list(of_view), [f"{name}{j}" for j in range(view.shape[1])])
+        for (name, view), of_view in zip(views.items(), ids, strict=True)
+    }
+
+
+def csv_files(frames, folder):
+    for name, frame in frames.items():
+        frame.to_csv(folder / f"{name}.csv", index_label="id", float_format="%.17g")
+    return read_views(folder)
+
+
+def converted_files(frames, folder):
+    (folder / "tables").mkdir()
+    csv_files(frames, folder / "tables")
+    convert(folder / "tables", folder / "arrays")
+    return open_views(folder / "arrays")
+
+
+def dask_frames(frames, _):
+    return {
+        name: dd.from_pandas(frame.sort_index(), npartitions=2) for name, frame in frames.items()
+    }
+
+
+FORMS = {
+    "frames": lambda frames, _: frames,
+    "other order": lambda frames, _: dict(reversed(frames.items())),
+    "container": lambda frames, _: MultiViewData(frames),
+    "anndata": lambda frames, _: {
+        name: anndata.AnnData(frame.to_numpy(), frame[[]], frame.T[[]])
+        for name, frame in frames.items()
+    },
+    "csv": csv_files,
+    "npy": converted_files,
+    "dask": dask_frames,
+}
+
+
+def by_id(values, source_ids):
+    """Values as a Series by id as text, since files have no other ids."""
+    if not isinstance(values, pd.Series):
+        values = pd.Series(np.asarray(values), np.asarray(source_ids))
+    return values.rename(str).sort_index()
+
+
+@settings(max_examples=6)
+@given(
+    st.lists(
+        st.text("abcxyzAB0123456789", min_size=1, max_size=6).map("s".__add__),
+        min_size=N,
+        max_size=N,
+        unique=True,
+    ),
+    st.integers(0, 2**32 - 1),
+)
+@pytest.mark.filterwarnings("ignore:Transforming to str index")
+def test_an_id_has_the_same_label_in_every_form(ids, seed):
+    views, _ = make_multiview(N, n_clusters=3, random_state=0)
+    rng = np.random.default_rng(seed)
+    frames = framed(views, [ids] * len(views))
+    # Each view has its order of the samples, and lacks some.
+    new = {
+        name: frame.iloc[rng.permutation(N)[: N - 4 * p]]
+        for p, (name, frame) in enumerate(frames.items())
+    }
+    model = DALMC(3, random_state=0, n_init=2, max_iter=5).fit(frames)
+    expected = by_id(model.predict(new), None)
+    assert expected.dtype == np.int32
+    scores = by_id(outlier_scores(model, new), None)
+    for name, form in FORMS.items():
+        with TemporaryDirectory() as folder:
+            given_views = form(new, Path(folder))
+            # In Dask, labels have no ids; those of another function have the same order.
+            labels = by_id(model.predict(given_views), memberships(model, given_views).index)
+            pd.testing.assert_series_equal(labels, expected, check_names=False, obj=name)
+            likely = memberships(model, given_views).idxmax(axis=1)
+            pd.testing.assert_series_equal(
+                by_id(likely, None), expected, check_names=False, check_dtype=False
+            )
+            found = by_id(outlier_scores(model, given_views), None)
+            pd.testing.assert_series_equal(found, scores, rtol=1e-4)
+            samples = view_contributions(model, given_views).index
+            assert set(map(str, samples)) == set(expected.index)
+
+
+@pytest.mark.usefixtures("unjudged")
+@pytest.mark.parametrize("make", [DALMC, lambda k, **kw: AutoDALMC(k, budget="fast", **kw), OPMC])
+@pytest.mark.filterwarnings("ignore:view 0 does not have valid feature names")
+def test_frames_give_series_and_arrays_give_arrays(make, views):
+    frames = framed(views, [[f"s{i}" for i in range(N)]] * len(views))
+    shuffled = {name: frame[::-1] if p else frame for p, (name, frame) in enumerate(frames.items())}
+    model = make(3, random_state=0)
+    labels = model.fit_predict(shuffled)
+    assert isinstance(model.labels_, np.ndarray)
+    pd.testing.assert_series_equal(labels, model.labels_series)
+    assert isinstance(make(3, random_state=0).fit_predict(views), np.ndarray)
+    if not hasattr(model, "predict"):
+        return
+    reversed_views = dict(reversed(shuffled.items()))
+    table = next(iter(frames.values())).copy()
+    table["cluster"] = model.predict(reversed_views)
+    np.testing.assert_array_equal(table["cluster"], model.labels_)
+    assert model.predict(frames).name == "cluster"
+    assert isinstance(model.predict(views), np.ndarray)
+    assert isinstance(model.predict({"view_0": next(iter(frames.values()))}), pd.Series)
+    if hasattr(model, "predict_with_confidence"):
+        found = model.predict_with_confidence(reversed_views)
+        assert [values.name for values in found] == ["cluster", "confidence"]
+        pd.testing.assert_series_equal(found[0][table.index], labels, check_names=False)
+
+
+SPELLINGS = {
+    "blanks at the ends": lambda i: (f"s{i}", f"s{i} "),
+    "case": lambda i: (f"s{i}", f"S{i}"),
+    "leading zeros": lambda i: (f"{i}", f"{i:05}"),
+    "their type": lambda i: (i, f"{i}"),
+    "the Unicode form": lambda i: (f"\u00e9{i}", unicodedata.normalize("NFD", f"\u00e9{i}")),
+}
+
+
+@pytest.mark.parametrize("difference", SPELLINGS)
+def test_a_warning_says_what_would_match_nearly_disjoint_ids(difference, views):
+    pairs = [SPELLINGS[difference](i) for i in range(1, N)]
+    ids = [["same", *of_view] for of_view in zip(*pairs, strict=True)]
+    two = framed(dict(list(views.items())[:2]), ids)
+    x, y = map(repr, pairs[0])
+    expected = f"{SHARED}.*{x} and {y}, differ only in {difference}"
+    with pytest.warns(UserWarning, match=expected):
+        DALMC(3, random_state=0).fit(two)
+
+
+def test_shared_ids_are_expected_unless_join_is_given(views, tmp_path):
+    ids = [[f"{letter * (i > 5)}{i}" for i in range(N)] for letter in "abc"]
+    frames = framed(views, ids)
+    forms = [FORMS[name](frames, tmp_path) for name in ("frames", "anndata", "csv", "dask")]
+    for given_views in forms:
+        with pytest.warns(UserWarning, match=f"{SHARED}.*join='outer'"):
+            model = DALMC(3, random_state=0).fit(given_views)
+        with pytest.warns(UserWarning, match=SHARED):
+            model.predict(given_views)
+    with pytest.warns(UserWarning, match=SHARED):
+        MultiViewData(frames)
+    # A small view of which half is shared is a subset, not misspelled.
+    part = {name: frame[: 10 if p else N] for p, (name, frame) in enumerate(frames.items())}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", SHARED)
+        DALMC(3, random_state=0).fit(part)
+        DALMC(2, random_state=0, solver="direct").fit(frames, join="inner")
+        for given_views in (forms[0], forms[3]):
+            DALMC(3, random_state=0).fit(given_views, join="outer").predict(given_views)
+
+
+def test_digits_in_strings_are_refused_in_every_form(views, tmp_path):
+    frame = framed(views, [[f"00{i}" for i in range(N)]] * len(views))["view_0"]
+    coded = frame.assign(zip=[f"{i:05}" for i in range(N)])
+    for form in (coded, coded.astype(object), coded.astype({"zip": "string"})):
+        with pytest.raises(ValueError, match=r"view 0 \('v'\): column 'zip' is not numeric"):
+            DALMC(3).fit({"v": form})
+    with pytest.raises(ValueError, match="column 'zip' is not numeric: it holds the text '00000'"):
+        DALMC(3).fit(coded)
+    for suffix, write in {".csv": coded.to_csv, ".parquet": coded.to_parquet}.items():
+        folder = tmp_path / suffix
+        folder.mkdir()
+        write(folder / f"v{suffix}")
+        for read in (read_views, lambda path: convert(path, tmp_path / "out")):
+            with pytest.raises(
+                DataFileError, match="column 'zip' is not numeric: it holds '00000'"
+            ):
+                read(folder)
+    # Ids and labels may have leading zeros, and numbers stay numbers.
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    coded.assign(number=range(N)).to_csv(plain / "v.csv", index_label="id")
+    read = read_views(plain, labels="zip")
+    assert read.views["v"].index[0] == "000"
+    assert read.views["v"]["number"].dtype.kind in "if"
+
+
+@pytest.mark.parametrize("form", ["memory", "sparse", "files"])
+def test_a_hint_names_views_of_raw_counts(form, views, tmp_path):
+    rng = np.random.default_rng(0)
+    means = (
+        np.exp(rng.normal(0, 2, 60)) * np.exp(rng.normal(size=(3, 60)))[rng.integers(3, size=200)]
+    )
+    counts, other = rng.poisson(rng.gamma(1, 1, (200, 60)) * 5 * means), rng.normal(size=(200, 8))
+    assert counts.max() > 255
+    given_views = {"rna": sparse.csr_array(counts) if form == "sparse" else counts, "other": other}
+    if form == "files":
+        for name, view in given_views.items():
+            np.save(tmp_path / f"{name}.npy", view)
+        given_views = open_views(tmp_path)
+    with pytest.warns(UserWarning, match=r"^view \d \('rna'\): .* raw counts") as caught:
+        DALMC(3, random_state=0).fit(given_views)
+    assert sum("raw counts" in str(warning.message) for warning in caught) == 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*raw counts")
+        for preprocess in ({"rna": "lognorm"}, {}):
+            DALMC(3, random_state=0, preprocess=preprocess).fit(given_views)
+        images = {"image": np.minimum(counts, 255).astype(np.uint8), "scale": counts.clip(max=5)}
+        DALMC(3, random_state=0).fit(images)
