@@ -255,3 +255,16 @@ def test_the_cost_model_follows_the_shape():
     wide = sparse.random_array((800, 4000), density=0.002, random_state=rng, format="csr")
     model = DALMC(2, n_init=1, random_state=0).fit([wide, rng.standard_normal((800, 30))])
     assert model.plan_.route in ("left", "direct")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_distant_group_is_found_without_unit_norms(seed):
+    rng = np.random.default_rng(seed)
+    rare = np.arange(400) < 20
+    views = []
+    for width in (10, 15):
+        direction = rng.standard_normal(width)
+        direction *= 7 / np.linalg.norm(direction)
+        views.append(rng.standard_normal((400, width)) + np.outer(rare, direction))
+    model = DALMC(2, scaling="zscore", normalize_embedding=False, random_state=0).fit(views)
+    assert adjusted_rand_score(rare, model.labels_) > 0.95
