@@ -104,7 +104,7 @@ BAD = {
         [pd.DataFrame(b, range(10, 16), list("uvwx")).mask(np.eye(6, 4, dtype=bool))],
         r"row 0 \(sample 10\), column 0 \('u'\).* in 4 cells of rows 0 to 5, in 4 columns",
     ),
-    "huge sparse value": ([a, sparse.csr_array(spoiled(-1e200, 3, 2))], "-1e.200 at row 3, colum"),
+    "huge sparse value": ([a, sparse.csr_array(spoiled(-1e200, 3, 2))], "-1e.200 at row 3, col"),
     "NaN in part of a row": (
         [a, np.vstack([b[:5], [[np.nan, 1, np.nan, 1]]])],
         r"view 1 .*NaN at row 5, column 0.* NaN in the whole row",

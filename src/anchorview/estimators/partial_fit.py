@@ -94,7 +94,7 @@ class IncrementalClusterer(EmbeddingClusterer):
             )
         sums = sums.with_chunk(data)
         self._correction = self._mixing = None
-        self.view_selection_ = None
+        self.view_selection_ = self._join = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)

@@ -8,7 +8,7 @@ import pandas as pd
 from anchorview._utils.errors import optional_import
 from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
-from anchorview.plotting.docstrings import fill_docstrings
+from anchorview.plotting.display_docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 

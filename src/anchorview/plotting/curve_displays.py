@@ -11,7 +11,7 @@ from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR, cluster_color
-from anchorview.plotting.docstrings import fill_docstrings
+from anchorview.plotting.display_docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import fitted_attribute
 from anchorview.plotting.matplotlib_charts import draw_lines
 

@@ -17,7 +17,7 @@ from anchorview.plotting.axes import (
     write_numbers,
 )
 from anchorview.plotting.colors import heat_map_palette
-from anchorview.plotting.docstrings import fill_docstrings
+from anchorview.plotting.display_docstrings import fill_docstrings
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""

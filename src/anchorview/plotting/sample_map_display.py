@@ -20,7 +20,7 @@ from anchorview.plotting.axes import (
     size_in_points,
 )
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
-from anchorview.plotting.docstrings import fill_docstrings
+from anchorview.plotting.display_docstrings import fill_docstrings
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 

@@ -160,6 +160,8 @@ def _require_candidates(
         assert basis is not None
         lengths = AxisLengths(k=k, v=len(basis.views))
         lengths.update({f"d{p}": len(view.center) for p, view in enumerate(basis.views)})
+        weighs_views = candidate.setting.anchors > 0
+        require((candidate.view_weights is not None) == weighs_views, "'view_weights' are missing")
         lengths.require_value(candidate.view_weights, "view_weights", "v")
         if labels is None:
             require(candidate.embedder is not None and candidate.n_partitions > 0, "no embedding")

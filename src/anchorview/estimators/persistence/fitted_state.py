@@ -46,6 +46,7 @@ class FittedState:
     imputation_: tuple[Array | None, ...] | None
     preprocessing_: tuple[FittedStep | None, ...] | None
     view_selection_: dict[str, str] | None
+    _join: str | None
     n_samples_fit_: int
     sample_ids_: AnyIndex | None
     labels_: npt.NDArray[np.int32]
