@@ -18,7 +18,15 @@ from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview, open_vie
 from anchorview._utils.errors import DataFileError
 from anchorview.compared import OPMC
 from anchorview.datasets import convert
-from anchorview.inspection import memberships, outlier_scores, view_contributions
+from anchorview.inspection import (
+    cluster_markers,
+    cluster_summary,
+    doubtful,
+    memberships,
+    outlier_scores,
+    representatives,
+    view_contributions,
+)
 
 N = 40
 SHARED = "share only .* sample ids"
@@ -76,6 +84,20 @@ def by_id(values, source_ids):
     return values.rename(str).sort_index()
 
 
+def tables_of(model, X):
+    """What other functions say of samples, by id, and of clusters."""
+    samples = [
+        view_contributions(model, X),
+        representatives(model, X, n_samples=2).set_index("sample"),
+        doubtful(model, X, n_samples=N).set_index("sample"),
+    ]
+    summary = cluster_summary(model, X)
+    summary["medoids"] = summary["medoids"].map(lambda ids: tuple(map(str, ids)))
+    markers = cluster_markers(model, X).set_index(["cluster", "view", "feature"])
+    by_sample = [table.rename(str).rename_axis(None).sort_index() for table in samples]
+    return [*by_sample, summary.drop(columns="features"), markers]
+
+
 @settings(max_examples=6)
 @given(
     st.lists(
@@ -99,7 +121,7 @@ def test_an_id_has_the_same_label_in_every_form(ids, seed):
     model = DALMC(3, random_state=0, n_init=2, max_iter=5).fit(frames)
     expected = by_id(model.predict(new), None)
     assert expected.dtype == np.int32
-    scores = by_id(outlier_scores(model, new), None)
+    scores, tables = by_id(outlier_scores(model, new), None), tables_of(model, new)
     for name, form in FORMS.items():
         with TemporaryDirectory() as folder:
             given_views = form(new, Path(folder))
@@ -112,8 +134,8 @@ def test_an_id_has_the_same_label_in_every_form(ids, seed):
             )
             found = by_id(outlier_scores(model, given_views), None)
             pd.testing.assert_series_equal(found, scores, rtol=1e-4)
-            samples = view_contributions(model, given_views).index
-            assert set(map(str, samples)) == set(expected.index)
+            for table, wanted in zip(tables_of(model, given_views), tables, strict=True):
+                pd.testing.assert_frame_equal(table, wanted, rtol=1e-4, check_like=True, obj=name)
 
 
 @pytest.mark.usefixtures("unjudged")
