@@ -343,7 +343,9 @@ class SparseScaledView(ScaledView):
 
 def scaled_view(X: Matrix, scaling: ViewScaling) -> ScaledView:
     """Rows of a view as a scaling makes them."""
-    return SparseScaledView(X, scaling) if is_sparse(X) else DenseScaledView(X, scaling)
+    if isinstance(X, np.ndarray):
+        return DenseScaledView(X, scaling)
+    return SparseScaledView(X, scaling)
 
 
 def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
