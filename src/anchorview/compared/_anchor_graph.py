@@ -25,7 +25,7 @@ from anchorview._utils.linalg import (
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._partition import kmeans_labels
+from anchorview.compared._partition import kmeans
 from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.views.container import MultiViewData
@@ -200,24 +200,17 @@ def gcca_embedding(views: Sequence[Matrix], n_components: int) -> Array:
 
 def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     """One-hot rows of a K-means clustering of the embedding's normalized rows."""
-    labels = kmeans_labels(embedding, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed)
+    _, labels = kmeans(embedding, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed)
     return np.eye(n_clusters)[labels]
 
 
 class AnchorGraphBaseline(Baseline):
     """Base class of SMVSC, FPMVS-CAG and OMSC."""
 
-    n_anchors: int | None = None
+    _default_anchors: ClassVar[int] = 0
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
         copies=1, clusters=12, anchors=12, keeps_sparse=True, has_spectra=True
     )
-
-    def _anchor_count(self, data: MultiViewData) -> int:
-        return self.n_clusters if self.n_anchors is None else self.n_anchors
-
-    @property
-    def _min_anchors(self) -> int:
-        return self.n_clusters
 
     def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from scipy import sparse
@@ -16,8 +16,9 @@ from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import Interval, StrOptions, fit_context
 from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
+from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import NARROW, TILE
-from anchorview.compared._partition import kmeans_labels
+from anchorview.compared._partition import kmeans
 from anchorview.core.cost_model import FitShape, block_memory
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
@@ -54,10 +55,17 @@ class ArraysHeld(NamedTuple):
     """Whether leading singular vectors of the views are computed."""
 
 
+@dataclass(eq=False, repr=False)
 class Baseline(MultiViewClusterer):
     """Base class: a subclass clusters complete data in `_cluster`."""
 
+    n_clusters: int = 8
+
     _arrays_held: ClassVar[ArraysHeld]
+
+    _default_anchors: ClassVar[int | None] = None
+    """Default of `n_anchors` if there are twice as many samples; `_min_anchors` if that is more.
+    None if the method has no anchors."""
 
     normalize_embedding: ClassVar[bool | None] = None
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
@@ -79,18 +87,6 @@ class Baseline(MultiViewClusterer):
         "random_state": constraints.RANDOM_STATE,
         "verbose": constraints.VERBOSE,
     }
-
-    def __init__(
-        self,
-        n_clusters: int,
-        max_iter: int,
-        random_state: int | np.random.RandomState | None,
-        verbose: int,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     @restored_on_error
@@ -139,11 +135,14 @@ class Baseline(MultiViewClusterer):
         """Cluster complete data in memory."""
 
     def _anchor_count(self, data: MultiViewData) -> int:
-        return 0
+        if self._default_anchors is None:
+            return 0
+        n, least = len(data), self._min_anchors
+        return self.n_anchors or min(n, max(least, min(self._default_anchors, n // 2)))
 
     @property
     def _min_anchors(self) -> int:
-        return 0
+        return self.n_clusters
 
     def _memory_needed(self, data: MultiViewData) -> float:
         """Upper bound of the bytes that `fit` allocates beyond the data."""
@@ -174,7 +173,7 @@ class Baseline(MultiViewClusterer):
         """Labels from K-means; `normalize` is the class attribute by default."""
         normalize = bool(self.normalize_embedding if normalize is None else normalize)
         settings = {"normalize": normalize, "n_init": self.n_init, "seed": self._seeds()[1]}
-        return kmeans_labels(embedding, self.n_clusters, **settings)
+        return kmeans(embedding, self.n_clusters, **settings)[1]
 
     def _require_possible(self, data: MultiViewData) -> None:
         if data.available is not None:
@@ -188,8 +187,17 @@ class Baseline(MultiViewClusterer):
         if len(data) < self.n_clusters:
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")
         n, least, count = len(data), self._min_anchors, self._anchor_count(data)
-        if not min(least, n) <= count <= n:
+        if self._default_anchors is not None and not min(least, n) <= count <= n:
             raise ValueError(
                 f"n_anchors={count} should be at least {least} for n_clusters={self.n_clusters} "
                 f"and at most n_samples={n}."
             )
+
+
+AnyBaseline = TypeVar("AnyBaseline", bound=Baseline)
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True)
+def baseline(cls: type[AnyBaseline]) -> type[AnyBaseline]:
+    """Make annotated attributes keyword parameters, and fill in shared parts of the docstring."""
+    return fill_docstring(dataclass(eq=False, repr=False, kw_only=True)(cls))

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._partition import kmeans_labels, sum_by_cluster
+from anchorview.compared._partition import kmeans, sum_by_cluster
 from anchorview.compared._simplex import project_groups_to_simplex
 
 FIRST_WEIGHT = 0.1
@@ -117,9 +117,8 @@ def cluster_labels(
     labels = component_labels(structured.graph)
     count = int(labels.max()) + 1
     if count < n_clusters:
-        labels = kmeans_labels(
-            structured.embedding, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed
-        )
+        F = structured.embedding
+        _, labels = kmeans(F, n_clusters, normalize=True, n_init=KMEANS_RUNS, seed=seed)
     elif count > n_clusters:
         sizes = np.bincount(labels)
         means = np.hstack([sum_by_cluster(labels, count, X) for X in views]) / sizes[:, None]

@@ -2,6 +2,10 @@
 
 from anchorview._utils.docstring_fragments import docstring_filler
 
+VERBOSE = """\
+verbose : int, default=0
+    Verbosity level. 1 prints the size of the data, the number of iterations and the time."""
+
 FRAGMENTS = {
     # Parameters
     "n_clusters": """\
@@ -44,12 +48,11 @@ weighted_z : bool, default={default}
 n_init : int, default={default}
     Number of K-means runs with different initializations; the run with the lowest inertia gives
     the labels.""",
-    "random_state": """\
-random_state : int, RandomState instance or None, default={default}
-    Determines the random initialization of K-means. Pass an int for reproducible results.""",
-    "verbose": """\
-verbose : int, default={default}
-    Verbosity level. 1 prints the size of the data, the number of iterations and the time.""",
+    "random_state_and_verbose": f"""\
+random_state : int, RandomState instance or None, default=None
+    Determines the random initialization of K-means. Pass an int for reproducible results.
+{VERBOSE}""",
+    "verbose": VERBOSE,
     # Attributes
     "labels_": """\
 labels_ : ndarray of shape (n_samples,), dtype=int32
@@ -115,7 +118,10 @@ Left singular vectors of Z with a singular value below 1e-6 of the largest are d
 unused anchors make them arbitrary. If fewer distinct rows than clusters remain, K-means warns
 and some clusters stay empty. The authors report the best of 50 K-means runs by the true
 classes; here the run with the lowest inertia is kept.""",
+    # Examples
     "example": """\
+Examples
+--------
 >>> from anchorview import make_multiview
 >>> from anchorview.compared import {class}
 >>> from anchorview.metrics import clustering_accuracy

@@ -131,6 +131,17 @@ def _row_squares(X: Matrix) -> Array:
     return np.einsum("ij,ij->i", X, X)
 
 
+def nearest_anchors(X: Array, anchors: Array, count: int) -> tuple[Array, Array]:
+    """The nearest anchors of each row, nearest first, and their squared distances."""
+    squares = np.einsum("ij,ij->i", anchors, anchors) - 2 * (X @ anchors.T)
+    squares += np.einsum("ij,ij->i", X, X)[:, None]
+    np.maximum(squares, 0, out=squares)
+    nearest = np.argpartition(squares, count - 1, axis=1)[:, :count]
+    distances = np.take_along_axis(squares, nearest, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)
+
+
 def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
     """``D^{-1/2} W D^{-1/2}`` with the row sums D: identity minus the normalized Laplacian.
 

@@ -7,12 +7,13 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.assign import assigned
 
 
-def kmeans_labels(
-    embedding: Array, n_clusters: int, *, normalize: bool, n_init: int, seed: int
-) -> Array:
-    """Labels from the K-means run with the lowest inertia; `normalize` scales rows to length 1."""
+def kmeans(
+    X: Array, n_clusters: int, *, normalize: bool = False, n_init: int, seed: int
+) -> tuple[Array, Array]:
+    """Centers and labels of the best of several runs; `normalize` scales rows to length 1."""
     settings = {"normalize": normalize, "n_init": n_init, "seed": seed}
-    return assigned(embedding, n_clusters, method="kmeans", **settings)[1]
+    assignment, labels = assigned(X, n_clusters, method="kmeans", **settings)
+    return assignment.centroids, labels
 
 
 def sum_by_cluster(labels: Array, n_clusters: int, X: Matrix) -> Array:

@@ -7,8 +7,7 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import (
     leading_eigenvectors,
     neighbor_graph,
@@ -54,7 +53,7 @@ def joint_eigenvectors(
     return F, alpha, objective
 
 
-@fill_docstring
+@baseline
 class AMGL(Baseline):
     r"""Auto-weighted multiple graph learning (parameter-free).
 
@@ -75,8 +74,7 @@ class AMGL(Baseline):
     %(max_iter)s
     %(tol)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -110,8 +108,6 @@ class AMGL(Baseline):
     Multiview Clustering and Semi-Supervised Classification", International Joint Conference on
     Artificial Intelligence (IJCAI), 2016.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -120,21 +116,12 @@ class AMGL(Baseline):
         copies=1, clusters=8, neighbors=12, keeps_sparse=True
     )
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_neighbors: int = 5,
-        max_iter: int = 100,
-        tol: float = 1e-8,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_neighbors = n_neighbors
-        self.tol = tol
-        self.n_init = n_init
+    n_neighbors: int = 5
+    max_iter: int = 100
+    tol: float = 1e-8
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []

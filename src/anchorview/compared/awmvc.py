@@ -14,8 +14,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.core.compress import compress
 from anchorview.core.cost_model import FitShape, gram_memory
 from anchorview.core.scale import ViewScaling, fit_scalings
@@ -97,7 +96,7 @@ def _rows_of_samples(
     return embedding
 
 
-@fill_docstring
+@baseline
 class AWMVC(Baseline):
     r"""Auto-weighted multi-view clustering.
 
@@ -127,8 +126,7 @@ class AWMVC(Baseline):
     %(max_iter)s
     %(tol)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -166,8 +164,6 @@ class AWMVC(Baseline):
     X. Wan, X. Liu, J. Liu, S. Wang, Y. Wen, W. Liang, E. Zhu, Z. Liu, L. Zhou, "Auto-weighted
     Multi-view Clustering for Large-scale Data", AAAI Conference on Artificial Intelligence, 2023.
 
-    Examples
-    --------
     %(example)s
     >>> model.embedding_.shape
     (200, 3)
@@ -183,25 +179,14 @@ class AWMVC(Baseline):
         "exact_weights": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_dimensions: int = 3,
-        init: str = "svd",
-        exact_weights: bool = False,
-        max_iter: int = 101,
-        tol: float = 1e-5,
-        n_init: int = 50,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_dimensions = n_dimensions
-        self.init = init
-        self.exact_weights = exact_weights
-        self.tol = tol
-        self.n_init = n_init
+    n_dimensions: int = 3
+    init: str = "svd"
+    exact_weights: bool = False
+    max_iter: int = 101
+    tol: float = 1e-5
+    n_init: int = 50
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         n, n_views = len(data), len(data.views)

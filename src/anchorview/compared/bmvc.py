@@ -19,8 +19,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
@@ -236,7 +235,7 @@ def code_losses(
     return np.maximum(h, MIN_CODE_LOSS * size)
 
 
-@fill_docstring
+@baseline
 class BMVC(Baseline):
     r"""Binary multi-view clustering.
 
@@ -344,31 +343,17 @@ class BMVC(Baseline):
         "reference_view": [Interval(Integral, 0, None, closed="left"), str, None],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        code_length: int = 128,
-        n_anchors: int | None = None,
-        r: float = 5,
-        beta: float = 0.003,
-        gamma: float = 0.01,
-        lambda_: float = 1e-5,
-        max_iter: int = 7,
-        reference_view: int | str | None = None,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.code_length = code_length
-        self.n_anchors = n_anchors
-        self.r = r
-        self.beta = beta
-        self.gamma = gamma
-        self.lambda_ = lambda_
-        self.reference_view = reference_view
-        self.n_init = n_init
+    code_length: int = 128
+    n_anchors: int | None = None
+    r: float = 5
+    beta: float = 0.003
+    gamma: float = 0.01
+    lambda_: float = 1e-5
+    max_iter: int = 7
+    reference_view: int | str | None = None
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         anchor_rng, code_rng = map(np.random.RandomState, self._seeds())

@@ -5,8 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview._utils.progress import report_progress
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import (
     leading_eigenvectors,
     neighbor_graph,
@@ -17,7 +16,7 @@ from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
 
 
-@fill_docstring
+@baseline
 class ConcatKMeans(Baseline):
     r"""K-means on the concatenated features.
 
@@ -32,8 +31,7 @@ class ConcatKMeans(Baseline):
     ----------
     %(n_clusters)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -53,26 +51,15 @@ class ConcatKMeans(Baseline):
     ----------
     S. Lloyd, "Least Squares Quantization in PCM", IEEE Transactions on Information Theory, 1982.
 
-    Examples
-    --------
     %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = False
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         points = np.hstack(dense_views(data, "features"))
@@ -83,7 +70,7 @@ class ConcatKMeans(Baseline):
         return BaselineResult(labels, [inertia], embedding=points)
 
 
-@fill_docstring
+@baseline
 class ConcatSpectral(Baseline):
     r"""Spectral clustering of one neighbor graph of the concatenated features.
 
@@ -100,8 +87,7 @@ class ConcatSpectral(Baseline):
     %(n_clusters)s
     %(n_neighbors)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -124,28 +110,16 @@ class ConcatSpectral(Baseline):
     A. Ng, M. Jordan, Y. Weiss, "On Spectral Clustering: Analysis and an Algorithm", Advances in
     Neural Information Processing Systems (NIPS), 2001.
 
-    Examples
-    --------
     %(example)s
     """
 
     normalize_embedding: ClassVar[bool] = True
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=8, neighbors=16)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_neighbors: int = 15,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+    n_neighbors: int = 15
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinity = normalized_affinity(neighbor_graph(min_max_scaled_views(data), self.n_neighbors))

@@ -13,9 +13,8 @@ from anchorview.compared._anchor_graph import (
     AnchorGraphBaseline,
     AnchorGraphModel,
 )
-from anchorview.compared._base import ArraysHeld, BaselineResult
+from anchorview.compared._base import ArraysHeld, BaselineResult, baseline
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
-from anchorview.compared._docstrings import fill_docstring
 from anchorview.views.container import MultiViewData
 
 
@@ -67,7 +66,7 @@ def alternate_with_components(
     return structured, objective
 
 
-@fill_docstring
+@baseline
 class EOMSCCA(AnchorGraphBaseline):
     r"""Efficient one-pass multi-view subspace clustering with consensus anchors (EOMSC-CA).
 
@@ -92,8 +91,7 @@ class EOMSCCA(AnchorGraphBaseline):
     tol : float, default=1e-4
         Relative change of the objective below which to stop.
     %(graph_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -133,8 +131,6 @@ class EOMSCCA(AnchorGraphBaseline):
     S. Liu, S. Wang, P. Zhang, K. Xu, X. Liu, C. Zhang, F. Gao, "Efficient One-Pass Multi-View
     Subspace Clustering with Consensus Anchors", AAAI Conference on Artificial Intelligence, 2022.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -143,21 +139,12 @@ class EOMSCCA(AnchorGraphBaseline):
     # The inner solver holds about twenty numbers per entry of the graph.
     _arrays_held: ClassVar[ArraysHeld] = AnchorGraphBaseline._arrays_held._replace(anchors=32)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        init: str = "gcca",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.tol = tol
-        self.init = init
+    n_anchors: int | None = None
+    max_iter: int = 50
+    tol: float = 1e-4
+    init: str = "gcca"
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)

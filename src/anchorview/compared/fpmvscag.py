@@ -5,12 +5,11 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
-from anchorview.compared._base import BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import BaselineResult, baseline
 from anchorview.views.container import MultiViewData
 
 
-@fill_docstring
+@baseline
 class FPMVSCAG(AnchorGraphBaseline):
     r"""Fast parameter-free multi-view subspace clustering with consensus anchor guidance.
 
@@ -35,8 +34,7 @@ class FPMVSCAG(AnchorGraphBaseline):
     %(graph_init)s
     %(weighted_z)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -73,30 +71,20 @@ class FPMVSCAG(AnchorGraphBaseline):
     Subspace Clustering With Consensus Anchor Guidance", IEEE Transactions on Image Processing,
     2022.
 
-    Examples
-    --------
     %(example)s
     >>> model.n_iter_
     20
     """
 
+    n_anchors: ClassVar[None] = None
     normalize_embedding: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_iter: int = 20,
-        init: str = "gcca",
-        weighted_z: bool = False,
-        n_init: int = 50,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.init = init
-        self.weighted_z = weighted_z
-        self.n_init = n_init
+    max_iter: int = 20
+    init: str = "gcca"
+    weighted_z: bool = False
+    n_init: int = 50
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, ridge=0.0, tol=0.0)

@@ -7,9 +7,8 @@ import numpy as np
 from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
 from anchorview.compared._anchor_graph import left_singular_vectors
-from anchorview.compared._anchors import SampledAnchorsBaseline, kmeans_centers
-from anchorview.compared._base import ArraysHeld, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._partition import kmeans
 from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
@@ -18,8 +17,8 @@ ANCHOR_RUNS = 10
 """K-means runs for the anchors, as in the authors' program."""
 
 
-@fill_docstring
-class LMVSC(SampledAnchorsBaseline):
+@baseline
+class LMVSC(Baseline):
     r"""Large-scale multi-view subspace clustering.
 
     The m anchors :math:`H_v` of a view are K-means centers of its samples. Each sample :math:`x_i`
@@ -48,8 +47,7 @@ class LMVSC(SampledAnchorsBaseline):
     tol : float, default=1e-6
         Optimality gap of the quadratic programs at which to stop, relative to their linear term.
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -75,8 +73,6 @@ class LMVSC(SampledAnchorsBaseline):
     Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han, Z. Xu, "Large-Scale Multi-View Subspace Clustering
     in Linear Time", AAAI Conference on Artificial Intelligence, 2020.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -87,35 +83,24 @@ class LMVSC(SampledAnchorsBaseline):
     )
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **SampledAnchorsBaseline._parameter_constraints,
+        **Baseline._parameter_constraints,
         "alpha": [constraints.POSITIVE],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        alpha: float = 1.0,
-        scaling: str = "features",
-        max_iter: int = 5000,
-        tol: float = 1e-6,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.alpha = alpha
-        self.scaling = scaling
-        self.tol = tol
-        self.n_init = n_init
+    n_anchors: int | None = None
+    alpha: float = 1.0
+    scaling: str = "features"
+    max_iter: int = 5000
+    tol: float = 1e-6
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)
         self.graphs_, self.anchors_, objective = [], [], 0.0
         for p, X in enumerate(views):
-            H = kmeans_centers(X, m, n_init=ANCHOR_RUNS, seed=self._seeds()[0])
+            H, _ = kmeans(X, m, n_init=ANCHOR_RUNS, seed=self._seeds()[0])
             Q = H @ H.T + self.alpha * np.eye(m)
             Z = minimize_on_simplex(Q, X @ H.T, max_iter=self.max_iter, tol=self.tol)
             objective += float(np.sum((X - Z @ H) ** 2) + self.alpha * np.sum(Z**2))

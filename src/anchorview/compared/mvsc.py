@@ -13,14 +13,9 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._anchor_graph import SINGULAR_VALUE_TOLERANCE
-from anchorview.compared._anchors import (
-    SampledAnchorsBaseline,
-    kmeans_centers,
-    nearest_anchors,
-)
-from anchorview.compared._base import ArraysHeld, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
-from anchorview.compared._neighbor_graphs import graph_of_neighbors
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._neighbor_graphs import graph_of_neighbors, nearest_anchors
+from anchorview.compared._partition import kmeans
 from anchorview.compared._view_scaling import dense_views
 from anchorview.views.container import MultiViewData
 
@@ -90,8 +85,8 @@ def fused_vectors(
     return U[:, 1:], V[:, 1:], alpha, objective
 
 
-@fill_docstring
-class MVSC(SampledAnchorsBaseline):
+@baseline
+class MVSC(Baseline):
     r"""Large-scale multi-view spectral clustering via bipartite graph.
 
     K-means centers of the concatenated views are anchors. Each view gets a bipartite graph
@@ -129,8 +124,7 @@ class MVSC(SampledAnchorsBaseline):
     tol : float, default=1e-6
         Relative change of the objective at which to stop.
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -156,8 +150,6 @@ class MVSC(SampledAnchorsBaseline):
     Y. Li, F. Nie, H. Huang, J. Huang, "Large-Scale Multi-View Spectral Clustering via Bipartite
     Graph", AAAI Conference on Artificial Intelligence, 2015.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -165,37 +157,24 @@ class MVSC(SampledAnchorsBaseline):
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **SampledAnchorsBaseline._parameter_constraints,
+        **Baseline._parameter_constraints,
         "weighting": [StrOptions({"similarity", "laplacian"})],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        n_neighbors: int = 5,
-        r: float = 5.0,
-        weighting: str = "similarity",
-        scaling: str = "features",
-        max_iter: int = 50,
-        tol: float = 1e-6,
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
-        self.r = r
-        self.weighting = weighting
-        self.scaling = scaling
-        self.tol = tol
-        self.n_init = n_init
+    n_anchors: int | None = None
+    n_neighbors: int = 5
+    r: float = 5.0
+    weighting: str = "similarity"
+    scaling: str = "features"
+    max_iter: int = 50
+    tol: float = 1e-6
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)
-        centers = kmeans_centers(np.hstack(views), m, n_init=1, seed=self._seeds()[0])
+        centers, _ = kmeans(np.hstack(views), m, n_init=1, seed=self._seeds()[0])
         ends = np.cumsum(data.n_features_per_view)[:-1]
         graphs = [
             gaussian_graph(X, anchors, min(self.n_neighbors, m))

@@ -6,8 +6,7 @@ from anchorview._utils.linalg import polar_factor
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraphBaseline, AnchorGraphModel
-from anchorview.compared._base import BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters
 from anchorview.views.container import MultiViewData
 
@@ -43,7 +42,7 @@ def alternate_with_clusters(
     return labels, codes, objective
 
 
-@fill_docstring
+@baseline
 class OMSC(AnchorGraphBaseline):
     r"""Efficient orthogonal multi-view subspace clustering.
 
@@ -74,8 +73,7 @@ class OMSC(AnchorGraphBaseline):
     %(weighted_z)s
         The authors' program also adds the term in :math:`\lambda` once per view. The objective can
         increase with True as well if an empty cluster is filled.
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -111,30 +109,18 @@ class OMSC(AnchorGraphBaseline):
     M.-S. Chen, C.-D. Wang, D. Huang, J.-H. Lai, P. S. Yu, "Efficient Orthogonal Multi-view
     Subspace Clustering", ACM SIGKDD Conference on Knowledge Discovery and Data Mining, 2022.
 
-    Examples
-    --------
     %(example)s
     >>> model.n_iter_
     15
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        lambda_: float = 1.0,
-        max_iter: int = 15,
-        init: str = "gcca",
-        weighted_z: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.lambda_ = lambda_
-        self.init = init
-        self.weighted_z = weighted_z
+    n_anchors: int | None = None
+    lambda_: float = 1.0
+    max_iter: int = 15
+    init: str = "gcca"
+    weighted_z: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, indicator = self._initial_model(data)

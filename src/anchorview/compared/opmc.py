@@ -16,8 +16,7 @@ from anchorview._utils.linalg import DENSE_PART, polar_factor, times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
 from anchorview.compared._view_scaling import row_standardized_views, standardized_views
 from anchorview.core.assign import FINALISTS, SAMPLE
@@ -223,7 +222,7 @@ def _final_value(run: OnePassRun) -> float:
     return run.objective[-1]
 
 
-@fill_docstring
+@baseline
 class OPMC(Baseline):
     r"""One-pass multi-view clustering.
 
@@ -294,8 +293,6 @@ class OPMC(Baseline):
     J. Liu, X. Liu, Y. Yang, L. Liu, S. Wang, W. Liang, J. Shi, "One-pass Multi-view Clustering for
     Large-scale Data", IEEE/CVF International Conference on Computer Vision, 2021.
 
-    Examples
-    --------
     %(example)s
     >>> [centers.shape for centers in model.cluster_centers_]
     [(3, 20), (3, 30), (3, 40)]
@@ -307,23 +304,13 @@ class OPMC(Baseline):
         "scaling": [StrOptions({"rows", "features", "none"})],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_components: int | None = None,
-        scaling: str = "rows",
-        n_init: int = 100,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_components = n_components
-        self.scaling = scaling
-        self.n_init = n_init
-        self.tol = tol
+    n_components: int | None = None
+    scaling: str = "rows"
+    n_init: int = 100
+    max_iter: int = 200
+    tol: float = 1e-5
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @property
     def _arrays_held(self) -> ArraysHeld:  # type: ignore[override]

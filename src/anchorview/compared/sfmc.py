@@ -8,11 +8,13 @@ from scipy import sparse
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._anchors import SampledAnchorsBaseline, nearest_anchors
-from anchorview.compared._base import ArraysHeld, BaselineResult
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
-from anchorview.compared._docstrings import fill_docstring
-from anchorview.compared._neighbor_graphs import graph_of_neighbors, neighbor_weights
+from anchorview.compared._neighbor_graphs import (
+    graph_of_neighbors,
+    nearest_anchors,
+    neighbor_weights,
+)
 from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.views.container import MultiViewData, dense_rows
@@ -81,8 +83,8 @@ def fused_graph(
     return structured, alpha, objective
 
 
-@fill_docstring
-class SFMC(SampledAnchorsBaseline):
+@baseline
+class SFMC(Baseline):
     r"""Scalable and parameter-free multi-view graph fusion clustering.
 
     Each view has a bipartite graph :math:`B_v` of the samples and their nearest anchors, which are
@@ -105,8 +107,7 @@ class SFMC(SampledAnchorsBaseline):
     n_neighbors : int, default=10
         Number of nearest anchors of a sample in each view.
     %(max_iter)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -142,8 +143,6 @@ class SFMC(SampledAnchorsBaseline):
     X. Li, H. Zhang, R. Wang, F. Nie, "Multiview Clustering: A Scalable and Parameter-Free Bipartite
     Graph Fusion Method", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -151,19 +150,11 @@ class SFMC(SampledAnchorsBaseline):
     _default_anchors: ClassVar[int] = 256
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=3, clusters=10, anchors=3, neighbors=40)
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        n_neighbors: int = 10,
-        max_iter: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.n_neighbors = n_neighbors
+    n_anchors: int | None = None
+    n_neighbors: int = 10
+    max_iter: int = 10
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = scaled_to_range(data)

@@ -5,12 +5,11 @@ from typing import ClassVar
 import numpy as np
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
-from anchorview.compared._base import BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import BaselineResult, baseline
 from anchorview.views.container import MultiViewData
 
 
-@fill_docstring
+@baseline
 class SMVSC(AnchorGraphBaseline):
     r"""Scalable multi-view subspace clustering with unified anchors.
 
@@ -38,8 +37,7 @@ class SMVSC(AnchorGraphBaseline):
     %(graph_init)s
     %(weighted_z)s
     %(n_init)s
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -74,8 +72,6 @@ class SMVSC(AnchorGraphBaseline):
     M. Sun, P. Zhang, S. Wang, S. Zhou, W. Tu, X. Liu, E. Zhu, C. Wang, "Scalable Multi-view
     Subspace Clustering with Unified Anchors", ACM International Conference on Multimedia, 2021.
 
-    Examples
-    --------
     %(example)s
     >>> model.graph_.shape
     (200, 3)
@@ -83,27 +79,15 @@ class SMVSC(AnchorGraphBaseline):
 
     normalize_embedding: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        n_anchors: int | None = None,
-        lambda_: float = 1.0,
-        max_iter: int = 51,
-        tol: float = 1e-3,
-        init: str = "gcca",
-        weighted_z: bool = False,
-        n_init: int = 50,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.n_anchors = n_anchors
-        self.lambda_ = lambda_
-        self.tol = tol
-        self.init = init
-        self.weighted_z = weighted_z
-        self.n_init = n_init
+    n_anchors: int | None = None
+    lambda_: float = 1.0
+    max_iter: int = 51
+    tol: float = 1e-3
+    init: str = "gcca"
+    weighted_z: bool = False
+    n_init: int = 50
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, self.lambda_, self.tol)

@@ -11,8 +11,7 @@ from anchorview._utils.linalg import polar, polar_factor, unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._docstrings import fill_docstring
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import (
     leading_eigenvectors,
     neighbor_graph,
@@ -109,7 +108,7 @@ def view_affinities(
     return graphs, partitions
 
 
-@fill_docstring
+@baseline
 class UOMVSC(Baseline):
     r"""Unified one-step multi-view spectral clustering.
 
@@ -134,8 +133,7 @@ class UOMVSC(Baseline):
     %(tol)s
     n_init : int, default=20
         Number of K-means runs for the initial labels; the run with the lowest inertia is kept.
-    %(random_state)s
-    %(verbose)s
+    %(random_state_and_verbose)s
 
     Attributes
     ----------
@@ -172,8 +170,6 @@ class UOMVSC(Baseline):
     C. Tang, Z. Li, J. Wang, X. Liu, W. Zhang, E. Zhu, "Unified One-Step Multi-View Spectral
     Clustering", IEEE Transactions on Knowledge and Data Engineering, 2023.
 
-    Examples
-    --------
     %(example)s
     """
 
@@ -185,23 +181,13 @@ class UOMVSC(Baseline):
         "lambda_": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        lambda_: float = 0.5,
-        n_neighbors: int = 15,
-        max_iter: int = 30,
-        tol: float = 1e-6,
-        n_init: int = 20,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_clusters, max_iter, random_state, verbose)
-        self.lambda_ = lambda_
-        self.n_neighbors = n_neighbors
-        self.tol = tol
-        self.n_init = n_init
+    lambda_: float = 0.5
+    n_neighbors: int = 15
+    max_iter: int = 30
+    tol: float = 1e-6
+    n_init: int = 20
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol
