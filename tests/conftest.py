@@ -6,7 +6,6 @@ import pytest
 from hypothesis import settings
 
 from helpers.browsing import chromium, open_page  # noqa: F401
-from helpers.unjudged import structure_not_judged
 
 # They have no doctests, and share a module name.
 collect_ignore_glob = ["*conftest.py"]
@@ -46,13 +45,6 @@ def set_constants(monkeypatch):
             monkeypatch.setattr(owner, name, value)
 
     return replace
-
-
-@pytest.fixture
-def unjudged():
-    """AutoDALMC does not judge structure, in tests of other things."""
-    with structure_not_judged():
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,6 @@ from anchorview.estimators.methods import REGISTRY, method_class
 from anchorview.views import row_source
 from helpers.data import clustered_views
 
-pytestmark = pytest.mark.usefixtures("unjudged")
-
 N, K, WIDTHS = 60, 3, (10, 8, 6)
 METHODS = [method.name for method in REGISTRY]
 QUICK = {"auto": {"budget": "fast"}}

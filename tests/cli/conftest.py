@@ -4,11 +4,6 @@ import pytest
 from anchorview import make_multiview
 
 
-@pytest.fixture(autouse=True)
-def quick_fits(unjudged):
-    """Commands in this process do not judge structure; test_structure.py has one that does."""
-
-
 @pytest.fixture(scope="session")
 def views_and_y():
     return make_multiview(120, n_clusters=3, n_features=(8, 12), random_state=0)

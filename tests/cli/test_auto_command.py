@@ -6,7 +6,6 @@ import pytest
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.auto.candidates import CandidatePool
 from helpers.command_line import error_of, output_of, read_confident_labels, run
-from helpers.unjudged import structure_not_judged
 
 FEW = ("--budget", "fast")
 
@@ -14,8 +13,7 @@ FEW = ("--budget", "fast")
 @pytest.fixture(scope="module")
 def chosen(views_and_y):
     """Model that chose the number of clusters."""
-    with structure_not_judged():
-        return AutoDALMC(budget="fast", random_state=0).fit(views_and_y[0])
+    return AutoDALMC(budget="fast", random_state=0).fit(views_and_y[0])
 
 
 @pytest.fixture

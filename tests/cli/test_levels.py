@@ -11,7 +11,6 @@ from anchorview.cli import options, summaries
 from anchorview.estimators.auto.settings import BUDGETS
 from helpers.command_line import error_of, output_of
 from helpers.nested_clusters import nested_views
-from helpers.unjudged import structure_not_judged
 
 NUMBERS = "3,4,6,9,10"
 
@@ -25,8 +24,7 @@ def nested():
 def model(nested):
     """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
     numbers = list(map(int, NUMBERS.split(",")))
-    with structure_not_judged():
-        return AutoDALMC(numbers, budget="fast", random_state=0).fit(nested[0])
+    return AutoDALMC(numbers, budget="fast", random_state=0).fit(nested[0])
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from anchorview.sources.dask import dask_input
 from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
 from helpers.embeddings import assert_same_embedding
-from helpers.unjudged import structure_not_judged
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +85,8 @@ def test_the_same_from_files_and_dask(planted, in_parts, tmp_path):
 
 def test_auto_is_equal_to_correcting_first(planted, in_parts, tmp_path):
     views, types, batch = planted
-    with structure_not_judged():
-        expected = AutoDALMC(5, budget="fast", random_state=0).fit(corrected(views, batch))
-        model = AutoDALMC(5, budget="fast", random_state=0).fit(views, batch=batch)
+    expected = AutoDALMC(5, budget="fast", random_state=0).fit(corrected(views, batch))
+    model = AutoDALMC(5, budget="fast", random_state=0).fit(views, batch=batch)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert adjusted_rand_score(types, model.labels_) >= 0.95
     assert adjusted_rand_score(batch, model.labels_) <= 0.02
@@ -131,11 +129,10 @@ def test_auto_takes_sparse_views():
         "counts": counts.astype(float),
         "other": rng.normal(size=(150, 4)) + 6 * types[:, None],
     }
-    with structure_not_judged():
-        model = AutoDALMC(3, budget="fast", random_state=0)
-        expected = model.fit(views, batch=batch).labels_
-        views["counts"] = sparse.csr_array(views["counts"])
-        labels = model.fit(views, batch=batch).labels_
+    model = AutoDALMC(3, budget="fast", random_state=0)
+    expected = model.fit(views, batch=batch).labels_
+    views["counts"] = sparse.csr_array(views["counts"])
+    labels = model.fit(views, batch=batch).labels_
     assert adjusted_rand_score(expected, labels) == 1
 
 
@@ -301,7 +298,6 @@ def test_a_warning_if_batches_and_clusters_cannot_be_told_apart():
         DALMC(4, random_state=0).fit(views, batch=batch)
 
 
-@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("k", [2, 6])
 @pytest.mark.parametrize("make", [dalmc, partial(AutoDALMC, budget="fast", random_state=0)])
 def test_a_warning_if_batches_are_the_clusters(make, k):

@@ -44,7 +44,6 @@ def quick(cls):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("unjudged")
 @parametrize_with_checks(
     # The compared methods have a contract of their own for several views.
     [*map(quick, CLASSES), InTwoViews(n_clusters=3)],

@@ -66,7 +66,6 @@ def test_runs_are_single_kmeans_on_the_embedding_of_one_fit(method, settings, no
         ("auto", {"budget": "fast"}, {}, 12),
     ],
 )
-@pytest.mark.usefixtures("unjudged")
 def test_other_methods_are_fitted_from_one_start_per_run(method, settings, single_start, runs):
     result = run(method, settings, runs=runs, seed=1)
     fits = (fit(method, seed, **settings, **single_start) for seed in (1, 2, 3))

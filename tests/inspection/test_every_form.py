@@ -13,7 +13,6 @@ from anchorview.compared import OPMC
 from anchorview.estimators import explanation
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 N, K = 150, 4
 
@@ -33,8 +32,7 @@ def fitted(request):
     missing = 0.0 if request.param == "baseline" else 0.2
     views, _ = clustered_views(N, K, separation=2.5, missing=missing)
     models = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}
-    with structure_not_judged():
-        return models[request.param].set_params(random_state=0).fit(views), views
+    return models[request.param].set_params(random_state=0).fit(views), views
 
 
 @pytest.mark.usefixtures("many_parts")
@@ -72,7 +70,7 @@ def test_a_summary_reads_every_chunk_once(fitted):
         name: da.from_array(view, chunks=(40, -1)).map_blocks(noted, meta=np.empty((0, 0)))
         for name, view in views.items()
     }
-    with dask.config.set(scheduler="threads"), structure_not_judged():
+    with dask.config.set(scheduler="threads"):
         model = type(model)(**model.get_params()).fit(in_dask(views, 40))
         inspection.cluster_summary(model, chunked)
     assert sum(read) == N * len(views)

@@ -13,7 +13,6 @@ from anchorview.compared import OPMC
 from anchorview.inspection import memberships, outlier_scores
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 PAPER_SETS = (
     *("100leaves", "3sources", "aloi10", "aloi100", "bbcsport", "bdgp", "cora", "fashion2k"),
@@ -23,8 +22,7 @@ PAPER_SETS = (
 
 def fitted(kind, views, k=3, **options):
     model = DALMC(k) if kind == "dalmc" else AutoDALMC(k, budget="fast")
-    with structure_not_judged():
-        return model.set_params(random_state=0, **options).fit(views)
+    return model.set_params(random_state=0, **options).fit(views)
 
 
 def require_memberships(model, views, labels=None):

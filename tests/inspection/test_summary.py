@@ -15,7 +15,6 @@ from anchorview.inspection import (
 )
 from helpers.center_distances import distances_in_embedding, distances_in_views
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 N, K = 150, 4
 
@@ -26,8 +25,7 @@ def fitted(request):
     missing = 0.0 if kind == "baseline" else 0.2
     views, _ = clustered_views(N, K, separation=2.5, missing=missing)
     model = {"dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast"), "baseline": OPMC(K)}[kind]
-    with structure_not_judged():
-        return kind, model.set_params(random_state=0).fit(views), views
+    return kind, model.set_params(random_state=0).fit(views), views
 
 
 def test_columns_equal_those_of_the_other_functions(fitted):

@@ -11,7 +11,6 @@ from anchorview.compared import OPMC
 from anchorview.inspection import doubtful, memberships, representatives
 from helpers.center_distances import distances_in_embedding, distances_in_views
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 N, K = 150, 3
 
@@ -27,8 +26,7 @@ def fitted(request):
         "baseline": OPMC(K),
         "ablation": DALMC(K, variant="box-graph"),
     }[request.param]
-    with structure_not_judged():
-        return request.param, model.set_params(random_state=0).fit(frames), frames
+    return request.param, model.set_params(random_state=0).fit(frames), frames
 
 
 def direct_distances(kind, model, frames):

@@ -13,15 +13,13 @@ from anchorview.estimators.auto.landmarks import landmark_votes
 from anchorview.inspection import view_contributions
 from helpers.center_distances import distances_in_views
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 N, K = 150, 4
 
 
 def fitted(kind, views, k=K, **options):
     model = DALMC(k, **options) if kind == "dalmc" else AutoDALMC(k, budget="fast")
-    with structure_not_judged():
-        return model.set_params(random_state=0).fit(views)
+    return model.set_params(random_state=0).fit(views)
 
 
 @pytest.fixture(scope="module", params=["dalmc", "auto"])

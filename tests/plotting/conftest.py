@@ -4,7 +4,6 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, make_multiview
 from anchorview.plotting import map_layout
-from helpers.unjudged import structure_not_judged
 
 pytest.importorskip("matplotlib")
 
@@ -23,8 +22,7 @@ def problem():
 
 @pytest.fixture(scope="session")
 def auto(problem):
-    with structure_not_judged():
-        return AutoDALMC(n_clusters=range(3, 6), budget="fast", random_state=0).fit(problem[0])
+    return AutoDALMC(n_clusters=range(3, 6), budget="fast", random_state=0).fit(problem[0])
 
 
 @pytest.fixture(scope="session")

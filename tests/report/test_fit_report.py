@@ -260,7 +260,6 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
         (AutoDALMC([2, 3], budget="fast"), "3 was chosen (dashed)"),
     ],
 )
-@pytest.mark.usefixtures("unjudged")
 def test_named_and_merged_clusters(problem, report, estimator, sentence):
     views, y, _ = problem
     model = clone(estimator).fit(views)

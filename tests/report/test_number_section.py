@@ -13,15 +13,13 @@ from anchorview.report.model_sections import candidate_parts
 from anchorview.report.page import Chart, Folded, Table
 from helpers.nested_clusters import nested_views
 from helpers.pages import EVIL, ParsedPage
-from helpers.unjudged import structure_not_judged
 
 
 @pytest.fixture(scope="module")
 def model():
     """Model with the levels of 3 and 9 clusters, of which the first is chosen."""
     views, _ = nested_views()
-    with structure_not_judged():
-        return AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+    return AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
 
 
 def section_parts(model):

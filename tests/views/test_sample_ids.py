@@ -138,7 +138,6 @@ def test_an_id_has_the_same_label_in_every_form(ids, seed):
                 pd.testing.assert_frame_equal(table, wanted, rtol=1e-4, check_like=True, obj=name)
 
 
-@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("make", [DALMC, lambda k, **kw: AutoDALMC(k, budget="fast", **kw), OPMC])
 @pytest.mark.filterwarnings("ignore:view 0 does not have valid feature names")
 def test_frames_give_series_and_arrays_give_arrays(make, views):

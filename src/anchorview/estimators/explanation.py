@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import for_blocks
@@ -102,10 +101,6 @@ class Explanation(ABC):
         The contributions, (n, n_views), sum to the margin by which a sample belongs to its cluster;
         NaN where it lacks the view. The function can be pickled.
         """
-
-    def refit(self, model: Any) -> Any:
-        """Unfitted copy of a model, of which only the labels will be used."""
-        return clone(model)
 
     @property
     def mean_square_per_cluster(self) -> Array:

@@ -11,7 +11,6 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
 from anchorview.estimators.dalmc import DALMC
-from anchorview.estimators.explanation import explanation_of_model
 from anchorview.inspection.labeled_parts import (
     fitted_views,
     labeled_source,
@@ -182,8 +181,7 @@ def _agreement(rows: Array, labels: Array, other_rows: Array, others: Array) -> 
 
 def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     """Return an unfitted copy of a model for some of its views."""
-    explanation = explanation_of_model(model)
-    refit = clone(model) if explanation is None else explanation.refit(model)
+    refit = clone(model)
     known = refit.get_params()
     params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0}
     params |= {"impute": None, "preprocess": None}

@@ -104,7 +104,6 @@ def test_new_samples_on_disk_and_in_dask(missing, tmp_path):
         np.testing.assert_array_equal(model.candidate_labels(X), model.candidate_labels(views))
 
 
-@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_order_of_samples_on_disk_does_not_matter(dtype, missing, tmp_path):
@@ -155,7 +154,6 @@ class TestSample:
         np.testing.assert_array_equal(sample.views[0].toarray(), expected.views[0])
 
 
-@pytest.mark.usefixtures("unjudged")
 def test_means_of_all_samples_are_imputed(tmp_path):
     views = make_views(N)
     views["a"][::9, 3] = np.nan
@@ -168,7 +166,6 @@ def test_means_of_all_samples_are_imputed(tmp_path):
         np.testing.assert_array_equal(model.predict(views), reference.labels_)
 
 
-@pytest.mark.usefixtures("unjudged")
 def test_ids_of_frames(tmp_path):
     frames = {
         name: pd.DataFrame(view, index=[f"s{i:04}" for i in range(N)]).add_prefix("f")
@@ -209,7 +206,6 @@ def test_models_without_the_rows_of_the_fit_are_saved(kind, tmp_path):
     pd.testing.assert_frame_equal(doubtful(model, n_samples=5), doubtful(reference, n_samples=5))
 
 
-@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("kind", ["memory", "disk-out", "dask"])
 def test_relabel(kind, tmp_path):
     views = make_views(N)
@@ -224,7 +220,6 @@ def test_relabel(kind, tmp_path):
     np.testing.assert_array_equal(model.predict(views), clusters[before])
 
 
-@pytest.mark.usefixtures("unjudged")
 def test_results_of_an_earlier_fit_are_replaced(tmp_path):
     from anchorview import DALMC
 

@@ -29,7 +29,6 @@ from anchorview.estimators.auto.settings import (
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta"]
 FAST = candidate_settings("fast")
@@ -48,15 +47,13 @@ def fitted(views, n_clusters=3, budget="fast", **options):
 def separated():
     """Views, classes and the model of all candidates."""
     views, y = two_views()
-    with structure_not_judged():
-        return views, y, fitted(views)
+    return views, y, fitted(views)
 
 
 @pytest.fixture(scope="module")
 def overlapping():
     views, y = two_views(separation=2.0)
-    with structure_not_judged():
-        return views, y, fitted(views)
+    return views, y, fitted(views)
 
 
 @pytest.fixture(params=["separated", "overlapping"])
@@ -118,7 +115,6 @@ def require_same_clusters(model, other):
     assert adjusted_rand_score(model.labels_, other.labels_) == 1
 
 
-@pytest.mark.usefixtures("unjudged")
 class TestResult:
     def test_separated_clusters_are_found(self, separated):
         _, y, model = separated
@@ -236,7 +232,6 @@ class TestResult:
         np.testing.assert_allclose(model.view_weights_, expected)
 
 
-@pytest.mark.usefixtures("unjudged")
 class TestRepeats:
     @pytest.mark.parametrize("seed", [0, np.random.RandomState(0)], ids=["int", "RandomState"])
     def test_same_seed_same_result(self, overlapping, seed):
@@ -309,7 +304,6 @@ class TestRepeats:
         assert model.n_clusters_ == 2
 
 
-@pytest.mark.usefixtures("unjudged")
 class TestNewSamples:
     def test_training_samples_get_their_labels(self, overlapping):
         views, _, model = overlapping
@@ -465,7 +459,6 @@ class TestKindsOfData:
         np.testing.assert_array_equal(model.predict(frames), model.labels_)
 
 
-@pytest.mark.usefixtures("unjudged")
 class TestManySamples:
     @pytest.fixture(autouse=True)
     def small_samples(self, set_constants):
@@ -618,7 +611,6 @@ class TestMessages:
         assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("unjudged")
 class TestNumberOfClusters:
     @pytest.mark.parametrize(
         ("given", "tried"),

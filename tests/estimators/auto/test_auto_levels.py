@@ -16,7 +16,6 @@ from anchorview.estimators.auto.levels import (
     find_branches,
     find_levels,
 )
-from helpers.unjudged import structure_not_judged
 
 
 def curves(agreement, chance=0.0):
@@ -142,8 +141,7 @@ def nested():
         centers = 10 * rng.standard_normal((4, width))[GROUPS]
         centers += 0.7 * rng.standard_normal((9, width))
         views[name] = centers[classes] + rng.standard_normal((270, width))
-    with structure_not_judged():
-        model = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views)
+    model = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views)
     return views, classes, model
 
 
@@ -203,7 +201,6 @@ def test_given_number_has_no_levels():
         model.labels_at(4)
 
 
-@pytest.mark.usefixtures("unjudged")
 def test_files_have_the_levels_too(nested, tmp_path):
     views, _, model = nested
     again = AutoDALMC(range(2, 12), budget="fast", random_state=0).fit(views, out=tmp_path)

@@ -21,7 +21,6 @@ from anchorview.sources import disk_source
 from helpers.command_line import output_of
 from helpers.dask_problems import in_dask, stored
 from helpers.model_files import round_trip
-from helpers.unjudged import structure_not_judged
 
 N, K = 240, 4
 SAID = "iew 'extra' was set aside: alone it agrees with the other views by "
@@ -43,10 +42,7 @@ def other_clusters():
 
 
 def fit(views, **options):
-    with structure_not_judged():
-        return AutoDALMC(**{"n_clusters": K, "budget": "fast", "random_state": 0} | options).fit(
-            views
-        )
+    return AutoDALMC(**{"n_clusters": K, "budget": "fast", "random_state": 0} | options).fit(views)
 
 
 @pytest.fixture(scope="module")
@@ -208,11 +204,10 @@ def test_files_and_dask(with_extra, fitted, tmp_path, set_constants):
     views, _ = with_extra
     set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
     files = stored(tmp_path, views)
-    with structure_not_judged():
-        model = AutoDALMC(K, budget="fast", random_state=0).fit(files, out=tmp_path / "results")
-        with dask.config.set(scheduler="threads"):
-            in_chunks = AutoDALMC(K, budget="fast", random_state=0).fit(in_dask(views, 60))
-            labels = in_chunks.labels_.compute()
+    model = AutoDALMC(K, budget="fast", random_state=0).fit(files, out=tmp_path / "results")
+    with dask.config.set(scheduler="threads"):
+        in_chunks = AutoDALMC(K, budget="fast", random_state=0).fit(in_dask(views, 60))
+        labels = in_chunks.labels_.compute()
     for found in (model, in_chunks):
         assert found.views_used_ == fitted.views_used_
     np.testing.assert_array_equal(model.labels_, fitted.labels_)
@@ -225,9 +220,8 @@ def test_samples_without_other_views_are_found_in_all_parts(tmp_path, set_consta
     views = {name: view.copy() for name, view in with_extra[0].items()}
     views["view_0"][-1] = views["view_1"][-1] = np.nan
     set_constants(disk_source, PART=2**12, PRODUCTS_PER_PART=0)
-    with structure_not_judged():
-        model = AutoDALMC(K, budget="fast", random_state=0)
-        model.fit(stored(tmp_path, views), out=tmp_path / "results")
+    model = AutoDALMC(K, budget="fast", random_state=0)
+    model.fit(stored(tmp_path, views), out=tmp_path / "results")
     assert model.views_used_ == tuple(views)
     assert "because 1 sample has no other" in view_sentences(model)[0]
 
@@ -292,8 +286,7 @@ def test_it_is_said(with_extra, fitted, capsys):
 def test_command_line(with_extra, tmp_path):
     np.savez(tmp_path / "views.npz", **with_extra[0])
     options = ("-k", K, "--budget", "fast", "--seed", 0)
-    with structure_not_judged():
-        said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
+    said = output_of("fit", tmp_path / "views.npz", *options, "--out", tmp_path / "labels.csv")
     assert f"v{SAID}" in said
 
 

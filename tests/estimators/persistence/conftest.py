@@ -4,7 +4,6 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview.estimators.auto import bases, candidates
 from helpers.data import clustered_views
-from helpers.unjudged import structure_not_judged
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +36,7 @@ def auto():
 def wide_auto():
     """Model of a view with so many features that its bases have directions."""
     views, _ = clustered_views(48, 3, (70, 4))
-    with pytest.MonkeyPatch.context() as patch, structure_not_judged():
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bases, "MAX_DIRECTIONS", 12)
         patch.setattr(bases, "FEW_SAMPLES", 12)
         patch.setattr(candidates, "MAX_ITER", 2)

@@ -233,7 +233,6 @@ class AutoDALMC(EmbeddingClusterer):
 
     confidence_threshold_ = DOUBTFUL_CONFIDENCE
     _state_class = AutoDALMCState
-    _judges_structure = True
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
@@ -504,7 +503,6 @@ class AutoDALMC(EmbeddingClusterer):
             self.n_clusters,
             self.budget,
             seed,
-            judges_structure=self._judges_structure,
             say=self._say,
         )
         self.n_clusters_ = fitted.n_clusters

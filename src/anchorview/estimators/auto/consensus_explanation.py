@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
@@ -125,9 +123,3 @@ class ConsensusExplanation(Explanation):
             readouts.append(Readout(transform, embedder, directions, normalize=True))
         used = self.labeler.views.positions
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
-
-    def refit(self, model: Any) -> Any:
-        """Unfitted copy of a model whose structure is not judged, as this needs many fits."""
-        copy = clone(model)
-        copy._judges_structure = False
-        return copy

@@ -138,7 +138,6 @@ def fit_model(
     budget: str,
     seed: int,
     *,
-    judges_structure: bool,
     say: Say,
 ) -> FittedModel:
     """Fit the model to some samples of a source, which represent all."""
@@ -174,11 +173,10 @@ def fit_model(
         chosen = LevelLabels(number, result.labels, partitions_by_family(candidates))
         levels, branches = fit_levels(pool, found, chosen, scan)
     structure = Structure()
-    if judges_structure:
-        standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
-        if standardized is not None:
-            structure = judge_structure(standardized, result.labels, seed)
-        say(structure_sentence(structure.value), clock)
+    standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
+    if standardized is not None:
+        structure = judge_structure(standardized, result.labels, seed)
+    say(structure_sentence(structure.value), clock)
     families = Families(
         fitted.bases,
         {
