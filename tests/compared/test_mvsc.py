@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from anchorview.compared.mvsc import fused_vectors, gaussian_graph, singular_pairs
+from anchorview.compared._anchor_graph import singular_vectors
+from anchorview.compared.mvsc import fused_vectors, gaussian_graph
 from helpers.data import clustered_views
 
 
@@ -33,7 +34,7 @@ def test_graphs_are_those_of_the_definition(views):
 def test_singular_pairs(graphs):
     Z = graphs[0].toarray()
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
-    found, right = singular_pairs(graphs[0], 4)
+    found, right = singular_vectors(graphs[0], 4)
     np.testing.assert_allclose(np.abs(found.T @ U[:, :4]), np.eye(4), atol=1e-8)
     np.testing.assert_allclose(np.diag(found.T @ Z @ right), s[:4])
 
@@ -48,7 +49,7 @@ def test_the_objective_of_the_paper_never_increases(graphs, r):
 def test_weights_of_the_paper_are_the_minimizer(graphs):
     U, V, alpha, objective = fused_vectors(graphs, 3, 3.0, "laplacian", 1, 0.0)
     # Of all vectors, the first pair included, for equal weights.
-    U, V = singular_pairs(sum(graphs), 4)
+    U, V = singular_vectors(sum(graphs), 4)
     traces = np.array([4 - np.sum(U * (Z @ V)) for Z in graphs])
     assert objective == pytest.approx([alpha**3 @ traces])
     others = np.random.default_rng(0).dirichlet(np.ones(3), size=200)

@@ -14,14 +14,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigh
 
-from anchorview._utils.linalg import (
-    leading_directions,
-    polar_factor,
-    squared_norm,
-    times,
-)
+from anchorview._utils.linalg import leading_directions, polar_factor, squared_norm, times
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
@@ -171,14 +167,18 @@ def _largest_eigenvalue(S: Array) -> float:
     return float(np.linalg.eigvalsh(S)[-1])
 
 
-def left_singular_vectors(graph: Array) -> Array:
-    """Left singular vectors of a tall matrix, largest singular value first.
+def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Array]:
+    """Left and right singular vectors of a tall matrix, all or those of the largest values.
 
-    Vectors of numerically zero singular values are left out: unused anchors make them arbitrary.
+    The largest value is first. Vectors of numerically zero singular values are left out: unused
+    anchors make them arbitrary.
     """
-    squares, V = eigh(graph.T @ graph)
+    gram, m = graph.T @ graph, graph.shape[1]
+    leading = None if count is None else (max(0, m - count), m - 1)
+    squares, V = eigh(gram.toarray() if sparse.issparse(gram) else gram, subset_by_index=leading)
     kept = squares > SINGULAR_VALUE_TOLERANCE**2 * squares[-1]
-    return graph @ (V[:, kept] / np.sqrt(squares[kept]))[:, ::-1]
+    V = V[:, kept][:, ::-1]
+    return graph @ (V / np.sqrt(squares[kept])[::-1]), V
 
 
 def gcca_embedding(views: Sequence[Matrix], n_components: int) -> Array:
@@ -230,12 +230,11 @@ class AnchorGraphBaseline(Baseline):
         """Alternate, then cluster the graph's left singular vectors by K-means."""
         model, _ = self._initial_model(data)
         objective = model.alternate(ridge, self.max_iter, tol)
-        self._store(model)
-        self.graph_ = model.graph
-        embedding = left_singular_vectors(model.graph)
+        self.anchors_, self.projections_, self.graph_ = (
+            model.anchors,
+            model.projections,
+            model.graph,
+        )
+        embedding, _ = singular_vectors(model.graph)
         labels = self._kmeans_labels(embedding)
         return BaselineResult(labels, objective, model.weights, embedding)
-
-    def _store(self, model: AnchorGraphModel) -> None:
-        self.anchors_ = model.anchors
-        self.projections_ = model.projections

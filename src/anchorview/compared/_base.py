@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -71,16 +71,25 @@ class Baseline(MultiViewClusterer):
     """Whether K-means, which gives the labels, sees rows of `embedding_` scaled to length 1.
     None if the labels do not come from K-means on `embedding_`."""
 
-    # Of all parameters that several baselines have; others are added by the baseline.
+    # Of the parameters of all baselines, whose values a baseline may restrict or extend.
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,
         "n_anchors": [constraints.POSITIVE_INT, None],
+        "n_components": [constraints.POSITIVE_INT, None],
+        "n_dimensions": [constraints.POSITIVE_INT],
         "n_neighbors": [constraints.POSITIVE_INT],
+        "code_length": [constraints.POSITIVE_INT],
+        "reference_view": [Interval(Integral, 0, None, closed="left"), str, None],
+        "alpha": [constraints.POSITIVE],
+        "beta": [constraints.POSITIVE],
+        "gamma": [Interval(Real, 0, 1, closed="left")],
         "lambda_": [constraints.NON_NEGATIVE],
         "r": [Interval(Real, 1, None, closed="neither")],
         "scaling": [StrOptions({"features", "none"})],
         "init": [StrOptions({"gcca", "identity"})],
+        "weighting": [StrOptions({"similarity", "laplacian"})],
         "weighted_z": ["boolean"],
+        "exact_weights": ["boolean"],
         "max_iter": constraints.MAX_ITER,
         "tol": constraints.TOL,
         "n_init": constraints.N_INIT,

@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
+from anchorview._utils.linalg import reciprocal
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._partition import kmeans, sum_by_cluster
 from anchorview.compared._simplex import project_groups_to_simplex
@@ -78,23 +79,18 @@ def _singular_pairs(P: sparse.csr_array, count: int) -> tuple[Array, Array, Arra
 
     Vectors of the samples are orthonormal; the values are at most 1.
     """
-    left, right = (_inverse_root(np.asarray(P.sum(axis=axis)).ravel()) for axis in (1, 0))
+    rows, columns = (np.asarray(P.sum(axis=axis)).ravel() for axis in (1, 0))
+    left, right = (reciprocal(np.sqrt(sums), sums) for sums in (rows, columns))
     normalized = P.multiply(left[:, None]).multiply(right[None]).tocsr()
     m = P.shape[1]
     first = max(0, m - count)
     squares, V = eigh((normalized.T @ normalized).toarray(), subset_by_index=(first, m - 1))
     sigma, V = np.sqrt(np.clip(squares[::-1], 0, 1)), V[:, ::-1]
-    U, _ = np.linalg.qr(normalized @ V)
-    return U * _signs(U, normalized @ V), V, sigma, left, right
-
-
-def _inverse_root(sums: Array) -> Array:
-    return np.divide(1.0, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0)
-
-
-def _signs(U: Array, image: Array) -> Array:
-    """Signs with which columns of U point as their images do."""
-    return np.where(np.einsum("ij,ij->j", U, image) < 0, -1.0, 1.0)
+    image = normalized @ V
+    U, _ = np.linalg.qr(image)
+    # Columns of U point as their images do.
+    U *= np.where(np.einsum("ij,ij->j", U, image) < 0, -1.0, 1.0)
+    return U, V, sigma, left, right
 
 
 def component_labels(graph: sparse.csr_array) -> Array:

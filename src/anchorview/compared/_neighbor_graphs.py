@@ -12,6 +12,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded, eigh, qr
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
+from anchorview._utils.linalg import reciprocal
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import dense_rows
 
@@ -149,9 +150,14 @@ def normalized_affinity(W: sparse.csr_array) -> sparse.csr_array:
     vertex without neighbors is zero.
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    scale = reciprocal(np.sqrt(degrees), degrees)
     D = sparse.dia_array((scale[None], [0]), shape=W.shape)
     return (D @ W @ D).tocsr()
+
+
+def neighbor_affinity(views: Sequence[Matrix], n_neighbors: int) -> sparse.csr_array:
+    """Normalized affinity of the nearest-neighbor graph."""
+    return normalized_affinity(neighbor_graph(views, n_neighbors))
 
 
 def leading_eigenvectors(A: Matrix, count: int) -> Array:
@@ -174,11 +180,12 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
     ``1 - l``, clipped to [`MIN_RESIDUAL`, `MAX_RESIDUAL`].
     """
     n = A.shape[0]
-    if _is_dense_case(n, count):
+    n_columns = count + max(10, count // 3)
+    if n <= DENSE_GRAPH or 3 * n_columns > n:
         # Drivers for a subset of the eigenvectors return too few if an eigenvalue is multiple.
         _, vectors = eigh(A.toarray(), driver="evd", overwrite_a=True)
         return vectors[:, : -count - 1 : -1].copy()
-    V = np.random.default_rng(0).standard_normal((n, _block_columns(count)))
+    V = np.random.default_rng(0).standard_normal((n, n_columns))
     inverse = _narrow_inverse(A)
     highest, edge = 1.0, 0.0
     for done in range(1, MAX_FILTERS + 1):
@@ -200,14 +207,6 @@ def leading_eigenvectors(A: Matrix, count: int) -> Array:
             stacklevel=2,
         )
     return V[:, :count].copy()
-
-
-def _block_columns(count: int) -> int:
-    return count + max(10, count // 3)
-
-
-def _is_dense_case(n: int, count: int) -> bool:
-    return n <= DENSE_GRAPH or 3 * _block_columns(count) > n
 
 
 def _narrow_inverse(A: Matrix) -> Callable[[Array], Array] | None:

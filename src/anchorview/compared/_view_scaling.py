@@ -6,12 +6,7 @@ from scipy import sparse
 from anchorview._utils.linalg import squared_norm
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import (
-    CONSTANT_COLUMN,
-    ViewScaling,
-    fit_scalings,
-    with_unit_norms,
-)
+from anchorview.core.scale import CONSTANT_COLUMN, ViewScaling, fit_scalings, with_unit_norms
 from anchorview.core.scaled_view import scaled_copy, scaled_views
 from anchorview.views.container import MultiViewData, dense_rows
 
@@ -39,8 +34,7 @@ def dense_views(data: MultiViewData, scaling: str) -> list[Array]:
         column_ranges(data, p)
         out = np.empty(view.shape, dtype=data.dtype)
         for block in data.blocks():
-            rows = dense_rows(view, block.rows)
-            out[block.rows] = scaled.apply(rows, np.empty(rows.shape, dtype=data.dtype))
+            scaled.apply(dense_rows(view, block.rows), out[block.rows])
         copies.append(out)
         report_progress("scaling", p + 1, len(data.views))
     with_unit_norms(data, scalings, [squared_norm(X) for X in copies])

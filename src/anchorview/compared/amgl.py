@@ -8,11 +8,7 @@ import numpy as np
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._neighbor_graphs import (
-    leading_eigenvectors,
-    neighbor_graph,
-    normalized_affinity,
-)
+from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
 from anchorview.views.container import MultiViewData
 
@@ -128,7 +124,7 @@ class AMGL(Baseline):
         for p, view in enumerate(data.views):
             # Raises if a view is constant: its neighbors would be decided by rounding.
             column_ranges(data, p)
-            affinities.append(normalized_affinity(neighbor_graph([view], self.n_neighbors)))
+            affinities.append(neighbor_affinity([view], self.n_neighbors))
             report_progress("building graphs", p + 1, len(data.views))
         F, alpha, objective = joint_eigenvectors(
             affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol

@@ -174,9 +174,7 @@ class AWMVC(Baseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
-        "n_dimensions": [constraints.POSITIVE_INT],
         "init": [StrOptions({"svd", "identity"})],
-        "exact_weights": ["boolean"],
     }
 
     n_dimensions: int = 3

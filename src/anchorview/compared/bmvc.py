@@ -5,18 +5,14 @@ Samples are rows: the kernel ``K_v = P_v'`` is (n, m) for m anchors, codes ``B``
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy.linalg import cho_factor, cho_solve
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import leading_directions, times
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
@@ -147,8 +143,7 @@ def code_similarity(B: Array, C: Array) -> Array:
     return B @ C.T.astype(B.dtype)
 
 
-@dataclass(frozen=True)
-class CodeClusters:
+class CodeClusters(NamedTuple):
     """Clusters of codes."""
 
     C: Array
@@ -172,22 +167,12 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
     return CodeClusters(C, labels, float(loss))
 
 
-def restart_code_clusters(
-    B: Array, clusters: CodeClusters, n_restarts: int, rng: np.random.RandomState
-) -> CodeClusters:
-    """Best of the given clusters and of those from random codes as initial centers."""
-    k = len(clusters.C)
-    for _ in range(n_restarts):
-        C = B[rng.choice(len(B), k, replace=False)]
-        other = cluster_codes(B, np.argmax(code_similarity(B, C), axis=1), k)
-        clusters = other if other.loss < clusters.loss else clusters
-    return clusters
-
-
 def learn_codes(
     views: Sequence[KernelView], B: Array, C: Array, *, r: float, lambda_: float, max_iter: int
 ) -> tuple[Array, CodeClusters, Array, list[float]]:
     """Alternate between projections, codes, clusters of codes and view weights.
+
+    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``.
 
     `B` and `C` are initial codes and centers. Returns codes, their clusters, view weights and the
     objective after each iteration.
@@ -198,7 +183,10 @@ def learn_codes(
     objective: list[float] = []
     for done in range(1, max_iter + 1):
         U = [view.projection(R) for view, R in zip(views, products, strict=True)]
-        B = updated_codes(views, U, weights**r, lambda_ * C[labels])
+        target = lambda_ * C[labels]
+        for view, projection, factor in zip(views, U, weights**r, strict=True):
+            target = target + times(view.K, factor * projection)
+        B = signs(target, B.dtype)
         clusters = cluster_codes(B, labels, len(C))
         C, labels = clusters.C, clusters.labels
         previous, products = products, [times(view.K.T, B) for view in views]
@@ -209,15 +197,6 @@ def learn_codes(
         objective.append(float(weights**r @ losses) + lambda_ * clusters.loss)
         report_progress("iterating", done, max_iter)
     return B, clusters, weights, objective
-
-
-def updated_codes(
-    views: Sequence[KernelView], U: Sequence[Array], factors: Array, target: Array
-) -> Array:
-    """``B = sign(sum_v factor_v U_v P_v + target)``."""
-    for view, projection, factor in zip(views, U, factors, strict=True):
-        target = target + times(view.K, factor * projection)
-    return signs(target, views[0].K.dtype)
 
 
 def code_losses(
@@ -335,14 +314,6 @@ class BMVC(Baseline):
     """
 
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=3, anchors_of_views=1)
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "code_length": [constraints.POSITIVE_INT],
-        "beta": [constraints.POSITIVE],
-        "gamma": [Interval(Real, 0, 1, closed="left")],
-        "reference_view": [Interval(Integral, 0, None, closed="left"), str, None],
-    }
-
     code_length: int = 128
     n_anchors: int | None = None
     r: float = 5
@@ -376,7 +347,11 @@ class BMVC(Baseline):
         B, learned, weights, objective = learn_codes(
             views, B, C, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
         )
-        clusters = restart_code_clusters(B, learned, self.n_init - 1, code_rng)
+        clusters = learned
+        for _ in range(self.n_init - 1):
+            C = B[code_rng.choice(len(B), self.n_clusters, replace=False)]
+            other = cluster_codes(B, np.argmax(code_similarity(B, C), axis=1), self.n_clusters)
+            clusters = other if other.loss < clusters.loss else clusters
         self.codes_ = B.astype(np.int8)
         self.cluster_centers_ = clusters.C.astype(np.int8)
         objective[-1] -= self.lambda_ * (learned.loss - clusters.loss)

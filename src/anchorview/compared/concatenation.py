@@ -6,11 +6,7 @@ import numpy as np
 
 from anchorview._utils.progress import report_progress
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._neighbor_graphs import (
-    leading_eigenvectors,
-    neighbor_graph,
-    normalized_affinity,
-)
+from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._partition import sum_by_cluster
 from anchorview.compared._view_scaling import dense_views, min_max_scaled_views
 from anchorview.views.container import MultiViewData
@@ -122,7 +118,7 @@ class ConcatSpectral(Baseline):
     verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
-        affinity = normalized_affinity(neighbor_graph(min_max_scaled_views(data), self.n_neighbors))
+        affinity = neighbor_affinity(min_max_scaled_views(data), self.n_neighbors)
         report_progress("clustering", 1, 2)
         F = leading_eigenvectors(affinity, self.n_clusters)
         objective = self.n_clusters - float(np.sum(F * (affinity @ F)))

@@ -14,7 +14,7 @@ from anchorview.compared._anchor_graph import (
     AnchorGraphModel,
 )
 from anchorview.compared._base import ArraysHeld, BaselineResult, baseline
-from anchorview.compared._bipartite import StructuredGraph, cluster_labels, structured_graph
+from anchorview.compared._bipartite import cluster_labels, structured_graph
 from anchorview.views.container import MultiViewData
 
 
@@ -41,29 +41,6 @@ def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
     kept[np.arange(len(B)), B.argmax(axis=1)] = True
     rows, columns = np.nonzero(kept)
     return sparse.csr_array((B[kept], (rows, columns)), shape=B.shape)
-
-
-def alternate_with_components(
-    model: AnchorGraphModel, n_clusters: int, max_iter: int, tol: float
-) -> tuple[StructuredGraph, list[float]]:
-    """Iterate with a graph of `n_clusters` components, updating `model` in place.
-
-    Returns the graph and the objective after each iteration.
-    """
-    objective: list[float] = []
-    for done in range(1, max_iter + 1):
-        update_projections(model)
-        model.update_anchors()
-        ridge = float(np.sum(model.weights**2))
-        structured = structured_graph(graph_target(model), n_clusters, ridge=ridge)
-        model.set_graph(structured.graph.toarray())
-        roots = np.sqrt(model.residuals)
-        model.weights = 1 / roots / (1 / roots).sum()
-        objective.append(float(model.weights**2 @ roots**2))
-        report_progress("iterating", done, max_iter)
-        if done > 1 and abs(objective[-2] - objective[-1]) < tol * objective[-2]:
-            break
-    return structured, objective
 
 
 @baseline
@@ -148,10 +125,20 @@ class EOMSCCA(AnchorGraphBaseline):
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)
-        structured, objective = alternate_with_components(
-            model, self.n_clusters, self.max_iter, self.tol
-        )
-        self._store(model)
+        objective: list[float] = []
+        for done in range(1, self.max_iter + 1):
+            update_projections(model)
+            model.update_anchors()
+            ridge = float(np.sum(model.weights**2))
+            structured = structured_graph(graph_target(model), self.n_clusters, ridge=ridge)
+            model.set_graph(structured.graph.toarray())
+            roots = np.sqrt(model.residuals)
+            model.weights = 1 / roots / (1 / roots).sum()
+            objective.append(float(model.weights**2 @ roots**2))
+            report_progress("iterating", done, self.max_iter)
+            if done > 1 and abs(objective[-2] - objective[-1]) < self.tol * objective[-2]:
+                break
+        self.anchors_, self.projections_ = model.anchors, model.projections
         self.graph_ = structured.graph
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(structured, model.views, self.n_clusters, seed)

@@ -4,9 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.progress import report_progress
-from anchorview.compared._anchor_graph import left_singular_vectors
+from anchorview.compared._anchor_graph import singular_vectors
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import kmeans
 from anchorview.compared._simplex import minimize_on_simplex
@@ -82,11 +81,6 @@ class LMVSC(Baseline):
         copies=5, clusters=4, anchors=12, anchors_of_views=2
     )
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "alpha": [constraints.POSITIVE],
-    }
-
     n_anchors: int | None = None
     alpha: float = 1.0
     scaling: str = "features"
@@ -108,6 +102,6 @@ class LMVSC(Baseline):
             self.anchors_.append(H)
             report_progress("building graphs", p + 1, len(views))
         stacked = np.hstack(self.graphs_) / np.sqrt(len(views))
-        U = left_singular_vectors(stacked)[:, : self.n_clusters]
+        U = singular_vectors(stacked)[0][:, : self.n_clusters]
         labels = self._kmeans_labels(U)
         return BaselineResult(labels, [objective], embedding=U)

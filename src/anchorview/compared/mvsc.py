@@ -5,14 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._anchor_graph import SINGULAR_VALUE_TOLERANCE
+from anchorview.compared._anchor_graph import singular_vectors
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import graph_of_neighbors, nearest_anchors
 from anchorview.compared._partition import kmeans
@@ -41,18 +38,6 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
     return Z
 
 
-def singular_pairs(Z: Matrix, count: int) -> tuple[Array, Array]:
-    """Leading left and right singular vectors, largest singular value first.
-
-    Vectors of numerically zero singular values are left out.
-    """
-    m = Z.shape[1]
-    squares, V = eigh((Z.T @ Z).toarray(), subset_by_index=(max(0, m - count), m - 1))
-    squares, V = squares[::-1], V[:, ::-1]
-    kept = squares > SINGULAR_VALUE_TOLERANCE**2 * squares[0]
-    return Z @ (V[:, kept] / np.sqrt(squares[kept])), V[:, kept]
-
-
 def fused_vectors(
     graphs: Sequence[Matrix], n_clusters: int, r: float, weighting: str, max_iter: int, tol: float
 ) -> tuple[Array, Array, Array, list[float]]:
@@ -66,7 +51,7 @@ def fused_vectors(
     objective: list[float] = []
     for done in range(1, max_iter + 1):
         Z = sum(a**r * graph for a, graph in zip(alpha, graphs, strict=True))
-        U, V = singular_pairs(Z, n_clusters + 1)
+        U, V = singular_vectors(Z, n_clusters + 1)
         if weighting == "laplacian":
             t = np.array([U.shape[1] - np.sum(U * (graph @ V)) for graph in graphs])
             largest = float(U.shape[1])
@@ -155,11 +140,6 @@ class MVSC(Baseline):
 
     _default_anchors: ClassVar[int] = 200
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=4, clusters=14, anchors=3, neighbors=10)
-
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "weighting": [StrOptions({"similarity", "laplacian"})],
-    }
 
     n_anchors: int | None = None
     n_neighbors: int = 5

@@ -5,7 +5,7 @@ import numpy as np
 from anchorview._utils.linalg import polar_factor
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.compared._anchor_graph import AnchorGraphBaseline, AnchorGraphModel
+from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters
 from anchorview.views.container import MultiViewData
@@ -17,29 +17,6 @@ def nearest_codes(graph: Array, codes: Array) -> Array:
     labels = distances.argmin(axis=1)
     misfit = np.einsum("ij,ij->i", graph, graph) + distances[np.arange(len(labels)), labels]
     return fill_empty_clusters(labels, misfit, codes.shape[1])
-
-
-def alternate_with_clusters(
-    model: AnchorGraphModel, indicator: Array, codes: Array, lambda_: float, max_iter: int
-) -> tuple[Array, Array, list[float]]:
-    """Iterate with the term ``lambda ||Z - F G'||^2``, updating `model` in place.
-
-    `indicator` is the initial ``F`` (n, k), with zero rows for samples without a cluster, and
-    `codes` the initial ``G`` (m, k). Returns labels, codes and the objective after each iteration.
-    """
-    k = codes.shape[1]
-    objective: list[float] = []
-    for done in range(1, max_iter + 1):
-        model.update_projections()
-        model.update_anchors()
-        model.update_graph(lambda_, indicator @ codes.T)
-        codes = polar_factor(model.graph.T @ indicator)
-        labels = nearest_codes(model.graph, codes)
-        indicator = np.eye(k)[labels]
-        distance = float(np.sum((model.graph - indicator @ codes.T) ** 2))
-        objective.append(model.update_weights() + lambda_ * distance)
-        report_progress("iterating", done, max_iter)
-    return labels, codes, objective
 
 
 @baseline
@@ -123,13 +100,22 @@ class OMSC(AnchorGraphBaseline):
     verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
+        # F (n, k), with zero rows for samples without a cluster, and G (m, k).
         model, indicator = self._initial_model(data)
         if self.init == "identity":
             codes = np.eye(self._anchor_count(data), self.n_clusters)
         else:
             codes = polar_factor(model.graph.T @ indicator)
-        labels, self.codes_, objective = alternate_with_clusters(
-            model, indicator, codes, self.lambda_, self.max_iter
-        )
-        self._store(model)
+        objective: list[float] = []
+        for done in range(1, self.max_iter + 1):
+            model.update_projections()
+            model.update_anchors()
+            model.update_graph(self.lambda_, indicator @ codes.T)
+            codes = polar_factor(model.graph.T @ indicator)
+            labels = nearest_codes(model.graph, codes)
+            indicator = np.eye(self.n_clusters)[labels]
+            distance = float(np.sum((model.graph - indicator @ codes.T) ** 2))
+            objective.append(model.update_weights() + self.lambda_ * distance)
+            report_progress("iterating", done, self.max_iter)
+        self.anchors_, self.projections_, self.codes_ = model.anchors, model.projections, codes
         return BaselineResult(labels, objective, model.weights, model.graph)

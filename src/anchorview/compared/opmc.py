@@ -5,7 +5,7 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from anchorview.compared._view_scaling import row_standardized_views, standardiz
 from anchorview.core.assign import FINALISTS, SAMPLE
 from anchorview.core.scale import fit_scalings
 from anchorview.core.scaled_view import scaled_views
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, dense_rows
 
 MIN_SWEEPS = 3
 """Sweeps before the change of the objective is checked."""
@@ -45,7 +45,7 @@ class CenteredView:
         step = max(1, DENSE_PART // d)
         for start in range(0, n, step):
             rows = slice(start, start + step)
-            block = _dense(X, rows).astype(np.float64, copy=False)
+            block = dense_rows(X, rows).astype(np.float64, copy=False)
             squares[rows] = np.einsum("ij,ij->i", block, block)
         return cls(X, mean, squares)
 
@@ -55,7 +55,7 @@ class CenteredView:
 
     def dense(self, rows: slice | Array) -> Array:
         """Some samples before centering."""
-        return _dense(self.X, rows) + self.mean
+        return dense_rows(self.X, rows) + self.mean
 
     def sums(self, labels: Array, sizes: Array) -> Array:
         """``T = Y'X``: sum of the samples of each cluster (k, d), before centering."""
@@ -67,10 +67,6 @@ class CenteredView:
         D = times(self.X, -2 * M.T)
         D += np.einsum("ij,ij->i", M, M)
         return D
-
-
-def _dense(X: Matrix, rows: slice | Array) -> Array:
-    return X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
 
 
 def centered_views(data: MultiViewData, scaling: str) -> list[CenteredView]:
@@ -143,26 +139,17 @@ class OnePassSolver:
         shape = self.n_clusters, self.n_components
         return labels, [rng.random_sample(shape) for _ in self.views]
 
-    def run(
-        self,
-        labels: Array,
-        C: Sequence[Array],
-        max_iter: int,
-        tol: float,
-        run_of: tuple[int, int] = (0, 1),
-    ) -> OnePassRun:
-        """Sweep from labels and latent centroids; `run_of` numbers the run, for progress."""
+    def run(self, labels: Array, C: Sequence[Array], max_iter: int, tol: float) -> OnePassRun:
+        """Sweep from labels and latent centroids."""
         objective: list[float] = []
         factors = list(C)
         W: list[Array | None] = []
-        run, n_runs = run_of
         rounding = np.finfo(float).eps * self.squares.sum() / len(self.views)
         for sweep in range(max_iter):
             factors, W = self.factors(labels, factors)
             D = self.distances(factors, W)
             labels, value = self.partition(D, factors, W)
             objective.append(value)
-            report_progress("iterating", run * max_iter + sweep + 1, n_runs * max_iter)
             # As in the authors' program, it is the previous sweep whose change is checked.
             if sweep + 1 >= MIN_SWEEPS and abs(objective[-2] - objective[-3]) <= max(
                 tol * objective[-2], rounding
@@ -199,23 +186,20 @@ class OnePassSolver:
     def partition(self, D: Array, C: list[Array], W: Sequence[Array | None]) -> tuple[Array, float]:
         """Labels and objective; an empty cluster restarts at the sample it is given."""
         nearest, labels = self.nearest(D)
-        value = self._value(D, labels)
+        misfit = self._misfit(D, labels)
         moved = np.flatnonzero(labels != nearest)
         if len(moved):
-            value -= self._misfit(D, labels)[moved].sum() / len(self.views)
+            misfit[moved] = 0
             for view, latent, basis in zip(self.views, C, W, strict=True):
                 x = view.dense(moved)
                 points = to_latent(x, basis)
                 latent[labels[moved]] = points
-                value += ((x - to_view(points, basis)) ** 2).sum() / len(self.views)
-        return labels, value
+                misfit[moved] += ((x - to_view(points, basis)) ** 2).sum(axis=1)
+        return labels, float(misfit.sum() / len(self.views))
 
     def _misfit(self, D: Array, labels: Array) -> Array:
         distances = np.take_along_axis(D, labels[:, None], axis=1)[:, 0] + self.squares
         return np.maximum(distances, 0)
-
-    def _value(self, D: Array, labels: Array) -> float:
-        return float(self._misfit(D, labels).sum() / len(self.views))
 
 
 def _final_value(run: OnePassRun) -> float:
@@ -300,7 +284,6 @@ class OPMC(Baseline):
 
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         **Baseline._parameter_constraints,
-        "n_components": [constraints.POSITIVE_INT, None],
         "scaling": [StrOptions({"rows", "features", "none"})],
     }
 
@@ -329,15 +312,18 @@ class OPMC(Baseline):
         if n_finals:
             rows = np.sort(rng.choice(n, SAMPLE, replace=False))
             first = OnePassSolver([view.rows(rows) for view in views], *sizes)
-        settings, n_runs = (self.max_iter, self.tol), self.n_init + n_finals
-        runs = (
-            first.run(*first.initialize(rng), *settings, (run, n_runs))
-            for run in range(self.n_init)
-        )
+        settings = self.max_iter, self.tol
+
+        def initial_runs() -> Iterator[OnePassRun]:
+            for done in range(self.n_init):
+                yield first.run(*first.initialize(rng), *settings)
+                report_progress("iterating", done + 1, self.n_init + n_finals)
+
         if not n_finals:
-            return min(runs, key=_final_value)
+            return min(initial_runs(), key=_final_value)
         finals: list[OnePassRun] = []
-        for run in heapq.nsmallest(n_finals, runs, key=_final_value):
+        for run in heapq.nsmallest(n_finals, initial_runs(), key=_final_value):
             _, labels = solver.nearest(solver.distances(run.C, run.W))
-            finals.append(solver.run(labels, run.C, *settings, (self.n_init + len(finals), n_runs)))
+            finals.append(solver.run(labels, run.C, *settings))
+            report_progress("iterating", self.n_init + len(finals), self.n_init + n_finals)
         return min(finals, key=_final_value)

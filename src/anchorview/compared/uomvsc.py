@@ -12,11 +12,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
-from anchorview.compared._neighbor_graphs import (
-    leading_eigenvectors,
-    neighbor_graph,
-    normalized_affinity,
-)
+from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._partition import fill_empty_clusters
 from anchorview.compared._view_scaling import min_max_scaled_views
 from anchorview.views.container import MultiViewData
@@ -101,9 +97,9 @@ def view_affinities(
     graphs: list[Matrix] = []
     partitions: list[Matrix] = []
     for group in groups:
-        graphs.append(normalized_affinity(neighbor_graph(group, n_neighbors)))
+        graphs.append(neighbor_affinity(group, n_neighbors))
         embedding = unit_rows(leading_eigenvectors(graphs[-1], n_clusters))
-        partitions.append(normalized_affinity(neighbor_graph([embedding], n_neighbors)))
+        partitions.append(neighbor_affinity([embedding], n_neighbors))
         report_progress("building graphs", len(graphs), len(groups))
     return graphs, partitions
 

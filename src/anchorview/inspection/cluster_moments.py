@@ -1,13 +1,13 @@
 """Counts, means and squared deviations of every feature in every cluster, merged over parts."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from anchorview._utils.threads import ThreadBuffer, map_blocks
+from anchorview._utils.progress import report_progress
+from anchorview._utils.threads import ThreadBuffer, parallel_map
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.row_source import CACHED_BLOCK
@@ -76,77 +76,45 @@ def merge_views(a: Sequence[Moments], b: Sequence[Moments]) -> list[Moments]:
 
 def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Moments]:
     """Moments of each view of a part, whose samples have labels from 0 to `n_clusters` - 1."""
-    views = [_ViewRows.of(part, p, n_clusters, labels) for p in range(len(part.views))]
-    totals = [
-        tuple(np.zeros((n_clusters, view.values.shape[1])) for _ in _BlockSums._fields[1:])
-        for view in views
-    ]
-    blocks = [block for p, view in enumerate(views) for block in view.blocks(p)]
-    for block, sums in map_blocks(lambda block: block.sums(), blocks, "markers"):
-        for total, values in zip(totals[block.position], sums[1:], strict=True):
-            if values is not None:
-                total[sums.clusters] += values
-    return [view.moments(*total) for view, total in zip(views, totals, strict=True)]
+    return [_view_moments(n_clusters, part, p, labels) for p in range(len(part.views))]
 
 
-class _BlockSums(NamedTuple):
-    """Sums over the rows of a block, (n_clusters, n_features); None stands for zeros."""
+def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -> Moments:
+    view, rows = part.views[p], None
+    if part.available is not None and not part.available[:, p].all():
+        rows = np.flatnonzero(part.available[:, p])
+        labels = labels[rows]
+    reference = _middle_of_three(view, rows, labels, n_clusters)
 
-    clusters: Any
-    """Index of the clusters."""
-    deviations: Array
-    """Deviations from the reference."""
-    squares: Array
-    """Their squares."""
-    zeros: Array | None
-    """Number of zeros."""
-    unknown: Array | None
-    """Number of NaN."""
+    def block_sums(block: slice) -> _Sums:
+        values = view[block if rows is None else rows[block]]
+        sums = _sparse_sums if sparse.issparse(values) else _dense_sums
+        return sums(values, labels[block], reference)
+
+    deviations, squares, zeros, unknown = np.zeros((4, *reference.shape))
+    step = _block_rows(view, n_clusters)
+    blocks = [slice(start, start + step) for start in range(0, len(labels), step)]
+    for block, sums in parallel_map(block_sums, blocks):
+        for total, added in zip((deviations, squares, zeros, unknown), sums, strict=True):
+            total += added
+        done = p * len(part) + min(block.stop, len(part))
+        report_progress("markers", done, len(part) * len(part.views))
+    count = np.bincount(labels, minlength=n_clusters)[:, None] - unknown
+    shift = np.divide(deviations, count, out=np.zeros_like(count), where=count > 0)
+    mean = np.where(count > 0, reference + shift, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.maximum(squares - shift * deviations, 0.0)
+    return Moments(count, mean, squares, count - zeros)
 
 
-@dataclass(frozen=True, eq=False)
-class _ViewRows:
-    """The samples of a part that have a view."""
-
-    values: Matrix
-    rows: Array | None
-    """Their positions in the view; None if all have it."""
-    labels: Array
-    reference: Array
-    """A value of each feature in each cluster, from which deviations are small."""
-    n_clusters: int
-
-    @classmethod
-    def of(cls, part: MultiViewData, p: int, n_clusters: int, labels: Array) -> "_ViewRows":
-        rows = None if part.available is None else np.flatnonzero(part.available[:, p])
-        if rows is not None and len(rows) == len(part):
-            rows = None
-        known_labels = labels if rows is None else labels[rows]
-        reference = _middle_of_three(part.views[p], rows, known_labels, n_clusters)
-        return cls(part.views[p], rows, known_labels, reference, n_clusters)
-
-    def blocks(self, position: int) -> "Iterator[_Block]":
-        width, minimum = self.values.shape[1], ROWS_PER_CLUSTER * self.n_clusters
-        if sparse.issparse(self.values):
-            # Its sums have an entry for every cluster and feature.
-            entries = max(SPARSE_BLOCK, self.n_clusters * width)
-            step = entries * self.values.shape[0] // max(1, self.values.nnz)
-        else:
-            step = max(CACHED_BLOCK // (8 * width), minimum)
-            step = min(step, LARGEST_DENSE_BLOCK // (8 * width))
-        for start in range(0, len(self.labels), max(1, step)):
-            stop = min(start + max(1, step), len(self.labels))
-            yield _Block(self, position, slice(start, stop))
-
-    def moments(self, deviations: Array, squares: Array, zeros: Array, unknown: Array) -> Moments:
-        """Moments from the sums over all blocks."""
-        size = np.bincount(self.labels, minlength=self.n_clusters).astype(np.float64)
-        count = size[:, None] - unknown
-        shift = np.divide(deviations, count, out=np.zeros_like(count), where=count > 0)
-        mean = np.where(count > 0, self.reference + shift, 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.maximum(squares - shift * deviations, 0.0)
-        return Moments(count, mean, squares, count - zeros)
+def _block_rows(view: Matrix, n_clusters: int) -> int:
+    """Number of rows of a block."""
+    n, width = view.shape
+    if sparse.issparse(view):
+        # Its sums have an entry for every cluster and feature.
+        return max(1, max(SPARSE_BLOCK, n_clusters * width) * n // max(1, view.nnz))
+    step = max(CACHED_BLOCK // (8 * width), ROWS_PER_CLUSTER * n_clusters)
+    return max(1, min(step, LARGEST_DENSE_BLOCK // (8 * width)))
 
 
 def _middle_of_three(values: Matrix, rows: Array | None, labels: Array, n_clusters: int) -> Array:
@@ -168,46 +136,24 @@ def _middle_of_three(values: Matrix, rows: Array | None, labels: Array, n_cluste
     return np.nan_to_num(reference, copy=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Some of the samples that have a view."""
-
-    view: _ViewRows
-    position: int
-    """Position of the view."""
-    part: slice
-    """Which of its rows."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return int(self.part.stop - self.part.start)
-
-    def sums(self) -> _BlockSums:
-        """Sums over the rows."""
-        view = self.view
-        values = view.values[self.part if view.rows is None else view.rows[self.part]]
-        labels = view.labels[self.part]
-        if sparse.issparse(values):
-            return _sparse_sums(values, labels, view.reference)
-        return _dense_sums(values, labels, view.reference)
-
+_Sums = tuple[Array, Array, Array | int, Array | int]
+"""Sums over the rows of a block, (n_clusters, n_features) or 0: of the deviations from the
+reference, and of their squares, and numbers of zeros and of NaN."""
 
 _deviations = ThreadBuffer()
 
 
-def _dense_sums(values: Array, labels: Array, reference: Array) -> _BlockSums:
-    clusters, member = np.unique(labels, return_inverse=True)
-    shape = (len(clusters), len(labels))
+def _dense_sums(values: Array, labels: Array, reference: Array) -> _Sums:
+    n_clusters = len(reference)
     # Row c of this matrix times the values adds up the rows of cluster c.
-    order = np.argsort(member, kind="stable")
-    starts = np.searchsorted(member[order], np.arange(len(clusters) + 1))
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    shape = (n_clusters, len(labels))
     indicator = sparse.csr_array((np.ones(len(labels)), order, starts), shape=shape)
     away = _deviations.array(values.shape, np.dtype(np.float64))
     np.take(reference, labels, axis=0, out=away, mode="clip")
     np.subtract(values, away, out=away)
-    deviations = indicator @ away
-    unknown = None
+    deviations, unknown = indicator @ away, 0
     if np.isnan(deviations).any():
         missing = np.isnan(away)
         away[missing] = 0.0
@@ -215,11 +161,11 @@ def _dense_sums(values: Array, labels: Array, reference: Array) -> _BlockSums:
     with np.errstate(over="ignore"):
         np.multiply(away, away, out=away)
     is_zero = values == 0
-    zeros = indicator.astype(np.float32) @ is_zero.astype(np.float32) if is_zero.any() else None
-    return _BlockSums(clusters, deviations, indicator @ away, zeros, unknown)
+    zeros = indicator.astype(np.float32) @ is_zero.astype(np.float32) if is_zero.any() else 0
+    return deviations, indicator @ away, zeros, unknown
 
 
-def _sparse_sums(values: Matrix, labels: Array, reference: Array) -> _BlockSums:
+def _sparse_sums(values: Matrix, labels: Array, reference: Array) -> _Sums:
     if not values.has_canonical_format:
         values = values.copy()
         values.sum_duplicates()
@@ -227,21 +173,15 @@ def _sparse_sums(values: Matrix, labels: Array, reference: Array) -> _BlockSums:
     entries = values.data.astype(np.float64)
     # Position of each entry in a flat array of clusters and features.
     cell = np.repeat(labels.astype(np.int64), np.diff(values.indptr)) * shape[1] + values.indices
-    unknown, known = None, ~np.isnan(entries)
-    stored = np.bincount(cell, minlength=size).reshape(shape)
-    if not known.all():
-        unknown = np.bincount(cell[~known], minlength=size).reshape(shape)
-        cell, entries = cell[known], entries[known]
+    known = ~np.isnan(entries)
+    absent = np.bincount(labels, minlength=shape[0])[:, None] - _counts(cell, shape)
+    unknown = _counts(cell[~known], shape)
+    cell, entries = cell[known], entries[known]
     away = entries - reference.ravel()[cell]
-    deviations = np.bincount(cell, away, size).reshape(shape)
-    squares = np.bincount(cell, away**2, size).reshape(shape)
-    n_rows = np.bincount(labels, minlength=shape[0])[:, None]
-    absent = n_rows - stored
-    explicit = np.bincount(cell[entries == 0], minlength=size).reshape(shape)
-    return _BlockSums(
-        slice(None),
-        deviations - absent * reference,
-        squares + absent * reference**2,
-        absent + explicit,
-        unknown,
-    )
+    deviations = np.bincount(cell, away, size).reshape(shape) - absent * reference
+    squares = np.bincount(cell, away**2, size).reshape(shape) + absent * reference**2
+    return deviations, squares, absent + _counts(cell[entries == 0], shape), unknown
+
+
+def _counts(cells: Array, shape: tuple[int, int]) -> Array:
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
