@@ -398,7 +398,8 @@ def design():
     """Batch and covariates of each sample, by id."""
     rng = np.random.default_rng(3)
     ids = tables()["image"].index
-    covariates = pd.DataFrame(rng.gamma(2, size=(N, 2)) * (1, 5), ids, ["covariate_0", "age"])
+    covariates = pd.DataFrame(rng.gamma(2, size=(N, 2)) * (1, 5), ids)
+    covariates.columns = ["covariate_0", "covariate_1"]
     return pd.Series(rng.permutation(np.arange(N) % 2), ids), covariates
 
 
@@ -418,12 +419,22 @@ def test_batches_and_covariates_are_matched_by_id_and_name(name, form, tmp_path)
     np.testing.assert_array_equal(np.asarray(predicted), labels_of(model))
     for wrong in (
         {"batch": batch, "covariates": covariates.set_axis(["age", "age"], axis=1)},
-        {"batch": batch, "covariates": covariates.assign(other=1.0)},
         {"batch": [np.nan, *batch[1:]], "covariates": covariates},
         {"batch": batch[1:], "covariates": covariates},
+        {"batch": batch, "covariates": covariates.assign(other=1.0)},
     ):
         with pytest.raises(ValueError, match=r"more than once|exactly these|missing|no value"):
             model.predict(views, **wrong)
+        if "other" not in wrong["covariates"]:
+            with pytest.raises(ValueError, match=r"more than once|missing|no value"):
+                make(name).fit(views, **wrong)
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - set(TAKES_OUT)))
+def test_baselines_refuse_batches_instead_of_ignoring_them(name):
+    batch, _ = design()
+    with pytest.raises(TypeError, match="batch"):
+        make(name).fit(tables(), batch=batch)
 
 
 MAPPINGS = {"impute": "mean", "preprocess": "clr"}

@@ -1,7 +1,5 @@
 """The estimator's contract: what users of scikit-learn and of several views rely on."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
+from anchorview import DALMC, MultiViewData, make_multiview
 from anchorview._utils import memory
 from anchorview.estimators import dalmc
 from anchorview.metrics import clustering_accuracy
@@ -270,18 +268,3 @@ def test_a_small_distant_group_is_found_without_unit_norms(seed):
         views.append(rng.standard_normal((400, width)) + np.outer(rare, direction))
     model = DALMC(2, scaling="zscore", normalize_embedding=False, random_state=0).fit(views)
     assert adjusted_rand_score(rare, model.labels_) > 0.95
-
-
-@pytest.mark.parametrize("make", [DALMC, partial(AutoDALMC, budget="fast")])
-def test_wide_counts_with_missing_rows_give_no_warning(make):
-    rng = np.random.default_rng(0)
-    topics = rng.integers(5, size=150)
-    views = [
-        rng.poisson(rng.gamma(0.1, 0.5, size=(5, width))[topics]).astype(float)
-        for width in (900, 700)
-    ]
-    missing = rng.random(150) < 0.3
-    views[0][missing] = np.nan
-    views[1][~missing & (rng.random(150) < 0.3)] = np.nan
-    # Warnings are errors in these tests.
-    make(5, random_state=0).fit(views)

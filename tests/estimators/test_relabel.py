@@ -85,6 +85,8 @@ def test_levels_are_those_of_the_fit_after_a_merge(tmp_path):
         np.testing.assert_array_equal(merged.labels_at(k), before)
         np.testing.assert_array_equal(merged.predict(views, level=k), before)
         np.testing.assert_array_equal(merged.predict(views), merged.labels_)
+        with pytest.raises(ValueError, match=r"no level with 3 .* labels_ has merged clusters"):
+            merged.labels_at(merged.n_clusters_)
     np.testing.assert_array_equal(model.fit(views).labels_at(k), model.labels_)
 
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 import warnings
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,15 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview, open_views, read_views
 from anchorview._utils.errors import DataFileError
 from anchorview.compared import OPMC
 from anchorview.datasets import convert
 from anchorview.inspection import (
+    associate,
     cluster_markers,
     cluster_summary,
+    compare_partitions,
     doubtful,
+    leave_one_view_out,
     memberships,
     outlier_scores,
     representatives,
@@ -63,6 +68,10 @@ def dask_frames(frames, _):
     }
 
 
+def fast_auto(k, **params):
+    return AutoDALMC(k, budget="fast", **params)
+
+
 FORMS = {
     "frames": lambda frames, _: frames,
     "other order": lambda frames, _: dict(reversed(frames.items())),
@@ -98,27 +107,38 @@ def tables_of(model, X):
     return [*by_sample, summary.drop(columns="features"), markers]
 
 
-@settings(max_examples=6)
-@given(
-    st.lists(
-        st.text("abcxyzAB0123456789", min_size=1, max_size=6).map("s".__add__),
-        min_size=N,
-        max_size=N,
-        unique=True,
-    ),
-    st.integers(0, 2**32 - 1),
+IDS = st.lists(
+    st.text("abcxyzAB0123456789", min_size=1, max_size=6).map("s".__add__),
+    min_size=N,
+    max_size=N,
+    unique=True,
 )
-@pytest.mark.filterwarnings("ignore:Transforming to str index")
-def test_an_id_has_the_same_label_in_every_form(ids, seed):
-    views, _ = make_multiview(N, n_clusters=3, random_state=0)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def shuffled(ids, seed):
+    """Views with these ids: each has its order of the samples, and lacks some."""
+    views, y = make_multiview(N, n_clusters=3, random_state=0)
     rng = np.random.default_rng(seed)
-    frames = framed(views, [ids] * len(views))
-    # Each view has its order of the samples, and lacks some.
     new = {
         name: frame.iloc[rng.permutation(N)[: N - 4 * p]]
-        for p, (name, frame) in enumerate(frames.items())
+        for p, (name, frame) in enumerate(framed(views, [ids] * len(views)).items())
     }
-    model = DALMC(3, random_state=0, n_init=2, max_iter=5).fit(frames)
+    return new, pd.DataFrame({"class": y.astype(str)}, ids).iloc[rng.permutation(N)]
+
+
+@cache
+def fitted(make):
+    views, _ = make_multiview(N, n_clusters=3, random_state=0)
+    return make(3, random_state=0).fit(framed(views, [range(N)] * len(views)))
+
+
+@pytest.mark.parametrize("make", [DALMC, fast_auto])
+@settings(max_examples=4)
+@given(IDS, SEEDS)
+@pytest.mark.filterwarnings("ignore:Transforming to str index")
+def test_an_id_has_the_same_label_in_every_form(make, ids, seed):
+    model, (new, _) = fitted(make), shuffled(ids, seed)
     expected = by_id(model.predict(new), None)
     assert expected.dtype == np.int32
     scores, tables = by_id(outlier_scores(model, new), None), tables_of(model, new)
@@ -128,17 +148,45 @@ def test_an_id_has_the_same_label_in_every_form(ids, seed):
             # In Dask, labels have no ids; those of another function have the same order.
             labels = by_id(model.predict(given_views), memberships(model, given_views).index)
             pd.testing.assert_series_equal(labels, expected, check_names=False, obj=name)
-            likely = memberships(model, given_views).idxmax(axis=1)
-            pd.testing.assert_series_equal(
-                by_id(likely, None), expected, check_names=False, check_dtype=False
-            )
+            if make is DALMC:
+                likely = memberships(model, given_views).idxmax(axis=1)
+                pd.testing.assert_series_equal(
+                    by_id(likely, None), expected, check_names=False, check_dtype=False
+                )
+            else:
+                found = model.predict_with_confidence(given_views)
+                wanted = model.predict_with_confidence(new)
+                for a, b in zip(found, wanted, strict=True):
+                    a = by_id(a, memberships(model, given_views).index)
+                    pd.testing.assert_series_equal(a, by_id(b, None), check_names=False)
             found = by_id(outlier_scores(model, given_views), None)
             pd.testing.assert_series_equal(found, scores, rtol=1e-4)
             for table, wanted in zip(tables_of(model, given_views), tables, strict=True):
                 pd.testing.assert_frame_equal(table, wanted, rtol=1e-4, check_like=True, obj=name)
 
 
-@pytest.mark.parametrize("make", [DALMC, lambda k, **kw: AutoDALMC(k, budget="fast", **kw), OPMC])
+@settings(max_examples=2)
+@given(IDS, SEEDS)
+@pytest.mark.filterwarnings("ignore:Transforming to str index")
+def test_a_fit_gives_an_id_the_same_label_in_every_form(ids, seed):
+    new, table = shuffled(ids, seed)
+    model = DALMC(3, random_state=0)
+    labels = by_id(model.fit_predict(new), None)
+    left_out = leave_one_view_out(model, new)
+    for name, form in FORMS.items():
+        with TemporaryDirectory() as folder:
+            given_views = form(new, Path(folder))
+            again = DALMC(3, random_state=0).fit(given_views)
+            found = by_id(again.labels_, again.sample_ids_)
+            assert found.index.tolist() == labels.index.tolist()
+            assert adjusted_rand_score(found, labels) == 1, name
+            assert compare_partitions(again, model).scores["ARI"] == 1
+            pd.testing.assert_frame_equal(associate(again, table), associate(model, table))
+            refits = leave_one_view_out(again, given_views).loc[left_out.index]
+            pd.testing.assert_frame_equal(refits, left_out, rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [DALMC, fast_auto, OPMC])
 @pytest.mark.filterwarnings("ignore:view 0 does not have valid feature names")
 def test_frames_give_series_and_arrays_give_arrays(make, views):
     frames = framed(views, [[f"s{i}" for i in range(N)]] * len(views))

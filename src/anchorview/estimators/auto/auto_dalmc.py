@@ -583,7 +583,8 @@ class AutoDALMC(EmbeddingClusterer):
         known = sorted({*(f.level.n_clusters for f in self._levels), self.n_clusters_fit_})
         raise ValueError(
             f"There is no level with {n_clusters!r} clusters, only with "
-            f"{', '.join(map(str, known))}. Fit a model with n_clusters={n_clusters!r}."
+            f"{', '.join(map(str, known))}, also after relabel: labels_ has merged clusters. Fit "
+            f"a model with n_clusters={n_clusters!r}."
         )
 
     @property
