@@ -14,7 +14,7 @@ from anchorview._utils.memory import free_memory
 from anchorview._utils.progress import listen_to_progress
 from anchorview.experiments.jobs import Job, Result
 from anchorview.experiments.result_store import Store
-from anchorview.experiments.runner import Progress, run_jobs
+from anchorview.experiments.runner import run_jobs
 
 
 def option_parser(suffix: str = ".md") -> argparse.ArgumentParser:
@@ -70,8 +70,8 @@ def measured(
     """
     printed: set[str] = set()
 
-    def print_progress(progress: Progress) -> None:
-        line = f"{progress.done} of {progress.total} jobs done"
+    def print_progress(done: int, total: int, _: object) -> None:
+        line = f"{done} of {total} jobs done"
         if line not in printed:
             print(line, flush=True)
             printed.add(line)

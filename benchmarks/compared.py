@@ -24,9 +24,9 @@ from _measurements import Measurement, PeakMemory
 from anchorview import MultiViewData, make_multiview
 from anchorview._utils.memory import free_memory
 from anchorview.estimators.methods import METHODS, method_class
-from anchorview.experiments.job_worker import impute_means, ordered, remove_entries
 from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
-from anchorview.experiments.runner import Progress, run_jobs
+from anchorview.experiments.measuring import impute_means, ordered, remove_entries
+from anchorview.experiments.runner import run_jobs
 from anchorview.metrics import clustering_scores
 from compared_results import (
     COLUMNS,
@@ -201,12 +201,12 @@ def run(file: ResultFile, options: argparse.Namespace) -> None:
     limit = Measurement("", options.cpu_limit)
     started: set[Job] = set()
 
-    def print_started(progress: Progress) -> None:
-        for job, _ in progress.running:
+    def print_started(done: int, total: int, running: Sequence[tuple[Job, float]]) -> None:
+        for job, _ in running:
             if job not in started:
                 started.add(job)
                 missing = f", {job.missing:.0%} missing" if job.missing else ""
-                place = f"{progress.done + 1} of {progress.total}"
+                place = f"{done + 1} of {total}"
                 rows = f"{job.order} rows{missing}, seed {job.seed}"
                 print(f"{place}: {job.method} on {job.data}, {rows}", flush=True)
 

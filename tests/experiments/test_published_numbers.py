@@ -1,14 +1,17 @@
 """The paper's numbers, and the tables that compare results with them."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from anchorview.datasets import PAPER_SETS
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.jobs import METRICS, Result
-from anchorview.experiments.published_tables import published_score, published_seconds
-from anchorview.experiments.tables import tables
+from anchorview.experiments.tables import published_numbers, tables
 from helpers.handmade import Book, around, done
+
+NUMBERS = published_numbers().set_index(["data", "metric", "method"])
 
 
 @pytest.mark.parametrize(
@@ -25,29 +28,27 @@ from helpers.handmade import Book, around, done
 )
 def test_scores_of_the_paper(data, metric, column, mean, deviation):
     expected = (mean / 100, np.nan if deviation is None else deviation / 100)
-    *score, status = published_score(data, metric, column)
+    *score, status = NUMBERS.loc[(data, metric, column)]
     np.testing.assert_allclose(score, expected)
     assert status == "done"
+
+
+def test_out_of_memory_differs_from_not_in_the_paper():
+    assert NUMBERS.loc[("MNIST", "ACC", "UOMVSC"), "status"] == "memory"
+    assert NUMBERS.loc[("TinyImageNet", "fit_seconds", "AMGL"), "status"] == "memory"
+    assert NUMBERS.loc[("TinyImageNet", "fit_seconds", "DALMC"), "mean"] == 3200
+    for absent in (("MNIST", "ARI", "DALMC"), ("AWA", "fit_seconds", "OMSC")):
+        assert absent not in NUMBERS.index
+    assert NUMBERS.index.is_unique
 
 
 PUBLISHED = {"amgl", "bmvc", "smvsc", "opmc", "uomvsc", "fpmvs-cag", "omsc", "awmvc", "dalmc"}
 
 
-def test_out_of_memory_differs_from_not_in_the_paper():
-    assert published_score("MNIST", "ACC", "UOMVSC")[2] == "memory"
-    assert published_score("MNIST", "ARI", "DALMC") is None
-    assert published_score("digits", "ACC", "DALMC") is None
-    assert published_seconds("TinyImageNet", "AMGL")[2] == "memory"
-    assert published_seconds("AWA", "OMSC") is None
-    assert published_seconds("TinyImageNet", "DALMC")[0] == 3200
-
-
 def test_scores_of_all_methods_on_all_data_sets_are_found():
-    for data in PAPER_SETS:
-        for method in REGISTRY:
-            for metric in METRICS[:4]:
-                found = published_score(data.name, metric, method.display_name)
-                assert (found is not None) == (method.name in PUBLISHED)
+    for data, method, metric in product(PAPER_SETS, REGISTRY, METRICS[:4]):
+        found = (data.name, metric, method.display_name) in NUMBERS.index
+        assert found == (method.name in PUBLISHED)
 
 
 def tables_by_name(data="Flower17", published_as="Flower17"):

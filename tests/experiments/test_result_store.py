@@ -104,10 +104,10 @@ def write_damaged(path):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (write_text, "not a result store"),
+        (write_text, "cannot be used as a result store"),
         (write_sqlite, "another program"),
         (write_another_version, "version 3"),
-        (write_damaged, "not a result store"),
+        (write_damaged, "cannot be used as a result store"),
     ],
 )
 def test_other_files_raise_and_are_not_changed(path, write, message):

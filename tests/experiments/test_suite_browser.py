@@ -2,8 +2,7 @@
 
 import pytest
 
-from anchorview.experiments.suite_report import write_suite_report
-from anchorview.experiments.tables import tables
+from anchorview.experiments.outputs import write_outputs
 from helpers.handmade import whole_book
 from helpers.pages import EVIL
 
@@ -13,18 +12,18 @@ pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 @pytest.fixture(scope="module")
 def report_path(tmp_path_factory):
     book = whole_book("digits", EVIL)
-    path = tmp_path_factory.mktemp("suite") / "report.html"
-    found, jobs = tables(book.frame(), book.sets), {"done": 40, "memory": 2}
-    write_suite_report(path, book.frame(), found, jobs, f"anchorview {EVIL}")
-    return path
+    out = tmp_path_factory.mktemp("suite")
+    write_outputs(out, book.entries, book.results, book.sets, [], f"anchorview {EVIL}")
+    return out / "report.html"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
 def test_all_charts_are_drawn_without_errors_or_network(open_page, report_path, width, scheme):
     page = open_page(report_path, width=width, scheme=scheme)
     charts = page.page.locator(".chart").all()
-    # Accuracy, time, two parameters, two of missing views, convergence; two data sets.
-    assert len(charts) == 14
+    # Accuracy with and without oracle, time, two parameters, two of missing views, convergence;
+    # two data sets.
+    assert len(charts) == 16
     for chart in charts:
         chart.scroll_into_view_if_needed()
         assert chart.locator("canvas").count() > 0

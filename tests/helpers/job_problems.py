@@ -49,8 +49,6 @@ class UnusualData(MadeData):
             os._exit(3)
         if self.digest == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
-        if self.digest == "allocate":
-            np.zeros((2**19, 2**10))
         if self.digest == "grow":
             held = np.ones(20 * 2**20)
             sleep(300)
@@ -76,6 +74,6 @@ if __name__ == "__main__":
             [SLOW, *SEVERAL],
             results,
             at_once=2,
-            listen=lambda progress: progress.running and print(progress.done, flush=True),
+            listen=lambda done, total, running: running and print(done, flush=True),
             **LIMITS,
         )

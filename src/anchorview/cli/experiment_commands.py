@@ -3,20 +3,17 @@
 # Imported by ``--help``: light modules only.
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.text import Text
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import exclusive_folder, require_writable_folder
+from anchorview._utils.progress import report_progress
 from anchorview.cli.clustering import require_separate
 from anchorview.cli.options import option
 from anchorview.cli.terminal import (
@@ -25,14 +22,16 @@ from anchorview.cli.terminal import (
     print_lines,
     print_table,
     printable,
+    progress_bar,
     watched,
     write_stdout,
 )
 
 if TYPE_CHECKING:
-    from anchorview.experiments.output_folder import SuiteOutput
+    import pandas as pd
+
+    from anchorview.experiments.jobs import Job
     from anchorview.experiments.plan import ExperimentPlan
-    from anchorview.experiments.runner import Progress
 
 app = typer.Typer(
     name="experiment",
@@ -137,20 +136,20 @@ def run_suite(
     outputs.
     """
     given: dict[str, Any] = {
-        "data": None if only is None else tuple(only),
-        "modes": None if mode is None else tuple(mode),
+        "data": only and tuple(only),
+        "modes": mode and tuple(mode),
         "runs": runs,
         "seed": seed,
         "time_limit": time_limit,
         "memory_limit": memory_limit,
     }
     with explained_errors("finished jobs are kept; the same command resumes the run"):
-        from anchorview.experiments.plan import SUITES, ExperimentPlan, read_plan
+        from anchorview.experiments.plan import PLAN_SUFFIXES, SUITES, ExperimentPlan, read_plan
 
         require_writable_folder(out)
         if suite in (*SUITES, "all"):
             plan = ExperimentPlan(suites=(suite,))
-        elif Path(suite).suffix.lower() in {".toml", ".yaml", ".yml"}:
+        elif Path(suite).suffix.lower() in PLAN_SUFFIXES:
             plan = read_plan(Path(suite))
         else:
             known = ", ".join(SUITES)
@@ -158,8 +157,8 @@ def run_suite(
                 f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
             )
         plan = replace(plan, **{name: each for name, each in given.items() if each is not None})
-        outputs = _run(plan, data, out, jobs, retry)
-    _print_outputs(outputs, out)
+        results = _run(plan, data, out, jobs, retry)
+    _print_results(results, out)
 
 
 @app.command("list")
@@ -193,12 +192,12 @@ def list_suites(data: Folder = None) -> None:
 
 def _run(
     plan: "ExperimentPlan", folder: Path | None, out: Path, n_jobs: int | None, retry: bool
-) -> "SuiteOutput":
-    """Run the jobs that have no result yet, and write all outputs."""
+) -> "pd.DataFrame":
+    """Run the jobs that have no result yet, and write all outputs; return all results."""
     from anchorview._utils.memory import free_memory, memory_budget
     from anchorview._utils.threads import n_cores
     from anchorview.experiments.data_sets import data_sets
-    from anchorview.experiments.output_folder import write_outputs
+    from anchorview.experiments.outputs import write_outputs
     from anchorview.experiments.result_store import Store
     from anchorview.experiments.runner import run_jobs
     from anchorview.experiments.suites import entries
@@ -224,14 +223,14 @@ def _run(
     with exclusive_folder(out), Store(out / "results.sqlite") as store:
         if retry:
             store.forget_unfinished(keys)
-        with _progress_display() as listen:
+        with progress_bar(shown=watched()):
             run_jobs(
                 jobs,
                 store,
                 time_limit=plan.time_limit or TIME_LIMIT,
                 memory_limit=memory_budget(plan.memory_limit or equal_share),
                 at_once=at_once,
-                listen=listen,
+                listen=_ProgressReport(),
             )
         results, environments = store.results(), store.environments(keys)
         versions = {each["anchorview"] for each in environments if "anchorview" in each}
@@ -244,47 +243,31 @@ def _run(
         return write_outputs(out, wanted, results, sets, environments, command_line(), plan.title)
 
 
-@contextmanager
-def _progress_display() -> Iterator[Callable[["Progress"], None]]:
-    """Show the progress live on a terminal, otherwise as a line per tenth of the jobs."""
-    if watched():
-        with Live(console=Console(stderr=True), transient=True) as live:
-            yield lambda progress: live.update(_live_view(progress))
-        return
-    logged = set()
+class _ProgressReport:
+    """Reports progress: on a terminal as a bar, otherwise as a line per tenth of the jobs."""
 
-    def log(progress: "Progress") -> None:
-        tenth = 10 * progress.done // max(progress.total, 1)
-        if tenth not in logged:
-            logged.add(tenth)
-            print(_progress_line(progress), file=sys.stderr, flush=True)
+    def __init__(self) -> None:
+        self.start = perf_counter()
+        self.n_before: int | None = None
+        self.tenths: set[int] = set()
 
-    yield log
-
-
-def _live_view(progress: "Progress") -> Group:
-    running = []
-    for job, seconds in progress.running:
-        settings = ", ".join(f"{name}={value}" for name, value in job.settings)
-        running.append(Text(printable(f"  {job.data} {job.method} {settings} {seconds:.0f} s")))
-    bar = ProgressBar(total=max(progress.total, 1), completed=progress.done, width=40)
-    return Group(Text(_progress_line(progress)), bar, *running)
+    def __call__(self, done: int, total: int, running: "Sequence[tuple[Job, float]]") -> None:
+        if self.n_before is None:
+            self.n_before = done
+        line = f"{done} of {total} jobs done"
+        if self.n_before < done < total:
+            per_job = (perf_counter() - self.start) / (done - self.n_before)
+            line += f", about {per_job * (total - done) / 60:.1f} min to go"
+        if watched():
+            jobs = [f"{job.data} {job.method} {seconds:.0f} s" for job, seconds in running]
+            report_progress(f"Jobs ({printable('; '.join([line, *jobs]))})", done, total)
+        elif (tenth := 10 * done // max(total, 1)) not in self.tenths:
+            self.tenths.add(tenth)
+            print(line, file=sys.stderr, flush=True)
 
 
-def _progress_line(progress: "Progress") -> str:
-    line = f"{progress.done} of {progress.total} jobs done"
-    seconds = progress.remaining_seconds
-    if not seconds:
-        return line
-    if seconds < 90:
-        return f"{line}, about {seconds:.0f} s to go"
-    hours = seconds / 3600
-    return f"{line}, about {f'{60 * hours:.0f} min' if hours < 1.5 else f'{hours:.1f} h'} to go"
-
-
-def _print_outputs(outputs: "SuiteOutput", out: Path) -> None:
+def _print_results(frame: "pd.DataFrame", out: Path) -> None:
     """Print accuracies, jobs without a result, and where the outputs are."""
-    frame = outputs.frame
     compared = frame[(frame["suite"] == "compare") & (frame["status"] == "done")]
     if len(compared):
         means = compared.pivot_table(index="column", columns="data", values="ACC", sort=False)
@@ -298,5 +281,5 @@ def _print_outputs(outputs: "SuiteOutput", out: Path) -> None:
     if len(missed):
         print_lines("--retry reruns the jobs without a result, for example with other limits")
     print_lines(f"Tables, figures and results are in {printable(out)}")
-    pages = [path for path in outputs.paths if path.suffix == ".html"]
-    print_lines(*(f"Report written to {printable(path)}" for path in pages))
+    if (out / "report.html").exists():
+        print_lines(f"Report written to {printable(out / 'report.html')}")

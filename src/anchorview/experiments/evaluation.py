@@ -88,6 +88,19 @@ def _row(outcomes: Sequence[tuple[Job, Result]]) -> Record:
     return row | {name: getattr(result, name) for name in MEASURED}
 
 
+def wide(
+    frame: pd.DataFrame, values: str, index: str | list[str], columns: str | list[str]
+) -> pd.DataFrame:
+    """Pivot a frame, with rows and columns in the order of their appearance."""
+    axes = {"index": index, "columns": columns}
+    order = {}
+    for axis, names in axes.items():
+        listed = [names] if isinstance(names, str) else names
+        keys = pd.MultiIndex.from_frame(frame[listed].drop_duplicates())
+        order[axis] = keys if len(listed) > 1 else keys.get_level_values(0)
+    return frame.pivot(values=values, **axes).reindex(**order)  # type: ignore[arg-type]
+
+
 class SuiteResults:
     """Results of one suite, from the table of all.
 
@@ -99,11 +112,8 @@ class SuiteResults:
         self.suite = suite
         rows = frame[frame["suite"] == suite]
         self.data: list[str] = rows["data"].unique().tolist()
-        by_mode = rows["mode"].map(MODES.index).sort_values(kind="stable")
-        self.frame = rows.loc[by_mode.index]
-        self.modes: dict[str, str] = dict(
-            zip(self.frame["column"], self.frame["mode"], strict=True)
-        )
+        self.frame = rows.sort_values("mode", key=lambda mode: mode.map(MODES.index), kind="stable")
+        self.modes: dict[str, str] = dict(self.frame[["column", "mode"]].to_numpy())
 
     def contests(self) -> dict[str, list[str]]:
         """Columns that are compared with each other: oracle columns only among themselves."""
@@ -120,11 +130,9 @@ class SuiteResults:
         """Rows that are done."""
         return self.frame[self.frame["status"] == "done"]
 
-    def wide(self, quantity: str, index: str = "data") -> pd.DataFrame:
-        """A column of the frame, with one row per data set or point and the columns of tables."""
-        wide = self.frame.pivot(index=index, columns="column", values=quantity)
-        rows = self.data if index == "data" else wide.index
-        return wide.reindex(index=pd.Index(rows, name=index), columns=list(self.modes))
+    def wide(self, quantity: str) -> pd.DataFrame:
+        """A quantity with one row per data set and the columns of tables."""
+        return wide(self.frame, quantity, "data", "column").reindex(self.data)
 
     def notes(self) -> list[str]:
         """Explain cells without a number, or selected from fewer settings than planned."""

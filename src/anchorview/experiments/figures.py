@@ -3,8 +3,8 @@
 Equal results give identical SVG and PNG files.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,12 +51,10 @@ STYLE = {
 }
 
 
-def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarChart:
-    """ACC of all columns of a contest, or of all that are done; oracle columns are hatched."""
-    contests = results.contests()
-    rows = results.on(data).done().set_index("column")
-    rows = rows.reindex(contests[contest]) if contest else rows
-    columns = rows.index.tolist()
+def accuracy_chart(results: SuiteResults, data: str, contest: str) -> BarChart:
+    """ACC of all columns of a contest; oracle columns are hatched."""
+    columns = results.contests()[contest]
+    rows = results.on(data).done().set_index("column").reindex(columns)
     return BarChart(
         columns,
         (100 * rows["ACC"]).tolist(),
@@ -64,7 +62,7 @@ def accuracy_chart(results: SuiteResults, data: str, contest: str = "") -> BarCh
         data,
         colors=[series_color(column) for column in columns],
         deviations=(100 * rows["ACC_deviation"]).tolist(),
-        hatched=[column in contests["oracle"] for column in columns],
+        hatched=[contest == "oracle"] * len(columns),
         settings=rows["settings"].fillna("").tolist(),
         x_max=100,
         number_format="0.00",
@@ -92,18 +90,15 @@ def parameter_chart(results: SuiteResults, data: str) -> LineChart:
     lines = [_score_line(part.done(), metric, metric) for metric in METRICS]
     log_x = results.suite == "beta"
     parameter = "beta" if log_x else "number of anchors"
-    x_ticks = sorted(part.frame["point"].unique())
-    return LineChart(lines, parameter, "percent", data, x_ticks, log_x)
+    return LineChart(lines, parameter, "percent", data, sorted(part.frame["point"].unique()), log_x)
 
 
 def missing_chart(results: SuiteResults, data: str, metric: str) -> LineChart:
     """A metric of all columns against the percentage of missing entries."""
-    part = results.on(data)
-    rows = part.done().assign(point=100 * part.frame["point"])
-    lines = [
-        _score_line(rows[rows["column"] == column], metric, column) for column in results.modes
-    ]
-    x_ticks = [100 * point for point in sorted(part.frame["point"].unique())]
+    rows = results.on(data).frame.assign(point=lambda rows: 100 * rows["point"])
+    done = rows[rows["status"] == "done"]
+    lines = [_score_line(done[done["column"] == name], metric, name) for name in results.modes]
+    x_ticks = sorted(rows["point"].unique())
     return LineChart(lines, "missing entries in percent", f"{metric} in percent", data, x_ticks)
 
 
@@ -124,57 +119,20 @@ def _score_line(rows: pd.DataFrame, metric: str, name: str) -> Line:
     return Line(rows["point"].tolist(), means.tolist(), name, deviations.tolist(), color)
 
 
-MakeChart = Callable[[SuiteResults, str], Panel]
-"""Makes the chart of a data set."""
-
-FIGURES: Mapping[str, tuple[str, str, MakeChart]] = {
-    "accuracy": (
-        "compare",
-        "ACC of the methods, nothing tuned with labels",
-        partial(accuracy_chart, contest="honest"),
-    ),
-    "accuracy-oracle": (
-        "compare",
-        "ACC of the methods, oracle: settings chosen with the labels",
-        partial(accuracy_chart, contest="oracle"),
-    ),
-    "time-accuracy": (
-        "runtime",
-        "ACC of the labels that a fit returns against its time, default and (auto)",
-        time_chart,
-    ),
-    "beta": ("beta", "Figures 2-3 of the paper: scores of DALMC against beta", parameter_chart),
-    "anchors": (
-        "anchors",
-        "Figures 4-5 of the paper: scores of DALMC against number of anchors",
-        parameter_chart,
-    ),
-    "convergence": (
-        "convergence",
-        "Figure 6 of the paper: objective of DALMC per iteration",
-        convergence_chart,
-    ),
-    **{
-        f"incomplete-{metric.lower()}": (
-            "incomplete",
-            f"{metric} against the fraction of missing entries",
-            partial(missing_chart, metric=metric),
-        )
-        for metric in ("ACC", "NMI")
-    },
-}
-"""Suite, title and chart of each figure, by name."""
-
-
 @dataclass(frozen=True)
 class Figure:
     """A figure with one panel per data set."""
 
     name: str
     """File name without suffix."""
+    suite: str
     title: str
-    panels: Sequence[Panel]
-    """At least one, all of the same type."""
+    caption: str
+    """How to read the figure."""
+    make_chart: Callable[[SuiteResults, str], Panel]
+    """Makes the chart of a data set."""
+    panels: Sequence[Panel] = ()
+    """At least one in a figure to draw, all of the same type."""
 
     def write(self, folder: Path) -> list[Path]:
         """Write the figure as SVG and PNG; return the paths."""
@@ -209,26 +167,89 @@ class Figure:
         return canvas
 
 
-def charts_of(frame: pd.DataFrame, suite: str, make_chart: MakeChart) -> list[Panel]:
-    """Charts of a suite, one per data set with results."""
-    results = SuiteResults(frame, suite)
-    charts = [make_chart(results, data) for data in results.data]
-    return [
-        each
-        for each in charts
-        if (any(line.y for line in each.lines) if isinstance(each, LineChart) else each.names)
-    ]
-
-
-def figures(frame: pd.DataFrame) -> Iterator[Figure]:
-    """Yield all figures of evaluated results."""
-    for name, (suite, title, make_chart) in FIGURES.items():
-        if panels := charts_of(frame, suite, make_chart):
-            yield Figure(name, title, panels)
-
-
 def _panel_height(panel: Panel) -> float:
     """Height in inches."""
     if isinstance(panel, BarChart):
         return 0.9 + 0.19 * len(panel.names)
     return 2.6 if isinstance(panel, LineChart) else 3.2
+
+
+PARAMETER_CAPTION = (
+    "Sensitivity of the scores of DALMC; bands are one standard deviation of the runs."
+)
+
+FIGURES = (
+    Figure(
+        "accuracy",
+        "compare",
+        "Accuracy",
+        "ACC of the methods, nothing tuned with labels; error bars are one standard deviation of "
+        "the runs.",
+        partial(accuracy_chart, contest="honest"),
+    ),
+    Figure(
+        "accuracy-oracle",
+        "compare",
+        "Accuracy, oracle",
+        "ACC of the methods with settings chosen with the labels; error bars are one standard "
+        "deviation of the runs.",
+        partial(accuracy_chart, contest="oracle"),
+    ),
+    Figure(
+        "time-accuracy",
+        "runtime",
+        "Time and accuracy",
+        "ACC of the labels that a fit returns against its time, default and (auto), without other "
+        "jobs at the same time. Nothing is tuned with labels. Up and left is better.",
+        time_chart,
+    ),
+    Figure("beta", "beta", "Beta (figures 2-3 of the paper)", PARAMETER_CAPTION, parameter_chart),
+    Figure(
+        "anchors",
+        "anchors",
+        "Number of anchors (figures 4-5 of the paper)",
+        PARAMETER_CAPTION,
+        parameter_chart,
+    ),
+    Figure(
+        "convergence",
+        "convergence",
+        "Convergence (figure 6 of the paper)",
+        "Objective of DALMC after every iteration.",
+        convergence_chart,
+    ),
+    *(
+        Figure(
+            f"incomplete-{metric.lower()}",
+            "incomplete",
+            f"Missing views, {metric}",
+            f"{metric} after a fraction of the (sample, view) entries was removed at random, once "
+            "per fraction; bands are one standard deviation, of K-means alone.",
+            partial(missing_chart, metric=metric),
+        )
+        for metric in ("ACC", "NMI")
+    ),
+)
+
+
+def figures(frame: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the figures of evaluated results that show anything."""
+    for figure in FIGURES:
+        results = SuiteResults(frame, figure.suite)
+        charts = [figure.make_chart(results, data) for data in results.data]
+        if panels := [chart for chart in charts if not chart_table(chart).dropna(how="all").empty]:
+            yield replace(figure, panels=panels)
+
+
+def chart_table(chart: Panel) -> pd.DataFrame:
+    """The numbers of a chart."""
+    if isinstance(chart, LineChart):
+        lines = {
+            line.name or chart.y_label: dict(zip(line.x, line.y, strict=True))
+            for line in chart.lines
+        }
+        return pd.DataFrame(lines).rename_axis(chart.x_label)
+    names = pd.Index(map(str, chart.names), name="method")
+    if isinstance(chart, BarChart):
+        return pd.DataFrame({chart.x_label: chart.values}, names)
+    return pd.DataFrame({chart.x_label: chart.x, chart.y_label: chart.y}, names)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Literal, Self, get_args
 
@@ -34,7 +34,7 @@ class Job:
     method: str
     """One of :data:`anchorview.estimators.methods.METHODS`."""
     settings: tuple[tuple[str, SettingValue], ...] = ()
-    """Parameters of the estimator, sorted by name, with tuples for lists."""
+    """Parameters of the estimator, sorted by name."""
     missing: float = 0.0
     """Fraction of the (sample, view) entries to remove at random; every sample keeps a view."""
     impute: bool = False
@@ -52,16 +52,15 @@ class Job:
     def of(
         cls, data: str, method: str, settings: Mapping[str, Any] | None = None, **others: Any
     ) -> Self:
-        """Make a job from a mapping of settings in any order, with lists or tuples."""
-        pairs = sorted((settings or {}).items())
-        return cls(data, method, tuple((name, _hashable(value)) for name, value in pairs), **others)
+        """Make a job from a mapping of settings in any order."""
+        return cls(data, method, tuple(sorted((settings or {}).items())), **others)
 
     def key(self, digest: str) -> str:
         """Key of the job's result on a data set with a digest, the same on every machine."""
         return sha256(canonical_json({"job": self.to_json(), "data": digest}).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Mapping for JSON; the arguments of :meth:`of`."""
+        """Mapping for JSON."""
         # missing=0 and missing=0.0 must have the same key.
         content = asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
         if self.order == "file":
@@ -99,19 +98,11 @@ class Result:
         """
         if not isinstance(content, dict) or content.get("status") not in get_args(Status):
             raise ValueError("a result must be a mapping with a status")
-        if unknown := content.keys() - {each.name for each in fields(cls)}:
-            raise ValueError(f"a result cannot have {min(unknown)[:50]!r}")
         scores = {name: tuple(map(float, runs)) for name, runs in content.get("scores", {}).items()}
-        tuples = {
-            name: tuple(map(float, content.get(name, ()))) for name in ("objective", "view_weights")
-        }
-        return cls(**{**content, "scores": scores, **tuples})
+        numbers = {name: tuple(content.get(name, ())) for name in ("objective", "view_weights")}
+        return cls(**content | {"scores": scores} | numbers)
 
 
 def canonical_json(content: Any) -> str:
     """JSON text that is the same for equal contents."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _hashable(value: Any) -> SettingValue:
-    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ DALMC, as in the paper, which is by the true classes too."""
 
 LABEL_MODES = ("oracle", "published")
 """Modes in which settings are chosen by the true classes."""
+
+PLAN_SUFFIXES = (".toml", ".yaml", ".yml")
 
 TABLE_METHODS = tuple(method.name for method in REGISTRY if method.grid is not None)
 """Methods of the tables, in the order of their columns."""
@@ -85,7 +88,7 @@ def read_plan(path: Path) -> ExperimentPlan:
     YAML requires ``pip install "anchorview[yaml]"``.
     """
     suffix = path.suffix.lower()
-    if suffix not in (".toml", ".yaml", ".yml"):
+    if suffix not in PLAN_SUFFIXES:
         raise ValueError(f"{path}: a plan must be a .toml, .yaml or .yml file.")
     try:
         text = path.read_text(encoding="utf-8")
@@ -128,57 +131,47 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-_Check = Callable[[Any], bool]
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and isfinite(value)
 
 
-def _number(above: float = -float("inf")) -> _Check:
-    return lambda value: type(value) in (int, float) and isfinite(value) and value > above
+def _is_list(value: Any, is_valid: Callable[[Any], bool]) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(is_valid, value))
 
 
-def _integer(minimum: int) -> _Check:
-    return lambda value: type(value) is int and value >= minimum
+def _names_from(*known: str) -> tuple[Callable[[Any], bool], str]:
+    is_valid = partial(_is_list, is_valid=lambda name: name in known)
+    return is_valid, f"a list of names from {', '.join(known)}"
 
 
-def _one_of(*types: type) -> _Check:
-    return lambda value: type(value) in types
-
-
-def _list_of(is_valid: _Check) -> _Check:
-    return lambda value: (
-        isinstance(value, (list, tuple)) and bool(value) and all(map(is_valid, value))
-    )
-
-
-def _optional(is_valid: _Check) -> _Check:
-    return lambda value: value is None or is_valid(value)
-
-
-def _names_from(*known: str) -> tuple[_Check, str]:
-    return _list_of(lambda name: name in known), f"a list of names from {', '.join(known)}"
-
-
-_CONSTRAINTS: dict[str, tuple[_Check, str]] = {
-    "title": (_one_of(str), "a string"),
+_CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "title": (lambda v: isinstance(v, str), "a string"),
     "suites": _names_from(*SUITES, "all"),
-    "data": (_optional(_list_of(_one_of(str))), "a list of names of data sets"),
+    "data": (
+        lambda v: v is None or _is_list(v, lambda name: isinstance(name, str)),
+        "a list of names of data sets",
+    ),
     "methods": _names_from(*TABLE_METHODS),
     "modes": _names_from(*MODES),
-    "runs": (_integer(1), "an integer >= 1"),
-    "seed": (_integer(0), "an integer >= 0"),
+    "runs": (lambda v: type(v) is int and v >= 1, "an integer >= 1"),
+    "seed": (lambda v: type(v) is int and v >= 0, "an integer >= 0"),
     # The axis of the figure is logarithmic.
-    "betas": (_list_of(_number(above=0)), "a list of numbers > 0"),
+    "betas": (
+        lambda v: _is_list(v, lambda beta: _is_number(beta) and beta > 0),
+        "a list of numbers > 0",
+    ),
     "anchors": (
-        _list_of(_integer(1)),
+        lambda v: _is_list(v, lambda multiple: type(multiple) is int and multiple >= 1),
         "a list of integers >= 1, multiples of the number of classes",
     ),
     "missing": (
-        _list_of(lambda fraction: _number()(fraction) and 0 <= fraction < 1),
+        lambda v: _is_list(v, lambda share: _is_number(share) and 0 <= share < 1),
         "a list of fractions in [0, 1)",
     ),
-    "grids": (lambda value: isinstance(value, Mapping), "a mapping of methods to grids"),
-    "time_limit": (_optional(_number(above=0)), "a number of seconds > 0"),
+    "grids": (lambda v: isinstance(v, Mapping), "a mapping of methods to grids"),
+    "time_limit": (lambda v: v is None or (_is_number(v) and v > 0), "a number of seconds > 0"),
     "memory_limit": (
-        _optional(lambda value: isinstance(value, str) or _number()(value)),
+        lambda v: v is None or isinstance(v, str) or _is_number(v),
         "a number of bytes, or a string such as '4GB'",
     ),
 }
@@ -190,22 +183,20 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
     if method not in TABLE_METHODS:
         known = ", ".join(TABLE_METHODS)
         raise ValueError(f"grids: unknown method {method!r}; choose from {known}.")
-    key = f"grids.{method}"
     if not isinstance(grid, Mapping) or not grid:
-        raise ValueError(f"{key} must be a mapping of settings to lists of values; got {grid!r}.")
-    cls = method_class(method)
-    # The others are set from the data set, the seed and the options.
-    settings = sorted(cls().get_params().keys() - {"n_clusters", "random_state", "verbose"})
+        raise ValueError(
+            f"grids.{method} must be a mapping of settings to lists of values; got {grid!r}."
+        )
     for name, values in grid.items():
-        if name not in settings:
-            known = ", ".join(settings)
-            raise ValueError(f"{key}: unknown setting {name!r}; choose from {known}.")
-        if not _list_of(_one_of(bool, int, float, str))(values):
+        key = f"grids.{method}.{name}"
+        if name in ("n_clusters", "random_state", "verbose"):
+            raise ValueError(f"{key} is set from the data set, the seed and the options.")
+        if not _is_list(values, lambda value: isinstance(value, bool | int | float | str)):
             raise ValueError(
-                f"{key}.{name} must be a list of numbers, strings or Booleans; got {values!r}."
+                f"{key} must be a list of numbers, strings or Booleans; got {values!r}."
             )
         for value in values:
             try:
-                cls(**{name: value})._validate_params()
+                method_class(method)().set_params(**{name: value})._validate_params()
             except ValueError as error:
-                raise ValueError(f"{key}.{name}: {error}") from None
+                raise ValueError(f"{key}: {error}") from None

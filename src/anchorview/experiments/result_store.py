@@ -111,11 +111,11 @@ class Store:
             try:
                 contents[key] = parse(json.loads(text))
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                delete = f"DELETE FROM results WHERE rowid = {row}"
                 raise DataFileError(
                     f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
-                    'Restore the file from a copy, or delete the row with "sqlite3 '
-                    f"{self.path.name} 'DELETE FROM results WHERE rowid = {row}'\"; the job is "
-                    "then run again."
+                    "Restore the file from a copy, or delete the row with "
+                    f"\"sqlite3 {self.path.name} '{delete}'\"; the job is then run again."
                 ) from None
         return contents
 
@@ -129,31 +129,26 @@ class Store:
             execute(SCHEMA)
         execute("COMMIT")
         pragmas = ("application_id", "user_version", "quick_check")
-        application, schema, check = (execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas)
-        if application != APPLICATION_ID:
-            raise sqlite3.DatabaseError("it is the SQLite file of another program")
-        if schema != VERSION:
-            raise DataFileError(
-                f"{self.path}: is a result store of version {schema}, but this version of "
-                f"anchorview reads version {VERSION}. Use the version that created it, or give "
-                "another path."
-            )
-        if check != "ok":
-            raise sqlite3.DatabaseError(f"it is damaged: {check}")
+        found = [execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas]
+        expected = (APPLICATION_ID, VERSION, "ok")
+        problems = (
+            "it is the SQLite file of another program",
+            f"it is of version {found[1]}, but this version of anchorview reads version {VERSION}",
+            f"it is damaged: {found[2]}",
+        )
+        for value, right, problem in zip(found, expected, problems, strict=True):
+            if value != right:
+                raise sqlite3.DatabaseError(problem)
 
     @contextmanager
     def _errors_explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            raise DataFileError(
-                f"{self.path}: cannot be used as a result store ({error}). Check that its folder "
-                "exists and is writable, and that no other program has locked the file."
-            ) from error
         except sqlite3.DatabaseError as error:
             raise DataFileError(
-                f"{self.path}: is not a result store ({error}). Give another path, or move the "
-                "file away."
+                f"{self.path}: cannot be used as a result store ({error}). Check that its folder "
+                "exists and is writable and that no other program has locked the file, or give "
+                "another path."
             ) from error
 
 

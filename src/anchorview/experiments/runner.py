@@ -1,24 +1,29 @@
 """The runner of jobs: one process per job, with limits; finished jobs are never repeated."""
 
 import multiprocessing
+import os
+import re
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
-from statistics import fmean
+from contextlib import ExitStack
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import psutil
+from threadpoolctl import threadpool_limits
 
 from anchorview._utils.text import format_bytes
-from anchorview._utils.threads import n_cores
+from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.job_worker import Measure, fit_and_score, unshared_bytes, work
-from anchorview.experiments.jobs import Job, Result, Status
+from anchorview.experiments.jobs import Job, Result
+from anchorview.experiments.measuring import Measure, fit_and_score, run_job
 from anchorview.experiments.result_store import Store, environment
 
 POLL_SECONDS = 0.05
@@ -30,18 +35,11 @@ PROGRESS_SECONDS = 0.5
 EXIT_SECONDS = 10.0
 """Time for a process to exit by itself after its result was received."""
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a run of jobs."""
-
-    done: int
-    """Number of jobs with a result, including those of earlier runs."""
-    total: int
-    running: Sequence[tuple[Job, float]]
-    """Running jobs, with their elapsed time in seconds."""
-    remaining_seconds: float | None
-    """Estimate from the finished jobs of each method; None before the first is finished."""
+Listener = Callable[[int, int, Sequence[tuple[Job, float]]], None]
+"""Called with the number of jobs with a result, including those of earlier runs, the number of all
+jobs, and the running jobs with their elapsed time in seconds."""
 
 
 def run_jobs(
@@ -51,7 +49,7 @@ def run_jobs(
     time_limit: float,
     memory_limit: float,
     at_once: int | None = None,
-    listen: Callable[[Progress], None] | None = None,
+    listen: Listener = lambda *_: None,
     measure: Measure = fit_and_score,
 ) -> None:
     """Run the jobs that have no result in a store, each in its own process.
@@ -82,67 +80,38 @@ def run_jobs(
     todo = [(key, *pair) for key, pair in by_key.items() if key not in stored]
     waiting = deque(sorted(todo, key=lambda item: item[1].alone))
     running: list[_JobProcess] = []
-    times: list[tuple[str, float]] = []
-    reported = 0.0
-
-    def report() -> None:
-        nonlocal reported
-        reported = perf_counter()
-        elapsed = [(process.job, process.seconds) for process in running]
-        left = [*elapsed, *((job, 0.0) for _, job, _ in waiting)]
-        if listen is not None:
-            n_done = len(by_key) - len(left)
-            listen(Progress(n_done, len(by_key), elapsed, _remaining(left, times, at_once)))
-
+    reported = -PROGRESS_SECONDS
     here = environment() if waiting else {}
-    report()
     try:
-        while waiting or running:
+        while True:
+            if perf_counter() - reported >= PROGRESS_SECONDS:
+                reported = perf_counter()
+                n_done = len(by_key) - len(waiting) - len(running)
+                listen(n_done, len(by_key), [(process.job, process.seconds) for process in running])
+            if not waiting and not running:
+                return
             while waiting and len(running) < (1 if waiting[0][1].alone else at_once):
-                limits = (time_limit, memory_limit)
-                running.append(_JobProcess(*waiting.popleft(), limits, measure))
+                running.append(_JobProcess(*waiting.popleft(), measure))
             wait([process.sentinel for process in running], POLL_SECONDS)
             for process in list(running):
-                result = process.result()
+                result = process.result(time_limit, memory_limit)
                 if result is not None:
                     running.remove(process)
                     store.add(process.key, process.job, result, here)
-                    times.append((process.job.method, result.seconds))
-                    report()
-            if perf_counter() - reported >= PROGRESS_SECONDS:
-                report()
+                    reported = -PROGRESS_SECONDS
     finally:
         for process in running:
             process.end()
 
 
-def _remaining(
-    left: Sequence[tuple[Job, float]], times: Sequence[tuple[str, float]], at_once: int
-) -> float | None:
-    """Seconds until the jobs that are left, with their elapsed times, are done."""
-    if not times:
-        return None
-    mean = fmean(seconds for _, seconds in times)
-    means = {name: fmean(s for other, s in times if other == name) for name, _ in times}
-    return sum(
-        max(0.0, means.get(job.method, mean) - seconds) / (1 if job.alone else at_once)
-        for job, seconds in left
-    )
-
-
 class _JobProcess:
     """A running job."""
 
-    def __init__(
-        self, key: str, job: Job, data: DataSet, limits: tuple[float, float], measure: Measure
-    ) -> None:
+    def __init__(self, key: str, job: Job, data: DataSet, measure: Measure) -> None:
         self.key, self.job = key, job
-        self.max_seconds, self.max_bytes = limits
         context = _start_context()
         self.messages, sender = context.Pipe(duplex=False)
-        self.process = context.Process(
-            target=work, args=(job, data, sender, self.max_bytes, measure), daemon=True
-        )
+        self.process = context.Process(target=_work, args=(job, data, measure, sender), daemon=True)
         self.process.start()
         sender.close()
         self.sentinel = self.process.sentinel
@@ -154,45 +123,43 @@ class _JobProcess:
     def seconds(self) -> float:
         return perf_counter() - self.started
 
-    def result(self) -> Result | None:
+    def result(self, time_limit: float, memory_limit: float) -> Result | None:
         """Result if the job has ended or exceeds a limit; its process has then ended too."""
         # The order matters: messages can still be received after the process has ended.
-        ended = not self.process.is_alive()
-        excess = self.exceeded_limit()
-        result = self.receive()
-        unfinished = _exit_status(self.process.exitcode) if ended else excess
-        if result is None and unfinished is not None:
-            status, reason = unfinished
-            result = Result(status, reason, seconds=self.seconds, peak_bytes=self.peak_bytes)
+        exit_code = self.process.exitcode
+        excess = None
+        try:
+            memory = psutil.Process(self.process.pid).memory_info()
+        except psutil.Error:
+            pass
+        else:
+            self.peak_bytes = max(self.peak_bytes or 0, memory.rss)
+            grown = _unshared_bytes(memory) - (self.initial_bytes or float("inf"))
+            if self.seconds > time_limit:
+                excess = Result("time", f"exceeded the time limit of {time_limit:g} s")
+            elif grown > memory_limit:
+                reason = f"exceeded the memory limit of {format_bytes(memory_limit)}"
+                excess = Result("memory", reason)
+        result = self.received()
+        if result is None:
+            result = excess if exit_code is None else _exit_result(exit_code)
+            result = result and replace(result, seconds=self.seconds)
         if result is not None:
             self.end(wait_seconds=0 if excess else EXIT_SECONDS)
+            result = replace(result, peak_bytes=result.peak_bytes or self.peak_bytes)
         return result
 
-    def receive(self) -> Result | None:
+    def received(self) -> Result | None:
         """Result if the process has sent it."""
         try:
             while self.messages.poll():
                 message = self.messages.recv()
                 if isinstance(message, Result):
-                    return replace(message, peak_bytes=message.peak_bytes or self.peak_bytes)
+                    return message
                 self.initial_bytes = message
         except (EOFError, OSError):
             # The process ended before or while sending; its exit code tells why.
             pass
-        return None
-
-    def exceeded_limit(self) -> tuple[Status, str] | None:
-        """Status and reason if the job exceeds a limit."""
-        try:
-            memory = psutil.Process(self.process.pid).memory_info()
-        except psutil.Error:
-            return None
-        self.peak_bytes = max(self.peak_bytes or 0, memory.rss)
-        if self.seconds > self.max_seconds:
-            return "time", f"exceeded the time limit of {self.max_seconds:g} s"
-        initial = self.initial_bytes
-        if initial is not None and unshared_bytes(memory) - initial > self.max_bytes:
-            return "memory", f"exceeded the memory limit of {format_bytes(self.max_bytes)}"
         return None
 
     def end(self, wait_seconds: float = 0) -> None:
@@ -203,14 +170,15 @@ class _JobProcess:
         self.messages.close()
 
 
-def _exit_status(exit_code: int | None) -> tuple[Status, str]:
-    """Status and reason for a process that ended without a result and was not killed by us."""
-    if exit_code is None or exit_code >= 0:
-        return "failed", f"the process ended with exit code {exit_code}"
+def _exit_result(exit_code: int) -> Result:
+    """Result of a process that ended without sending one and was not killed by us."""
+    if exit_code >= 0:
+        return Result("failed", f"the process ended with exit code {exit_code}")
     number = -exit_code
     if number == signal.SIGKILL:
-        return "memory", "the system killed the process, probably because memory ran out"
-    return "failed", f"the process was ended by signal {number} ({signal.strsignal(number)})"
+        return Result("memory", "the system killed the process, probably because memory ran out")
+    name = signal.strsignal(number)
+    return Result("failed", f"the process was ended by signal {number} ({name})")
 
 
 def _start_context() -> Any:
@@ -220,5 +188,36 @@ def _start_context() -> Any:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     estimators = [method.module for method in REGISTRY]
-    context.set_forkserver_preload(["anchorview.experiments.job_worker", *estimators])
+    context.set_forkserver_preload(["anchorview.experiments.runner", *estimators])
     return context
+
+
+def _work(job: Job, data: DataSet, measure: Measure, results: "Connection[Any, Any]") -> None:
+    """Run a job; send the memory of this process before the job, in bytes, and then the result."""
+    # The parent process handles Ctrl-C and ends its children.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    # A job that runs alone uses all cores, others one.
+    with ExitStack() as limits:
+        if not job.alone:
+            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+            limits.enter_context(threadpool_limits(1))
+            limits.enter_context(without_nested_threads())
+        results.send(_unshared_bytes(psutil.Process().memory_info()))
+        result = run_job(job, data, measure)
+    # The maximum that Linux reports; other systems have what the runner saw.
+    status = Path("/proc/self/status")
+    peak = re.search(r"VmHWM:\s*(\d+) kB", status.read_text()) if status.exists() else None
+    results.send(replace(result, peak_bytes=int(peak[1]) * 1024 if peak else None))
+
+
+def _unshared_bytes(memory: Any) -> int:
+    """Resident memory of a process without mapped files, from psutil's memory_info."""
+    return int(memory.rss - getattr(memory, "shared", 0))
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

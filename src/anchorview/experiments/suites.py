@@ -172,13 +172,10 @@ class _Rows:
             yield AUTO, "auto", None, self._job("auto", **others)
 
     def _grid(self, method: str) -> list[dict[str, SettingValue]]:
-        grid = self.plan.grids.get(method)
-        return oracle_grid(method, self.data.n_clusters, self.data.n_samples, grid)
+        return oracle_grid(method, self.data.n_clusters, self.plan.grids.get(method))
 
     def _job(self, method: str, settings: Settings | None = None, **others: Any) -> Job:
-        settings = canonical_settings(
-            method, self.data.n_clusters, self.data.n_samples, settings or {}
-        )
+        settings = canonical_settings(method, self.data.n_clusters, settings or {})
         common = {"runs": self.plan.runs, "seed": self.plan.seed}
         return Job.of(self.data.name, method, settings, **common | others)
 
@@ -191,7 +188,6 @@ def order_column(column: str, order: RowOrder) -> str:
 def oracle_grid(
     method: str,
     n_clusters: int,
-    n_samples: int,
     grid: Mapping[str, GridValues | Sequence[SettingValue]] | None = None,
 ) -> list[dict[str, SettingValue]]:
     """Settings from which the oracle selects the best by the true classes.
@@ -203,7 +199,7 @@ def oracle_grid(
 
     Examples
     --------
-    >>> oracle_grid("smvsc", 5, 1000)
+    >>> oracle_grid("smvsc", 5)
     [{}, {'n_anchors': 10}, {'n_anchors': 15}]
     """
     grid = (find_method(method).grid or {}) if grid is None else grid
@@ -211,46 +207,31 @@ def oracle_grid(
     combinations: list[dict[str, SettingValue]] = []
     for combination in product(*values):
         chosen = dict(zip(grid, combination, strict=True))
-        settings = canonical_settings(method, n_clusters, n_samples, chosen)
+        settings = canonical_settings(method, n_clusters, chosen)
         if settings not in combinations:
             combinations.append(settings)
     return combinations
 
 
-def canonical_settings(
-    method: str, n_clusters: int, n_samples: int, settings: Settings
-) -> dict[str, SettingValue]:
+def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict[str, SettingValue]:
     """Settings without those that equal the method's default on the data set.
 
     Settings with the same effect must be equal, so that their job runs only once.
 
     Examples
     --------
-    >>> canonical_settings("dalmc", 5, 1000, {"beta": 0.1, "n_anchors": 5, "tol": 1})
+    >>> canonical_settings("dalmc", 5, {"beta": 0.1, "n_anchors": 5, "tol": 1})
     {'tol': 1.0}
-    >>> canonical_settings("bmvc", 5, 1500, {"code_length": 256})  # 100 anchors: 100 bits at most.
-    {}
     """
     defaults = method_class(method)().get_params()
-    if method == "bmvc" and "code_length" in settings:
-        settings = {**settings, "code_length": _code_length(n_clusters, n_samples, settings)}
+    by_default = find_method(method).n_clusters_by_default
     canonical: dict[str, SettingValue] = {}
     for name, value in settings.items():
         default = defaults[name]
-        if name in find_method(method).n_clusters_by_default and value == n_clusters:
-            continue
         if type(default) is float and type(value) is int:
             value = float(value)
         # In Python True == 1, but estimators distinguish them.
-        if value != default or isinstance(value, bool) != isinstance(default, bool):
+        is_default = value == default and isinstance(value, bool) == isinstance(default, bool)
+        if not is_default and not (name in by_default and value == n_clusters):
             canonical[name] = value
     return canonical
-
-
-def _code_length(n_clusters: int, n_samples: int, settings: Settings) -> int:
-    """Bits of BMVC's codes, at most one per anchor; the default if that has the same effect."""
-    model = method_class("bmvc")(n_clusters, **settings)
-    n_anchors = model._anchor_count(range(n_samples))  # It uses only the number of samples.
-    default = int(type(model)().code_length)
-    bits = min(model.code_length, n_anchors)
-    return default if bits == min(default, n_anchors) else bits

@@ -1,6 +1,8 @@
 """Tables of the paper, and of the numbers in its figures, from evaluated results."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -9,21 +11,18 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.evaluation import SuiteResults
+from anchorview.experiments.evaluation import POSITION, SuiteResults, wide
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.plan import LABEL_MODES
-from anchorview.experiments.published_tables import published_tables
-from anchorview.experiments.score_cells import (
-    Cells,
-    joined,
-    marked,
-    measured,
-    number_texts,
-    too_few_runs_note,
+from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.experiments.result_table import ResultTable, file_names
+from anchorview.experiments.significance import (
+    ENOUGH_DATA_SETS,
+    LEVEL,
+    like_best,
+    overall,
+    runs_needed,
 )
-from anchorview.experiments.significance import ENOUGH_DATA_SETS, LEVEL, overall
 from anchorview.experiments.suites import ROW_ORDERS, order_column
-from anchorview.experiments.table_formats import ResultTable, file_names
 
 PAPER_TABLES = {
     "compare": ("methods", ("II", "III", "IV", "V")),
@@ -40,55 +39,44 @@ PAPER_ITERATIONS = 20
 REFERENCE = "DALMC"
 """The method that is tested against the others."""
 
-COSTS: tuple[tuple[str, str, str, str, dict[str, Any]], ...] = (
-    (
+COSTS = {
+    "fit_seconds": (
         "runtime",
         "Running time in seconds (table X of the paper)",
         "One complete fit without other jobs at the same time; median of up to three.",
-        "fit_seconds",
-        {"digits": 2},
+        2,
     ),
-    (
+    "peak_megabytes": (
         "memory",
         "Peak memory in MB",
         "Maximum resident memory of the process: libraries, data and the fit.",
-        "peak_bytes",
-        {"unit": 1e6, "digits": 0},
-    ),
-)
-"""Name, title and caption of the tables of costs; quantity, unit and number of decimals."""
-
-MODE_NOTES = {
-    "default": "Columns without parentheses: the default settings of the method. ",
-    "auto": "(auto): settings selected from the data, without labels. ",
-    "oracle": (
-        "(oracle): settings chosen with the labels by the highest mean ACC, as in papers; this is "
-        "impossible without labels. "
-    ),
-    "published": (
-        "(as published, oracle): the choices of the paper, DALMC.as_published, with beta and the "
-        "number of anchors chosen with the labels, as in the paper. "
+        0,
     ),
 }
-RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
+"""Name, title and caption of the tables of costs, and the number of decimals."""
+
 RETURNED_TABLE = "What the estimators return"
+RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
 STARTS_NOTE = (
     "A run has a single initialization, except for (auto); the estimators themselves keep the "
     f'best of several, without labels: see the table "{RETURNED_TABLE}". '
 )
-MASK_NOTE = "The entries are removed once per fraction, so the deviation is that of K-means alone. "
-SINGLE_FIT_NOTE = "(auto) is a single fit per fraction, without a deviation. "
-MARKS_NOTE = "Bold: best; underlined: second. "
+MARKS_NOTE = "Bold: best; underlined: second"
+COLUMNS_NOTE = (
+    "Columns without parentheses: the default settings of the method. (auto): settings selected "
+    "from the data, without labels. (oracle): settings chosen with the labels by the highest mean "
+    "ACC, as in papers, which is impossible without labels; (as published, oracle): the same with "
+    "the choices of the paper, DALMC.as_published. Oracle columns are compared with oracle columns "
+    f"only. {MARKS_NOTE}. -: not done."
+)
 SIGNIFICANCE_NOTE = (
     "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
-    "Holm's correction, 5 %; only where there are enough runs to reject). "
+    "Holm's correction, 5 %; only where there are enough runs to reject)."
 )
-CONTESTS_NOTE = "Oracle columns are compared with oracle columns only. "
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
     """All tables of evaluated results, in the order of the paper."""
-    suites = {suite: SuiteResults(frame, suite) for suite in frame["suite"].unique()}
     makers = {
         "compare": (_rank_tables, _score_tables, _returned_tables),
         "ablation": (_score_tables,),
@@ -97,9 +85,10 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
         "anchors": (_point_tables,),
         "convergence": (_convergence_tables,),
         "incomplete": (_point_tables,),
-        "choices": (_choice_tables,),
-        "order": (_order_tables,),
+        "choices": (_change_tables,),
+        "order": (_change_tables,),
     }
+    suites = {suite: SuiteResults(frame, suite) for suite in frame["suite"].unique()}
     made = [
         table
         for suite, functions in makers.items()
@@ -107,7 +96,98 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
         for make in functions
         for table in make(suites[suite])
     ]
-    return [_data_table(sets), *made, *_settings_tables(frame), *published_tables(suites, sets)]
+    return [_data_table(sets), *made, *_settings_tables(frame), *_published_tables(suites, sets)]
+
+
+def measured(results: SuiteResults, *quantities: str, digits: int = 2) -> pd.DataFrame:
+    """Cells of measured quantities, one row per result and quantity.
+
+    A row has the position, ``metric``, ``text``, ``mark``, ``mean`` (of scores of runs) or
+    ``value``, ``deviation`` and ``status``; and for scores of runs ``n_runs`` and ``runs_needed``,
+    the number of runs with which all columns could be told apart, if there are fewer. Scores of
+    runs have their standard deviation if there is more than one, and a dagger if they do not differ
+    significantly from the best.
+    """
+    return pd.concat([_measured(results.frame, each, digits) for each in quantities])
+
+
+def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
+    is_score = quantity.partition("_")[0] in METRICS
+    values, status = frame[quantity], frame["status"]
+    cells = frame[POSITION].assign(
+        metric=quantity.removesuffix("_returned"),
+        status=status.mask((status == "done") & values.isna(), "absent"),
+    )
+    runs = frame.get(f"{quantity}_runs")
+    deviations = None
+    if runs is not None:
+        cells["n_runs"] = runs.map(len)
+        deviations = frame[f"{quantity}_deviation"].where(cells["n_runs"] > 1)
+        cells["deviation"] = deviations
+    cells["value" if runs is None else "mean"] = values
+    template = f"{{:.{digits}f}}"
+    scale = 100 if is_score else 1
+    cells["text"] = cell_texts(values, deviations, cells["status"], scale, template)
+    # Oracle columns are compared with each other only; numbers with the same text are ties.
+    numbers = pd.to_numeric(number_texts(scale * values, template))
+    contests = numbers.groupby(
+        [frame["data"], frame["point"].fillna(0), frame["mode"].isin(LABEL_MODES)]
+    )
+    ranks = contests.rank(method="dense", ascending=not is_score)
+    cells["mark"] = marks_of_ranks(ranks).where(contests.transform("size") > 1, "")
+    if runs is not None:
+        for rows in contests.groups.values():
+            scores = runs[rows].to_dict()
+            cells.loc[rows, "runs_needed"] = runs_needed(scores)
+            alike = cells.index.isin(like_best(scores)) & (cells["mark"] != "best")
+            cells.loc[alike, "text"] += " †"
+    return cells
+
+
+def cell_texts(
+    values: pd.Series,
+    deviations: pd.Series | None,
+    status: pd.Series,
+    scale: float,
+    template: str = "{:.2f}",
+) -> pd.Series:
+    """Texts of numbers with their deviations; "-" for failed jobs, "" for those not run."""
+    texts = number_texts(scale * values, template)
+    if deviations is not None:
+        texts += number_texts(scale * deviations, f" ± {template}")
+    return texts.where(values.notna(), status.map(lambda each: "" if each == "absent" else "-"))
+
+
+def number_texts(values: Any, template: str = "{:.2f}") -> Any:
+    """Texts of the numbers of a series or frame; empty for NaN."""
+    return values.map(lambda number: "" if np.isnan(number) else template.format(number))
+
+
+def marks_of_ranks(ranks: Any) -> Any:
+    """Marks of the best and second best number of a series or frame of ranks."""
+    return ranks.map(lambda rank: {1: "best", 2: "second"}.get(rank, ""))
+
+
+def arranged(
+    cells: pd.DataFrame, index: str | list[str], columns: str | list[str]
+) -> dict[str, pd.DataFrame]:
+    """Cells of a :class:`ResultTable` from those of :func:`measured`."""
+    kinds = [kind for kind in ("text", "mark", "value", "mean", "deviation") if kind in cells]
+    frames = {kind: wide(cells, kind, index, columns) for kind in (*kinds, "status")}
+    absent = {"text": "", "mark": "", "status": "absent"}
+    return {kind: each.fillna(absent.get(kind, np.nan)) for kind, each in frames.items()}
+
+
+def too_few_runs_note(cells: pd.DataFrame) -> list[str]:
+    """Note on the rows in which the test of the runs cannot reject."""
+    lacking = cells[cells["runs_needed"].notna() & (cells["n_runs"] > 0)]
+    if lacking.empty:
+        return []
+    needed, fewest = lacking["runs_needed"].max(), lacking["n_runs"].min()
+    return [
+        f"† is left out where the test could not reject at {100 * LEVEL:g} % whatever the scores: "
+        f"with this number of columns it needs {needed:.0f} runs of each, and some have {fewest}."
+    ]
 
 
 def _data_table(sets: Sequence[DataSet]) -> ResultTable:
@@ -131,22 +211,20 @@ def _data_table(sets: Sequence[DataSet]) -> ResultTable:
 
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
     """Versions and machines of the jobs, one column per combination."""
-    names = ["value"]
-    if len(environments) > 1:
-        names = [f"environment {i}" for i, _ in enumerate(environments, 1)]
-    frame = pd.DataFrame(
-        {
-            name: {what: _environment_text(what, value) for what, value in one.items()}
-            for name, one in zip(names, environments, strict=True)
-        }
+    texts = pd.DataFrame(
+        [
+            {what: _environment_text(what, each) for what, each in one.items()}
+            for one in environments
+        ],
+        index=[f"environment {number}" for number, _ in enumerate(environments, 1)],
     )
     caption = "Versions and machine, as recorded with each result."
-    cells = {"text": frame.fillna("").rename_axis("what")}
+    cells = {"text": texts.T.fillna("").rename_axis("what")}
     return ResultTable("environment", "Environment", caption, cells)
 
 
-def _environment_text(name: str, value: Any) -> str:
-    if name == "memory" and isinstance(value, int):
+def _environment_text(what: str, value: Any) -> str:
+    if what == "memory":
         return f"{value / 2**30:.1f} GB"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
@@ -157,41 +235,41 @@ def _score_tables(results: SuiteResults) -> Iterator[ResultTable]:
     starts = STARTS_NOTE if results.suite == "compare" else ""
     places = [*(f"table {number} of the paper" for number in numbers), "not in the paper"]
     for metric, place in zip(METRICS, places, strict=True):
+        cells = measured(results, metric)
         yield ResultTable(
             f"{results.suite}-{metric.lower()}",
             f"{metric} of the {compared} ({place})",
-            f"{RUNS_NOTE}. {starts}{_columns_note(results, SIGNIFICANCE_NOTE)}",
-            _grouped(results, measured(results, metric)),
-            [*results.notes(), *too_few_runs_note(results, [metric])],
+            f"{RUNS_NOTE}. {starts}{COLUMNS_NOTE} {SIGNIFICANCE_NOTE}",
+            arranged(cells, "data", ["mode", "column"]),
+            [*results.notes(), *too_few_runs_note(cells)],
         )
 
 
 def _returned_tables(results: SuiteResults) -> Iterator[ResultTable]:
     """Scores of the labels that a user gets, from the best of several initializations."""
-    cells = joined({metric: measured(results, f"{metric}_returned") for metric in METRICS})
-    order = pd.MultiIndex.from_product([results.data, METRICS], names=["data", "metric"])
-    cells = {kind: each.swaplevel().reindex(order) for kind, each in cells.items()}
-    caption = (
-        "In percent: scores of labels_ of one fit with the estimator's default number of "
-        f"initializations, selected without labels. {_columns_note(results)}"
+    cells = measured(results, *(f"{metric}_returned" for metric in METRICS))
+    by_data = cells.sort_values(
+        "data", key=lambda data: data.map(results.data.index), kind="stable"
     )
     yield ResultTable(
         "returned-labels",
         RETURNED_TABLE,
-        caption,
-        _grouped(results, cells),
+        "In percent: scores of labels_ of one fit with the estimator's default number of "
+        f"initializations, selected without labels. {COLUMNS_NOTE}",
+        arranged(by_data, ["data", "metric"], ["mode", "column"]),
         results.notes(),
     )
 
 
 def _cost_tables(results: SuiteResults) -> Iterator[ResultTable]:
     """Table X, and the same for memory."""
-    for name, title, caption, quantity, shown in COSTS:
+    results.frame = results.frame.assign(peak_megabytes=results.frame["peak_bytes"] / 1e6)
+    for quantity, (name, title, caption, digits) in COSTS.items():
         yield ResultTable(
             name,
             title,
-            f"{caption} {_modes_note(results)}{MARKS_NOTE}-: not done.",
-            _grouped(results, measured(results, quantity, percent=False, lowest=True, **shown)),
+            f"{caption} {COLUMNS_NOTE}",
+            arranged(measured(results, quantity, digits=digits), "data", ["mode", "column"]),
             results.notes(),
         )
 
@@ -200,29 +278,28 @@ def _point_tables(results: SuiteResults) -> Iterator[ResultTable]:
     """Numbers of figures 2-5 and of missing entries: one table per data set, one row per point."""
     metrics: Sequence[str] = METRICS
     point = results.suite
+    # All columns are of DALMC.
+    columns: str | list[str] = "metric"
     caption = f"{RUNS_NOTE}; all other settings are the defaults."
     title = f"Scores of DALMC against {'beta' if point == 'beta' else 'the number of anchors'}"
     if results.suite == "incomplete":
-        metrics, point = METRICS[:2], "missing"
+        metrics, point, columns = METRICS[:2], "missing", ["metric", "column"]
         title = "Scores against the fraction of missing entries"
         caption = (
             f"{RUNS_NOTE}, after a fraction of the (sample, view) entries was removed at random. "
-            f"{MASK_NOTE}{SINGLE_FIT_NOTE if 'auto' in results.modes.values() else ''}"
-            f"{_columns_note(results, SIGNIFICANCE_NOTE)}"
+            "The entries are removed once per fraction, so the deviation is that of K-means alone; "
+            f"(auto) is a single fit per fraction. {COLUMNS_NOTE} {SIGNIFICANCE_NOTE}"
         )
     for data, stem in file_names(results.data):
         part = results.on(data)
-        cells = joined({metric: measured(part, metric, "point") for metric in metrics}, axis=1)
-        cells = {kind: each.rename_axis(point) for kind, each in cells.items()}
-        if results.suite != "incomplete":
-            # All columns are of DALMC.
-            cells = {kind: each.droplevel(1, axis="columns") for kind, each in cells.items()}
+        cells = measured(part, *metrics).rename(columns={"point": point})
+        found = arranged(cells, point, columns)
         yield ResultTable(
             f"{results.suite}-{stem}",
             f"{title}, {data}",
             caption,
-            cells,
-            [*part.notes(), *too_few_runs_note(part, metrics, "point")],
+            {kind: each.sort_index() for kind, each in found.items()},
+            [*part.notes(), *too_few_runs_note(cells)],
         )
 
 
@@ -233,13 +310,18 @@ def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
     columns = [f"change < {tolerance:g}" for tolerance in tolerances]
     columns += ["monotone", f"fewer than {PAPER_ITERATIONS}"]
     rows = {}
-    for data, status, objective in zip(
-        *(results.frame[name] for name in ("data", "status", "objective")), strict=True
-    ):
-        if status == "done":
-            rows[data] = _convergence_cells(np.asarray(objective, dtype=float), tolerances, tol)
-        else:
-            rows[data] = ["" if status == "absent" else "-"] * len(columns)
+    for row in results.frame.to_dict("records"):
+        cells = ["" if row["status"] == "absent" else "-"] * len(columns)
+        if row["status"] == "done":
+            objective = np.asarray(row["objective"], dtype=float)
+            changes = np.diff(objective)
+            counts = [_n_iterations(objective, tolerance) for tolerance in tolerances]
+            # Increases within the rounding error are not counted.
+            monotone = (changes <= 1e-9 * np.abs(objective[:-1])).all()
+            few = _n_iterations(objective, tol) < PAPER_ITERATIONS
+            cells = [str(n) if n < np.inf else f"> {len(objective)}" for n in counts]
+            cells += ["yes" if fact else "no" for fact in (monotone, few)]
+        rows[row["data"]] = cells
     yield ResultTable(
         "convergence",
         "Convergence of DALMC (figure 6 of the paper)",
@@ -252,18 +334,11 @@ def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
     )
 
 
-def _convergence_cells(objective: Array, tolerances: Sequence[float], tol: float) -> list[str]:
-    changes = np.diff(objective)
-    n_iterations = {}
-    for tolerance in tolerances:
-        # The first change that is known is that of the second iteration.
-        small = np.abs(changes) < tolerance * np.abs(objective[1:])
-        n_iterations[tolerance] = int(small.argmax()) + 2 if small.any() else None
-    # Increases within the rounding error are not counted.
-    monotone = (changes <= 1e-9 * np.abs(objective[:-1])).all()
-    few = (n_iterations[tol] or PAPER_ITERATIONS) < PAPER_ITERATIONS
-    counts = (f"> {len(objective)}" if n is None else str(n) for n in n_iterations.values())
-    return [*counts, *("yes" if fact else "no" for fact in (monotone, few))]
+def _n_iterations(objective: Array, tolerance: float) -> float:
+    """Iterations until the relative change is below a tolerance; infinite if it never was."""
+    small = np.abs(np.diff(objective)) < tolerance * np.abs(objective[1:])
+    # The first change that is known is that of the second iteration.
+    return int(small.argmax()) + 2 if small.any() else np.inf
 
 
 def _rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
@@ -278,39 +353,37 @@ def _rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
             continue
         # The first mode of the reference, if it has any.
         reference = next((c for c in columns if c.partition(" (")[0] == REFERENCE), "")
-        comparisons = {
+        found = {
             metric: overall(results.wide(metric).loc[ranked, columns], reference)
             for metric in METRICS
         }
         notes = []
-        p_values = [
-            f"{m} {each.friedman:.3g}"
-            for m, each in comparisons.items()
-            if each.friedman is not None
-        ]
+        p_values = [f"{m} {each.friedman:.3g}" for m, each in found.items() if each.friedman]
         if p_values:
             notes.append(f"Friedman test of equal ranks, p-values: {', '.join(p_values)}.")
         if len(left_out):
             notes.append(f"Without {', '.join(left_out)}: not every column was run there.")
-        ranks = pd.DataFrame({metric: each.ranks for metric, each in comparisons.items()})
-        ranks = ranks.rename_axis("method")
-        texts = number_texts(ranks)
-        marks = marked(texts.T, [columns], lowest=True).T
+        ranks = pd.DataFrame({metric: each.ranks for metric, each in found.items()})
+        texts = number_texts(ranks.rename_axis("method"))
         yield ResultTable(
             name,
             f"Mean ranks over {len(ranked)} data set{'s' if len(ranked) > 1 else ''}{suffix}",
             "1 is best; ties share the mean of their ranks, and methods that are not done rank "
-            f"last. {MARKS_NOTE.strip()}",
-            {"text": texts, "mark": marks, "value": ranks},
+            f"last. {MARKS_NOTE}.",
+            {
+                "text": texts,
+                "mark": marks_of_ranks(texts.astype(float).rank(method="dense")),
+                "value": ranks.rename_axis("method"),
+            },
             notes,
         )
         tests = pd.DataFrame(
-            {metric: pd.Series(each.wilcoxon, dtype=float) for metric, each in comparisons.items()},
+            {metric: pd.Series(each.wilcoxon, dtype=float) for metric, each in found.items()},
             index=pd.Index([c for c in columns if c != reference], name="method"),
         )
         if tests.isna().all(axis=None):
             continue
-        least = min(each.smallest_wilcoxon for each in comparisons.values() if each.wilcoxon)
+        least = min(each.smallest_wilcoxon for each in found.values() if each.wilcoxon)
         limit = f"With this number of data sets and methods, no p-value is below {least:.3g}"
         if least >= LEVEL:
             limit += f", so nothing can be significant at {100 * LEVEL:g} %"
@@ -323,86 +396,61 @@ def _rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
         )
 
 
-def _choice_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """The effect of each choice: ACC of the labels that DALMC returns, by data set."""
-    scores = 100 * results.wide("ACC_returned").T
-    changes = scores - scores.iloc[0]
+def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:
+    """The effect of each choice of DALMC, or of sorted rows on each method, by data set."""
+    columns = list(results.modes)
+    if results.suite == "choices":
+        title, quantity = "Choices of DALMC, one changed at a time", "ACC_returned"
+        what = "labels_ of one fit in which one choice differs from the default, the first row"
+        pairs = {column: (column, columns[0]) for column in columns}
+    else:
+        title, quantity = "ACC on sorted and on shuffled rows", "ACC"
+        what = (
+            "the runs on rows sorted by class, and the change from shuffled rows with its standard "
+            "error, which is the noise of random starts. A method that does not use the order of "
+            "rows differs by noise only"
+        )
+        endings = [order_column("", order) for order in ROW_ORDERS]
+        names = [c.removesuffix(endings[0]) for c in columns if c.endswith(endings[0])]
+        pairs = {name: (name + endings[0], name + endings[1]) for name in names}
+
+    def side(quantity: str, number: int) -> pd.DataFrame:
+        """A quantity by row of the table and data set; 0 with the change, 1 without."""
+        chosen = [pair[number] for pair in pairs.values()]
+        return results.wide(quantity)[chosen].set_axis(list(pairs), axis="columns").T
+
+    means = 100 * side(quantity, 0)
+    changes = means - 100 * side(quantity, 1)
+    each_change = number_texts(changes, "{:+.2f}")
+    if quantity == "ACC":
+        variances = [
+            (100 * side("ACC_deviation", number)) ** 2 / side("ACC_runs", number).map(len)
+            for number in (0, 1)
+        ]
+        each_change += number_texts(sum(variances) ** 0.5, " ± {:.2f}")
     summary = pd.DataFrame(
         {
-            "mean": scores.where(changes.notna()).mean(axis="columns"),
-            "change": changes.iloc[1:].mean(axis="columns"),
+            "mean": means.where(changes.notna()).mean(axis="columns"),
+            "change": changes.mean(axis="columns"),
             "better": (changes > 1).sum(axis="columns"),
             "worse": (changes < -1).sum(axis="columns"),
-        },
-        index=scores.index,
+        }
     )
-    cells = {kind: each.T for kind, each in measured(results, "ACC_returned").items()}
     texts = [
         number_texts(summary[["mean"]]),
-        number_texts(summary[["change"]], "{:+.1f}"),
+        number_texts(summary[["change"]], "{:+.2f}"),
         summary[["better", "worse"]].astype(str),
-        cells["text"],
-    ]
-    yield ResultTable(
-        "choices",
-        "Choices of DALMC, one changed at a time",
-        "In percent: ACC of labels_ of one fit in which one choice differs from the default. "
-        "The mean and the change are over the data sets where both are done; better and worse "
-        "count changes by more than a point. Labels are used for scores only.",
-        {
-            "text": pd.concat(texts, axis="columns").rename_axis("choice"),
-            "value": pd.concat([summary, scores], axis="columns").rename_axis("choice"),
-            "status": cells["status"].reindex(columns=[*summary, *scores]).rename_axis("choice"),
-        },
-        results.notes(),
-    )
-
-
-def _order_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """The effect of sorted rows: ACC of each method, and its change by data set."""
-    suffix = order_column("", ROW_ORDERS[0])
-    methods = [name.removesuffix(suffix) for name in results.modes if name.endswith(suffix)]
-    n_runs = results.wide("ACC_runs").map(len, na_action="ignore")
-    squared_errors = results.wide("ACC_deviation") ** 2 / n_runs.where(n_runs > 0)
-    means, variances = (
-        {
-            order: each[[order_column(m, order) for m in methods]].set_axis(methods, axis=1).T
-            for order in ROW_ORDERS
-        }
-        for each in (100 * results.wide("ACC"), 1e4 * squared_errors)
-    )
-    changes = means["sorted"] - means["shuffled"]
-    both = changes.notna()
-    summary = pd.DataFrame(
-        {
-            "sorted": means["sorted"].where(both).mean(axis="columns"),
-            "shuffled": means["shuffled"].where(both).mean(axis="columns"),
-            "change": changes.mean(axis="columns"),
-            "largest change": [
-                max(row[row == row], key=abs, default=np.nan) for row in changes.to_numpy()
-            ],
-        }
-    )
-    errors = (variances["sorted"] + variances["shuffled"]) ** 0.5
-    each_change = number_texts(changes, "{:+.2f}") + number_texts(errors, " ± {:.2f}")
-    texts = [
-        number_texts(summary[[*ROW_ORDERS]]),
-        number_texts(summary[["change", "largest change"]], "{:+.2f}"),
         each_change.replace("", "-"),
     ]
+    numbers = {"text": texts, "value": [summary, changes]}
+    cells = {kind: pd.concat(parts, axis="columns") for kind, parts in numbers.items()}
     yield ResultTable(
-        "order",
-        "ACC on sorted and on shuffled rows",
-        "In percent: mean ACC over the runs on rows sorted by class and on shuffled rows. Then "
-        "sorted minus shuffled in points: the mean over the data sets where both are done, the "
-        "largest, and each with its standard error, which is the noise of random starts. A method "
-        "that does not use the order of rows differs by noise only. The classes sort the rows and "
-        "are otherwise used for scores only.",
-        {
-            "text": pd.concat(texts, axis="columns").rename_axis("method"),
-            "value": pd.concat([summary, changes], axis="columns").rename_axis("method"),
-            "deviation": errors.reindex(columns=[*summary, *changes]).rename_axis("method"),
-        },
+        results.suite,
+        title,
+        f"In percent: ACC of {what}. The mean and the change are over the data sets where both are "
+        "done; better and worse count changes by more than a point; then the change on each data "
+        "set. The classes are used for scores, and to sort the rows, only.",
+        {kind: each.rename_axis(results.suite) for kind, each in cells.items()},
         results.notes(),
     )
 
@@ -423,17 +471,69 @@ def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
         )
 
 
-def _grouped(results: SuiteResults, cells: Cells) -> Cells:
-    """Cells with the mode of each column as a common header."""
-    columns = pd.MultiIndex.from_arrays([[*results.modes.values()], [*results.modes]])
-    return {kind: each.set_axis(columns, axis="columns") for kind, each in cells.items()}
+@cache
+def published_numbers() -> pd.DataFrame:
+    """Numbers in Tables II-X of the paper.
+
+    One row per ``data`` (name of the data set in the paper), ``metric`` (``"fit_seconds"`` for the
+    running time) and ``method`` (display name of a method or an ablation), with ``mean``,
+    ``deviation`` and ``status``, which is ``"memory"`` if memory ran out. Scores are between 0 and
+    1; absent numbers are NaN.
+    """
+    with (files("anchorview.experiments") / "published.csv").open() as stream:
+        return pd.read_csv(stream)
 
 
-def _modes_note(results: SuiteResults) -> str:
-    return "".join(note for mode, note in MODE_NOTES.items() if mode in results.modes.values())
+def _published_tables(
+    suites: Mapping[str, SuiteResults], sets: Sequence[DataSet]
+) -> Iterator[ResultTable]:
+    """Comparisons with the numbers in the paper, for its data sets."""
+    known = {one.name: one.published_as for one in sets if one.published_as}
+    scored = [suites[name] for name in ("compare", "ablation") if name in suites]
+    for data, stem in file_names(known if scored else ()):
+        parts = [measured(each.on(data), metric) for metric in METRICS for each in scored]
+        cells = pd.concat(parts)
+        cells["text"] = cells["text"].str.removesuffix(" †")
+        title = f"Comparison with the published scores, {data}"
+        if data != known[data]:
+            title += f" (the paper's {known[data]})"
+        yield from _beside_published(
+            cells,
+            {data: known[data]},
+            ["metric", "method"],
+            f"published-{stem}",
+            title,
+            "Mean ± standard deviation in percent; ours has the divisor n, the number of runs. The "
+            "paper's settings were chosen with the labels: compare its numbers with the oracle's. "
+            "Numbers of samples, clusters and views are those of the paper's data set; the "
+            "features may still differ.",
+        )
+    if "runtime" in suites and known:
+        yield from _beside_published(
+            measured(suites["runtime"], "fit_seconds").rename(columns={"value": "mean"}),
+            known,
+            ["data", "method"],
+            "published-runtime",
+            "Comparison with the published running times, in seconds",
+            "Another machine and programming language: only orders of magnitude are comparable.",
+        )
 
 
-def _columns_note(results: SuiteResults, significance: str = "") -> str:
-    """Explanation of the modes and marks that occur."""
-    contests = CONTESTS_NOTE if all(results.contests().values()) else ""
-    return f"{_modes_note(results)}{MARKS_NOTE}{significance}{contests}-: not done."
+def _beside_published(
+    cells: pd.DataFrame, known: Mapping[str, str], index: list[str], *heading: str
+) -> Iterator[ResultTable]:
+    """Yield a table of the methods that have a published number, beside that number, if any."""
+    position = ["data", "metric", "method"]
+    names = pd.DataFrame({"here": known.keys(), "data": known.values()})
+    paper = names.merge(published_numbers()).drop(columns="data").rename(columns={"here": "data"})
+    cells = cells.assign(method=cells["column"].str.partition(" (")[0]).drop(columns="mark")
+    here = cells.merge(paper[position]).drop_duplicates([*position, "mode"])
+    paper = here[position].drop_duplicates().merge(paper)
+    scale = 1 if "data" in index else 100
+    texts = cell_texts(paper["mean"], paper["deviation"], paper["status"], scale)
+    both = pd.concat([paper.assign(text=texts, mode="paper"), here], ignore_index=True)
+    if len(paper):
+        order = [mode for mode in ("paper", *MODES) if mode in set(both["mode"])]
+        frames = arranged(both, index, "mode")
+        name, title, caption = heading
+        yield ResultTable(name, title, caption, {k: each[order] for k, each in frames.items()})

@@ -1,22 +1,14 @@
-"""The process of a job: loads the data, removes entries, fits and scores."""
+"""What a job does: load the data, order the rows, remove entries, fit and score."""
 
 import errno
-import os
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
-from multiprocessing import parent_process
-from multiprocessing.connection import Connection
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.random import RandomState
 from scipy import sparse
 from sklearn.base import clone
@@ -25,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import one_line
-from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
 from anchorview.estimators.methods import find_method, method_class
@@ -42,14 +33,6 @@ TIMED_FITS = 3
 
 MAX_TIMED_SECONDS = 60.0
 """Total time after which no further fit is timed."""
-
-UNCOUNTED_BYTES = 256 * 2**20
-"""Memory beyond the limit that may be reserved: threads and BLAS reserve more than they use."""
-
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-PROCESS_STATUS = Path("/proc/self/status")
-"""File in which Linux reports the memory of a process."""
 
 
 def fit_and_score(job: Job, data: DataSet) -> Result:
@@ -163,62 +146,3 @@ def impute_means(data: MultiViewData) -> MultiViewData:
         dense[~available] = dense[available].mean(axis=0, dtype=np.float64)
         imputed[name] = dense
     return MultiViewData(imputed)
-
-
-def work(
-    job: Job,
-    data: DataSet,
-    results: "Connection[Any, Any]",
-    memory_limit: float,
-    measure: Measure,
-) -> None:
-    """Run a job; send the memory of this process before the job, in bytes, and then the result."""
-    # The parent process handles Ctrl-C and ends its children.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-    # A job that runs alone uses all cores, others one.
-    with ExitStack() as limits:
-        if not job.alone:
-            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-            limits.enter_context(threadpool_limits(1))
-            limits.enter_context(without_nested_threads())
-        # Makes BLAS allocate its buffers now; under the limit a failure would end the process.
-        np.ones((256, 256)) @ np.ones((256, 256))
-        _limit_memory(memory_limit)
-        results.send(unshared_bytes(psutil.Process().memory_info()))
-        result = run_job(job, data, measure)
-    results.send(replace(result, peak_bytes=_process_status_bytes("VmHWM")))
-
-
-def unshared_bytes(memory: Any) -> int:
-    """Resident memory of a process without mapped files, from psutil's memory_info."""
-    return int(memory.rss - getattr(memory, "shared", 0))
-
-
-def _exit_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _limit_memory(limit: float) -> None:
-    """Make allocations beyond the present memory plus the limit raise MemoryError, on Linux."""
-    present = _process_status_bytes("VmData")
-    if present is None:
-        return
-    import resource  # It exists on Unix only.
-
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = present + int(limit) + UNCOUNTED_BYTES
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _process_status_bytes(name: str) -> int | None:
-    """Size that Linux reports for this process; None on other systems."""
-    if PROCESS_STATUS.exists():
-        for line in PROCESS_STATUS.read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) * 1024
-    return None

@@ -7,13 +7,13 @@ from sklearn.preprocessing import normalize
 
 from anchorview import MultiViewData
 from anchorview.estimators.methods import method_class
-from anchorview.experiments.job_worker import (
+from anchorview.experiments.jobs import METRICS, Job
+from anchorview.experiments.measuring import (
     impute_means,
     ordered,
     remove_entries,
     run_job,
 )
-from anchorview.experiments.jobs import METRICS, Job
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData
 

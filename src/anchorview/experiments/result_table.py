@@ -4,9 +4,10 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import optional_import
@@ -58,11 +59,6 @@ class ResultTable:
     notes: Sequence[str] = ()
     """Notes below the table, such as reasons for cells without a number."""
 
-    @property
-    def n_row_headers(self) -> int:
-        """Number of leading columns that name the row."""
-        return self.cells["text"].index.nlevels
-
     def headers(self) -> list[str]:
         """Names of the columns, with the common header where needed to be unique."""
         columns = self.cells["text"].columns
@@ -81,13 +77,13 @@ class ResultTable:
         texts = self.texts()
         marks = pd.DataFrame("", index=texts.index, columns=texts.columns)
         if "mark" in self.cells:
-            marks.iloc[:, self.n_row_headers :] = self.cells["mark"].to_numpy()
+            marks.iloc[:, self.cells["mark"].index.nlevels :] = self.cells["mark"].to_numpy()
         return marks
 
     def markdown(self) -> str:
         """Format as GitHub's Markdown, with a heading."""
         alignment = [":--" if letter == "l" else "--:" for letter in self._alignment()]
-        rows = self._formatted(MARKDOWN_MARKS, markdown_escaped)
+        rows = self._formatted(MARKDOWN_MARKS, markdown_escaped).to_numpy()
         lines = [f"### {markdown_escaped(self.title)}", "", markdown_escaped(self.caption), ""]
         for row in (map(markdown_escaped, self.headers()), alignment, *rows):
             lines.append(f"| {' | '.join(row)} |")
@@ -101,39 +97,40 @@ class ResultTable:
         Text that a spreadsheet would run as a formula begins with an apostrophe.
         """
         kinds = [kind for kind in CSV_SUFFIXES if kind in self.cells] or ["text"]
+        n_row_headers = self.cells["text"].index.nlevels
         columns = {}
         for position, header in enumerate(self.headers()):
-            for kind in kinds if position >= self.n_row_headers else kinds[:1]:
-                suffix = CSV_SUFFIXES.get(kind, "") if position >= self.n_row_headers else ""
-                cells = self._flat(kind).iloc[:, position].map(_without_formula)
-                columns[_without_formula(header + suffix)] = cells
-        return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
+            is_row_header = position < n_row_headers
+            for kind in kinds[:1] if is_row_header else kinds:
+                name = header if is_row_header else header + CSV_SUFFIXES.get(kind, "")
+                columns[_without_formula(name)] = self._flat(kind).iloc[:, position]
+        return pd.DataFrame(columns).map(_without_formula).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """Format as a LaTeX table, which requires booktabs."""
         optional_import("jinja2", "LaTeX tables", "report")
-        columns = self.cells["text"].columns
-        row_headers = self.cells["text"].index.names
+        columns, row_headers = self.cells["text"].columns, self.cells["text"].index.names
+        n_headers = len(row_headers)
         # Text in parentheses is on a second line, to save width.
         names = [
             re.sub(r"^(.*?) (\(.*)$", r"\\shortstack{\1\\\\\2}", latex_escaped(str(name)))
             for name in (*row_headers, *columns.get_level_values(-1))
         ]
-        table = pd.DataFrame(self._formatted(LATEX_MARKS, latex_escaped), columns=names)
+        table = self._formatted(LATEX_MARKS, latex_escaped).set_axis(names, axis="columns")
         if columns.nlevels > 1:
-            groups = [*[""] * len(row_headers), *map(latex_escaped, columns.get_level_values(0))]
+            groups = [*[""] * n_headers, *map(latex_escaped, columns.get_level_values(0))]
             table.columns = pd.MultiIndex.from_arrays([groups, names])
-        alignment = self._alignment()
+        alignment = pd.Series(self._alignment())
         panels = []
-        size = MAX_LATEX_COLUMNS - len(row_headers)
-        for start in range(len(row_headers), len(names), size):
+        size = MAX_LATEX_COLUMNS - n_headers
+        for start in range(n_headers, len(names), size):
             # Each panel repeats the row headers.
-            panel = [*range(len(row_headers)), *range(start, min(start + size, len(names)))]
+            panel = [*range(n_headers), *range(start, min(start + size, len(names)))]
             panels.append(
                 table.iloc[:, panel].to_latex(
                     index=False,
                     escape=False,
-                    column_format="".join(alignment[position] for position in panel),
+                    column_format="".join(alignment[panel]),
                     multicolumn_format="c",
                 )
             )
@@ -152,24 +149,25 @@ class ResultTable:
 
     def _flat(self, kind: str) -> pd.DataFrame:
         """Cells of a kind, with the names of the rows as the first columns."""
-        columns = self.headers()[self.n_row_headers :]
-        return self.cells[kind].set_axis(columns, axis="columns").reset_index(allow_duplicates=True)
+        cells = self.cells[kind]
+        columns = self.headers()[cells.index.nlevels :]
+        return cells.set_axis(columns, axis="columns").reset_index(allow_duplicates=True)
 
     def _alignment(self) -> list[str]:
         """Letters of LaTeX: "l" for text, "r" for numbers."""
-        n_text_columns = self.n_row_headers if len(self.cells) > 1 else None
-        first = self._flat("text").iloc[0]
-        is_text = [isinstance(cell, str) for cell in first[:n_text_columns]]
-        return ["l" if text else "r" for text in is_text] + ["r"] * (len(first) - len(is_text))
-
-    def _formatted(
-        self, formats: Mapping[str, str], escaped: Callable[[str], str]
-    ) -> list[list[str]]:
-        rows = zip(self.texts().to_numpy(), self.marks().to_numpy(), strict=True)
+        measured = len(self.cells) > 1
+        n_row_headers = self.cells["text"].index.nlevels
         return [
-            [formats[mark].format(escaped(text)) for text, mark in zip(*row, strict=True)]
-            for row in rows
+            "l" if isinstance(cell, str) and not (measured and position >= n_row_headers) else "r"
+            for position, cell in enumerate(self._flat("text").iloc[0])
         ]
+
+    def _formatted(self, marks: Mapping[str, str], escaped: Callable[[str], str]) -> pd.DataFrame:
+        """Escaped texts with their marks."""
+        # As arrays, since a data set may have the name of a column.
+        templates = self.marks().map(marks.get).to_numpy()
+        texts = self.texts().map(escaped).to_numpy()
+        return pd.DataFrame(np.vectorize(str.format, otypes=[object])(templates, texts))
 
 
 def _without_formula(cell: Any) -> Any:
@@ -192,8 +190,9 @@ def file_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield names with unique parts of file names, of safe characters only."""
     taken: set[str] = set()
     for name in names:
-        stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
-        numbered = (f"{stem}-{number}" for number in count(2))
-        unique = next(each for each in chain([stem], numbered) if each not in taken)
+        stem = unique = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "data"
+        numbers = count(2)
+        while unique in taken:
+            unique = f"{stem}-{next(numbers)}"
         taken.add(unique)
         yield name, unique

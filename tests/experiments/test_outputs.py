@@ -1,12 +1,15 @@
-"""Outputs of suites: files, summary, report page and protocol."""
+"""Outputs of suites: files, summary, report page and protocol.
 
+They replace those of the previous suite, but no other files in the folder.
+"""
+
+import json
 import re
 
 import pytest
 
-from anchorview.experiments.output_folder import write_outputs
-from anchorview.experiments.suite_report import protocol
-from anchorview.experiments.table_formats import markdown_escaped
+from anchorview.experiments.outputs import protocol, write_outputs
+from anchorview.experiments.result_table import markdown_escaped
 from helpers.handmade import ODD, Book, done, whole_book
 from helpers.pages import ParsedPage
 
@@ -22,10 +25,9 @@ COMMAND = f"anchorview experiment run all --data '{EVIL}'"
 def written(tmp_path_factory):
     out = tmp_path_factory.mktemp("outputs") / "made" / "here"
     book = whole_book("Flower17", EVIL, published_as="Flower17")
-    paths = write_outputs(
-        out, book.entries, book.results, book.sets, [ENVIRONMENT], COMMAND, f"Mine {EVIL}"
-    ).paths
-    return out, paths, book
+    given = (book.entries, book.results, book.sets, [ENVIRONMENT], COMMAND, f"Mine {EVIL}")
+    write_outputs(out, *given)
+    return out, book
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +35,10 @@ def page(written):
     return ParsedPage(written[0] / "report.html")
 
 
-def test_returned_paths_are_all_files(written):
-    out, paths, _ = written
-    assert {path for path in out.rglob("*") if path.is_file()} == set(paths)
+def test_all_formats_are_written_and_listed(written):
+    out, _ = written
+    listed = json.loads((out / "outputs.json").read_text())
+    assert files(out) == {*listed, "outputs.json"}
     assert {path.suffix for path in (out / "tables").iterdir()} == {".md", ".csv", ".tex"}
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".png"}
     names = {path.name for path in out.iterdir() if path.is_file()}
@@ -43,7 +46,7 @@ def test_returned_paths_are_all_files(written):
 
 
 def test_summary_has_all_tables_and_figures(written):
-    out, _, book = written
+    out, book = written
     text = (out / "summary.md").read_text()
     for path in (out / "tables").glob("*.md"):
         assert path.read_text().strip() in text
@@ -59,11 +62,13 @@ def test_summary_has_all_tables_and_figures(written):
 
 def test_page_has_all_sections(page):
     assert ", ".join(page.section_titles) == (
-        "Overview, Ranks, Accuracy, Time and accuracy, Parameters, Missing views, Convergence, "
+        "Overview, Ranks, Accuracy, Accuracy, oracle, Time and accuracy, "
+        "Beta (figures 2-3 of the paper), Number of anchors (figures 4-5 of the paper), "
+        "Convergence (figure 6 of the paper), Missing views, ACC, Missing views, NMI, "
         "Tables, Comparison with the paper, Not done, Protocol, How to reproduce"
     )
-    # Accuracy, time, beta, anchors, two of missing views, convergence; two data sets.
-    assert page.n_charts == 2 * 7
+    # A chart per figure and data set.
+    assert page.n_charts == 2 * 8
 
 
 def test_page_shows_what_is_done_and_what_is_not(written, page):
@@ -72,7 +77,7 @@ def test_page_shows_what_is_done_and_what_is_not(written, page):
     assert f"more than 1 GB <i>{ODD}</i>" in page.text
     assert COMMAND in page.text
     assert "DALMC (oracle)" in page.text
-    for paragraph in protocol(written[2].frame()):
+    for paragraph in protocol(written[1].frame()):
         assert paragraph in page.text
 
 
@@ -124,3 +129,79 @@ def test_protocol_has_the_numbers_of_settings_of_the_oracle():
     assert "suite compare: DALMC 18, BMVC 2 to 6, AMGL 3. " in text
     assert "which favors DALMC. " in text
     assert "suite ablation: ablation-1 4, DALMC 4. " in text
+
+
+def write_suite(out, suite="beta", **options):
+    book = Book()
+    book.add("DALMC", done([0.5, 0.6]), suite=suite, point=0.1)
+    return write_outputs(out, book.entries, book.results, book.sets, [], **options)
+
+
+def files(out):
+    return {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+
+
+def test_another_suite_replaces_the_outputs(tmp_path):
+    write_suite(tmp_path)
+    assert {"tables/beta-digits.md", "figures/beta.svg"} <= files(tmp_path)
+    (tmp_path / "tables" / "mine.md").write_text("my own")
+    (tmp_path / "results.sqlite").write_text("hours of work")
+    write_suite(tmp_path, "anchors")
+    listed = set(json.loads((tmp_path / "outputs.json").read_text()))
+    assert files(tmp_path) == listed | {"tables/mine.md", "results.sqlite", "outputs.json"}
+    assert {"tables/anchors-digits.md", "figures/anchors.svg"} <= listed
+    assert not any("beta" in name for name in listed)
+
+
+def test_same_suite_keeps_all_files(tmp_path):
+    write_suite(tmp_path)
+    before = files(tmp_path)
+    write_suite(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_manifest_never_removes_other_files(tmp_path):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    for folder in (out / "tables", out / "sub", elsewhere):
+        folder.mkdir(parents=True)
+    kept = [
+        tmp_path / "x",
+        elsewhere / "x.md",
+        out / "results.sqlite",
+        out / "sub" / "x.md",
+        out / "tables" / "absolute.md",
+        out / "tables" / "round.md",
+    ]
+    for path in kept:
+        path.write_text("stays")
+    (out / "tables" / "link").symlink_to(elsewhere)
+    (out / "tables" / "gone.md").write_text("an earlier output")
+    names = [
+        *("../x", "tables/../../x", "tables/../tables/round.md", "results.sqlite", "sub/x.md"),
+        *(str(tmp_path / "x"), str(out / "tables" / "absolute.md")),
+        *("tables/link/x.md", "tables", ".", "", "\0", "tables/not there"),
+        "tables/gone.md",
+    ]
+    (out / "outputs.json").write_text(json.dumps(names))
+    write_suite(out)
+    assert [path.read_text() for path in kept] == ["stays"] * len(kept)
+    assert not (out / "tables" / "gone.md").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"a": 1}', "3", '[1, null, ["tables/mine.md"]]', "[" * 100_000, "\ud800"]
+)
+def test_invalid_manifest_is_ignored(tmp_path, content):
+    (tmp_path / "tables").mkdir()
+    mine = tmp_path / "tables" / "mine.md"
+    mine.write_text("my own")
+    (tmp_path / "outputs.json").write_bytes(content.encode("utf-8", "surrogatepass"))
+    write_suite(tmp_path)
+    assert mine.read_text() == "my own"
+    assert "tables/beta-digits.md" in json.loads((tmp_path / "outputs.json").read_text())
+
+
+def test_command_is_on_one_line_without_escapes(tmp_path):
+    write_suite(tmp_path, command="anchorview 'my  suite.toml'\n--data 'a\tb'")
+    shown = "\n    anchorview 'my  suite.toml' --data 'a\tb'\n"
+    assert shown in (tmp_path / "summary.md").read_text()

@@ -1,0 +1,268 @@
+"""The outputs of suites: tables, figures, a summary and a report page."""
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from anchorview._utils.atomic_files import atomic_write
+from anchorview._utils.errors import MissingPackageError
+from anchorview.experiments.data_sets import DataSet
+from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated
+from anchorview.experiments.figures import Figure, chart_table, figures
+from anchorview.experiments.jobs import Result
+from anchorview.experiments.plan import LABEL_MODES
+from anchorview.experiments.result_table import ResultTable, markdown_escaped
+from anchorview.experiments.suites import Entry
+from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
+from anchorview.plotting.charts import BarChart
+from anchorview.plotting.matplotlib_charts import Panel
+from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
+
+JOBS_TEXT = (
+    "Each data set, method and setting is one job in a separate process, with limits of time and "
+    "memory. A job that exceeds a limit, or fails, is also a result, shown as -."
+)
+RUNS_TEXT = (
+    "Scores are means over runs, with their standard deviation (divisor n, the number of runs). "
+    "A method that ends with K-means on an embedding is fitted once, and a run is one K-means "
+    "with one random initialization. Other random methods are fitted for each run, with one "
+    "initialization. (auto) is fitted once for every four runs, since each fit is a consensus of "
+    "dozens of partitions; in the suite incomplete it is one fit per fraction of missing entries. "
+    "Deterministic methods have the same score in every run."
+)
+SETTINGS_TEXT = (
+    "Default columns use the default settings of each method; auto columns select settings from "
+    "the views alone. A run has a single initialization, except for (auto), while the estimators "
+    "themselves keep the best of several, without labels: scores of what they return are in the "
+    f'table "{RETURNED_TABLE}" of the suite compare.'
+)
+ORACLE_TEXT = (
+    "Oracle columns use the setting with the highest mean ACC against the labels, as is common in "
+    "papers. This is impossible in practice, so they are never compared with other columns."
+)
+METRICS_TEXT = (
+    "ACC: fraction of samples that are correct under the best matching of clusters to classes. "
+    "NMI: normalized mutual information (arithmetic mean). F1: of pairs of samples. Purity: "
+    "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
+)
+
+
+def write_outputs(
+    out: Path,
+    entries: Sequence[Entry],
+    results: Mapping[str, Result],
+    sets: Sequence[DataSet],
+    environments: Sequence[Mapping[str, Any]],
+    command: str = "",
+    title: str = "",
+) -> pd.DataFrame:
+    """Write tables, figures, a summary and a report page of the available results.
+
+    Tables are ``tables/*.md``, ``*.csv`` and ``*.tex``; figures ``figures/*.svg`` and ``*.png``;
+    ``summary.md`` has all of them, and ``report.html`` is interactive. Outputs that need a package
+    that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
+    by an earlier one that are not written again are removed.
+
+    `entries` are the planned results, `results` the available ones by key of the job, and `sets`
+    the data sets of the entries; `environments` are the versions and machines of the jobs, and
+    `command` is the shell command that reproduces the results. Returns the evaluated results.
+    """
+    title = title or "Experiments"
+    digests = {one.name: one.digest for one in sets}
+    frame = evaluated(entries, results, digests)
+    all_tables = tables(frame, sets)
+    if environments:
+        all_tables.append(environment_table(environments))
+    charts = list(figures(frame))
+    # A job that several entries share counts once.
+    keys = {entry.job.key(digests[entry.data]) for entry in entries}
+    counts = Counter[str](results.get(key, NOT_RUN).status for key in keys)
+
+    paths: list[Path] = []
+    missing: list[str] = []
+    for folder in (out / "tables", out / "figures"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for table in all_tables:
+        paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
+        paths.append(_write(out / "tables" / f"{table.name}.csv", table.csv()))
+    drawn: list[Figure] = []
+    try:
+        for figure in charts:
+            paths += figure.write(out / "figures")
+            drawn.append(figure)
+    except MissingPackageError as error:
+        missing.append(str(error))
+    try:
+        for table in all_tables:
+            paths.append(_write(out / "tables" / f"{table.name}.tex", table.latex()))
+        names = (", ".join(frame[name].unique()) for name in ("suite", "data"))
+        sections = _sections(frame, all_tables, charts, counts, command)
+        write_page(out / "report.html", title, " on ".join(names), [s for s in sections if s.parts])
+        paths.append(out / "report.html")
+    except MissingPackageError as error:
+        missing.append(str(error))
+    summary = "\n".join(_summary(title, command, protocol(frame), drawn, all_tables))
+    paths.append(_write(out / "summary.md", summary))
+    _remove_earlier(out, {path.relative_to(out).as_posix() for path in paths})
+    if missing:
+        warnings.warn(f"Some outputs are omitted. {' '.join(missing)}", stacklevel=2)
+    return frame
+
+
+def _write(path: Path, text: str) -> Path:
+    with atomic_write(path) as stream:
+        stream.write(text)
+    return path
+
+
+def _remove_earlier(out: Path, written: set[str]) -> None:
+    """Remove earlier outputs that were not written again, and list those that were."""
+    manifest = out / "outputs.json"
+    try:
+        listed = set(json.loads(manifest.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        listed = set()
+    # Nothing else in the folder is ever removed, whatever the list says.
+    for path in (*out.glob("tables/*"), *out.glob("figures/*"), out / "report.html"):
+        if path.relative_to(out).as_posix() in listed - written and path.is_file():
+            path.unlink()
+    _write(manifest, json.dumps(sorted(written), indent=1) + "\n")
+
+
+def protocol(frame: pd.DataFrame) -> list[str]:
+    """Return the paragraphs of the protocol of evaluated results."""
+    labels = "Labels are used for scores only."
+    if frame["mode"].isin(LABEL_MODES).any():
+        others = "In all other columns labels are used for scores only."
+        labels = " ".join([ORACLE_TEXT, *_grid_sizes(frame), others])
+    return [JOBS_TEXT, RUNS_TEXT, SETTINGS_TEXT, labels, METRICS_TEXT]
+
+
+def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield the numbers of settings of the oracle per suite, the largest first."""
+    chosen = frame[frame["mode"].isin(LABEL_MODES)]
+    for suite in ("compare", "ablation"):
+        rows = chosen[chosen["suite"] == suite]
+        methods = rows["column"].str.removesuffix(" (oracle)")
+        sizes = rows.groupby(methods, sort=False)["tried"].agg(["min", "max"])
+        if sizes.empty:
+            continue
+        by_size = sizes.sort_values("max", ascending=False, kind="stable")
+        shown = [
+            f"{method} {low}" if low == high else f"{method} {low} to {high}"
+            for method, low, high in by_size.itertuples()
+        ]
+        yield f"Numbers of settings in the suite {suite}: {', '.join(shown)}."
+        favored = sizes.index[sizes["max"] == sizes["max"].max()]
+        if len(favored) < len(sizes):
+            yield (
+                "The maximum over more settings is higher by chance alone, which favors "
+                f"{' and '.join(favored)}."
+            )
+
+
+def _summary(
+    title: str,
+    command: str,
+    paragraphs: Sequence[str],
+    drawn: Sequence[Figure],
+    all_tables: Sequence[ResultTable],
+) -> Iterator[str]:
+    """Yield the lines of the summary, as Markdown."""
+    yield from (f"# {markdown_escaped(title)}", "")
+    if command:
+        # Indented lines are code and need no escaping.
+        yield from ("Reproduced by:", "", f"    {' '.join(command.splitlines())}", "")
+    for paragraph in paragraphs:
+        yield from (markdown_escaped(paragraph), "")
+    if drawn:
+        yield from ("## Figures", "")
+    for figure in drawn:
+        caption = markdown_escaped(f"{figure.title}. {figure.caption}")
+        yield from (f"![{caption}](figures/{figure.name}.svg)", "", f"*{caption}*", "")
+    yield from ("## Tables", "")
+    yield from (table.markdown() for table in all_tables)
+
+
+def _sections(
+    frame: pd.DataFrame,
+    all_tables: Sequence[ResultTable],
+    drawn: Sequence[Figure],
+    counts: Mapping[str, int],
+    command: str,
+) -> Iterator[Section]:
+    """Yield the sections of the report page; some may be empty."""
+    overview = _table_parts(all_tables, "data", "environment")
+    yield Section(
+        "Overview", [_facts(frame, counts), *overview], "What was run, on which data and machines."
+    )
+    yield Section(
+        "Ranks",
+        _table_parts(all_tables, "ranks"),
+        "Ranks of the methods on each data set, averaged; lower is better.",
+    )
+    for figure in drawn:
+        yield Section(figure.title, [*map(_chart_part, figure.panels)], figure.caption)
+    elsewhere = ("data", "environment", "ranks", "published")
+    rest = [table for table in all_tables if not table.name.startswith(elsewhere)]
+    yield Section("Tables", _table_parts(rest, ""))
+    yield Section("Comparison with the paper", _table_parts(all_tables, "published"))
+    yield Section("Not done", [_not_done(frame)])
+    yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
+    yield Section("How to reproduce", [Code(command)] if command else [])
+
+
+def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
+    methods = frame["column"].str.replace(r" \((as published, )?oracle\)$", "", regex=True)
+    lost = {f"jobs {text}": jobs.get(status, 0) for status, text in STATUS_TEXTS.items()}
+    return Facts(
+        {
+            "data sets": str(frame["data"].nunique()),
+            "methods": str(methods.nunique()),
+            "jobs done": f"{jobs.get('done', 0)} of {sum(jobs.values())}",
+            **{name: str(count) for name, count in lost.items() if count},
+        }
+    )
+
+
+def _chart_part(chart: Panel) -> Chart:
+    """A chart with its numbers in a table, and the range of each column as its description."""
+    table = chart_table(chart)
+    ranges = [
+        f"{name} from {values.min():.4g} ({values.idxmin()}) to {values.max():.4g} "
+        f"({values.idxmax()})"
+        for name, values in table.dropna(axis="columns", how="all").items()
+    ]
+    if isinstance(chart, BarChart):
+        table = table.assign(deviation=chart.deviations, settings=chart.settings)
+    return Chart(chart, f"{chart.title}: {'; '.join(ranges)}.", table.reset_index())
+
+
+def _table_parts(all_tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:
+    """Tables whose names have one of the prefixes; consecutive equal captions are shown once."""
+    wanted = [table for table in all_tables if table.name.startswith(prefixes)]
+    parts: list[Part] = []
+    for caption, group in groupby(wanted, key=lambda table: table.caption):
+        parts.append(Text(caption))
+        for table in group:
+            parts.append(Table(table.texts(), table.title, table.marks()))
+            if table.name.startswith("ranks"):
+                parts += [Text(note) for note in table.notes]
+    return parts
+
+
+def _not_done(frame: pd.DataFrame) -> Part:
+    """Table of results that are missing or partial, with reasons."""
+    columns = ["suite", "data", "column", "point", "status", "reason"]
+    rows = frame.loc[(frame["status"] != "done") | (frame["reason"] != ""), columns]
+    if rows.empty:
+        return Text("Everything was done.")
+    points = rows["point"].map(lambda point: "" if pd.isna(point) else f"{point:g}")
+    status = rows["status"].replace(STATUS_TEXTS)
+    return Table(rows.assign(point=points, status=status), "What is not done, and why")
