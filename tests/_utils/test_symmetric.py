@@ -1,22 +1,11 @@
-"""Products in tiles and factors in place equal those of NumPy, of any rank."""
+"""Factors in place have the products that they are made of, of any rank."""
 
 import numpy as np
 import pytest
 
-from anchorview._utils import linalg
-from anchorview._utils.linalg import (
-    add_products,
-    cholesky_rows,
-    mirror_upper,
-    pivoted_cholesky_rows,
-)
+from anchorview._utils.linalg import cholesky_rows, pivoted_cholesky_rows
 
 TOLERANCE = 1e-12
-
-
-@pytest.fixture(autouse=True, params=[7, 1024])
-def tiles(request, set_constants):
-    set_constants(linalg, TILE=request.param)
 
 
 def products(kind: str) -> np.ndarray:
@@ -29,16 +18,6 @@ def products(kind: str) -> np.ndarray:
     if kind == "few rows":
         X = X[:12]
     return X.T @ X
-
-
-@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_products_are_added_in_tiles(dtype, error):
-    rows = np.random.default_rng(0).standard_normal((50, 31)).astype(dtype)
-    total = np.ones((31, 31))
-    add_products(total, rows)
-    mirror_upper(total)
-    assert total.dtype == np.float64
-    np.testing.assert_allclose(total, 1 + rows.astype(np.float64).T @ rows, atol=50 * error)
 
 
 @pytest.mark.parametrize(

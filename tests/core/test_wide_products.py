@@ -1,4 +1,4 @@
-"""Fits on products in tiles, factorized in place, equal those on the data as they are."""
+"""Fits on products of wide views equal those on the data as they are."""
 
 import dask.array as da
 import numpy as np
@@ -20,9 +20,8 @@ def views():
 
 
 @pytest.fixture(autouse=True)
-def tiles(set_constants):
-    set_constants(linalg, TILE=16)
-    set_constants(compress, MIN_TILED=16)
+def wide(set_constants):
+    set_constants(compress, WIDE_GRAM=16)
 
 
 def changed(views, kind):

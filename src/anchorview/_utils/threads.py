@@ -35,7 +35,10 @@ Result = TypeVar("Result")
 
 
 def map_blocks(
-    function: Callable[[Block], Result], blocks: Iterable[Block], stage: str
+    function: Callable[[Block], Result],
+    blocks: Iterable[Block],
+    stage: str,
+    threads: int | None = None,
 ) -> Iterator[tuple[Block, Result]]:
     """Yield every block and ``function(block)``, in the order of the blocks.
 
@@ -47,7 +50,7 @@ def map_blocks(
     todo = list(blocks)
     total = sum(block.size for block in todo)
     done = 0
-    for block, result in parallel_map(function, todo):
+    for block, result in parallel_map(function, todo, threads):
         done += block.size
         report_progress(stage, done, total)
         yield block, result

@@ -17,25 +17,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import (
-    MIN_TILED,
-    add_products,
     cholesky_rows,
     gram,
-    mirror_upper,
     pivoted_cholesky_rows,
     times,
 )
-from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import ThreadBuffer, map_blocks, parallel_map
+from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
+from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.matrix_checks import none_if_complete
-from anchorview.views.row_source import CACHED_BLOCK, RowSource
+from anchorview.views.row_source import RowSource
 
 Route = Literal["compressed", "left", "direct", "truncated"]
 EXACT_ROUTES: tuple[Route, ...] = ("compressed", "left", "direct")
@@ -44,7 +40,8 @@ RANK_TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 """Share of a feature's (or sample's) squared norm, not explained by the others, that may be
 rounding of products in this precision."""
 
-_tiled_rows = ThreadBuffer()
+WIDE_GRAM = 2048
+"""Number of dense features above which the threads of BLAS multiply one block after the other."""
 
 
 class GroupSummary(NamedTuple):
@@ -97,14 +94,10 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
     """Summaries of all groups, in one pass: ``X'X`` where a group has more samples than features.
 
     Blocks are multiplied in the precision of the data and added up in float64: blocks of few
-    features by one thread each, those of many in tiles, which keeps one matrix of products only.
+    features by one thread each, those of many one by one, as their products take much memory.
     """
     widths = [sum(data.n_features_per_view[p] for p in group.views) for group in data.groups]
     large = [group.size > width for group, width in zip(data.groups, widths, strict=True)]
-
-    def in_tiles(block: RowBlock) -> bool:
-        wide = large[block.group] and widths[block.group] > MIN_TILED
-        return wide and not ScaledBlock(data, scalings, block).stays_sparse
 
     def work(block: RowBlock) -> Array:
         scaled = ScaledBlock(data, scalings, block)
@@ -112,10 +105,9 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
 
     sums = {g: np.zeros((d, d)) for g, d in enumerate(widths) if large[g]}
     rows: dict[int, list[Array]] = {g: [] for g in range(len(widths)) if not large[g]}
-    blocks = list(data.blocks())
-    _add_in_tiles(sums, data, scalings, [block for block in blocks if in_tiles(block)])
-    others = [block for block in blocks if not in_tiles(block)]
-    for block, part in map_blocks(work, others, "compressing"):
+    one_by_one = max(widths) > WIDE_GRAM and not any(map(is_sparse, data.views))
+    threads = 1 if one_by_one else None
+    for block, part in map_blocks(work, data.blocks(), "compressing", threads):
         if large[block.group]:
             sums[block.group] += part
         else:
@@ -125,39 +117,6 @@ def summarize_groups(data: MultiViewData, scalings: tuple[ViewScaling, ...]) -> 
         group.views: GroupSummary(group.views, matrices[g], large[g])
         for g, group in enumerate(data.groups)
     }
-
-
-def _add_in_tiles(
-    sums: dict[int, Array],
-    data: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    blocks: list[RowBlock],
-) -> None:
-    """Add the products of blocks to the sums of their groups; all threads work on one block."""
-    total = sum(block.size for block in blocks)
-    done = 0
-    for block in blocks:
-        add_products(sums[block.group], _scaled_in_threads(data, scalings, block))
-        done += block.size
-        report_progress("compressing", done, total)
-    for group in {block.group for block in blocks}:
-        mirror_upper(sums[group])
-
-
-def _scaled_in_threads(
-    data: MultiViewData, scalings: tuple[ViewScaling, ...], block: RowBlock
-) -> Array:
-    """Scaled rows of a block, valid until the next block is scaled."""
-    width = sum(data.n_features_per_view[p] for p in block.views)
-    scaled = _tiled_rows.array((block.size, width), data.dtype)
-    step = max(1, CACHED_BLOCK // (width * data.dtype.itemsize))
-
-    def work(part: slice) -> None:
-        ScaledBlock(data, scalings, block.part(part)).toarray(out=scaled[part])
-
-    for _ in parallel_map(work, list(gen_batches(block.size, step))):
-        pass
-    return scaled
 
 
 class Problem(NamedTuple):

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM, MIN_TILED
+from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
 from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import max_pending_results
-from anchorview.core.compress import EXACT_ROUTES, Route
+from anchorview.core.compress import EXACT_ROUTES, WIDE_GRAM, Route
 from anchorview.core.truncate import POWER_STEPS, Truncation, directions_per_view
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import is_sparse
@@ -219,10 +219,11 @@ def fit_memory(shape: FitShape, route: Route) -> float:
 def gram_memory(shape: FitShape) -> float:
     """Bytes needed to add up the Gram matrices of all groups and to factorize them."""
     widths = [d for size, d in shape.groups if size > d]
-    # Products of sparse blocks, and of few features, are held as a whole before they are added.
+    # Products of several blocks are held before they are added, unless they are large.
     some_sparse = any(entries is not None for entries in shape.entries)
-    held = max((d for d in widths if some_sparse or d <= MIN_TILED), default=0)
-    parts = max_pending_results() * shape.itemsize * held**2
+    widest = max(widths, default=0)
+    held = max_pending_results() if some_sparse or widest <= WIDE_GRAM else 1
+    parts = held * shape.itemsize * widest**2
     squares = [d**2 for d in widths]
     return block_memory(shape) + parts + 8 * (sum(squares) + max(squares, default=0))
 

@@ -349,10 +349,13 @@ class MultiViewData(RowSource):
 
         These are many features, nearly all of them small and some zero, and a few very large.
         """
+        if self.n_features_per_view[p] < MIN_COUNTED or self.views[p].dtype.kind not in "uif":
+            return False
         rows = np.flatnonzero(self._has(p))
         values = self.views[p][rows[:: max(1, len(rows) // COUNTED_ROWS)]]
         entries = values.data if sparse.issparse(values) else np.asarray(values).ravel()
-        if self.n_features_per_view[p] < MIN_COUNTED or entries.dtype.kind not in "uif":
+        # Found at once in most views, unlike the median.
+        if not entries.size or entries.min() < 0 or (entries != np.rint(entries)).any():
             return False
         positive = entries[entries > 0]
         n_zeros = values.shape[0] * values.shape[1] - len(positive)
@@ -360,8 +363,6 @@ class MultiViewData(RowSource):
             len(positive)
             and n_zeros >= MIN_ZEROS * len(positive)
             and positive.max() > max(255, LARGE_COUNT * np.median(positive))
-            and entries.min() >= 0
-            and (entries == np.rint(entries)).all()
         )
 
     def require_fittable(self) -> None:
