@@ -6,7 +6,7 @@ from scipy import sparse
 
 from anchorview.core import scaled_view
 from anchorview.core.scale import SCALINGS, fit_scalings
-from anchorview.core.scaled_view import SparseScaledView
+from anchorview.core.scaled_view import SparseScaledView, scaled_product
 from anchorview.views.container import MultiViewData
 
 
@@ -74,15 +74,10 @@ def test_large_shifts_are_multiplied_in_double_precision():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_products_of_a_scaled_view_are_those_of_its_rows(method, form):
+def test_scaled_products_are_those_of_scaled_rows(method, form):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 6)) * (rng.random((30, 6)) < 0.5)
     (scaling,) = fit_scalings(MultiViewData(X), method)
-    view = scaled_view.scaled_view(form(X), scaling)
-    rows = scaling.apply(X, np.empty(X.shape))
-    W, M = rng.standard_normal((6, 2)), rng.standard_normal((30, 3))
-    np.testing.assert_allclose(view.toarray(), rows, atol=1e-12)
-    np.testing.assert_allclose(view[3:9].toarray(), rows[3:9], atol=1e-12)
-    np.testing.assert_allclose(view @ W, rows @ W, atol=1e-12)
-    np.testing.assert_allclose(view.T @ M, rows.T @ M, atol=1e-12)
-    np.testing.assert_allclose(view.gram(), rows.T @ rows, atol=1e-12)
+    W = rng.standard_normal((6, 2))
+    expected = scaling.apply(X, np.empty(X.shape)) @ W
+    np.testing.assert_allclose(scaled_product(form(X), scaling, W), expected, atol=1e-12)

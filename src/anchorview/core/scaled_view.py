@@ -1,15 +1,13 @@
 """Scaled views: what the stages multiply with.
 
-A :class:`ScaledView` has the rows of one view, dense or sparse, and a :class:`ScaledBlock` those of
-several views side by side. Dense rows are scaled where they are multiplied. Sparse rows are never
-made dense: they are scaled to ``diag(r) X diag(c) - u m'``, where centering is a correction of rank
-one. A sparse view from which batches were taken out is a sum with a matrix of low rank,
-``X = E + L T``; a dense one is corrected when rows are taken.
+A :class:`ScaledBlock` has some rows of several views side by side, a :class:`SparseScaledView` all
+rows of a sparse view. Dense rows are scaled where they are multiplied. Sparse rows are never made
+dense: centering, and batches that were taken out, are a matrix of low rank that is added.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +21,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 from anchorview.views.low_rank_sum import LowRankSum, has_few_entries, is_sparse
-from anchorview.views.row_source import LARGEST_BLOCK, working_precision
+from anchorview.views.row_source import LARGEST_BLOCK
 
 ENTRIES_PER_BLOCK = 2**21
 """About how many entries a thread multiplies at a time."""
@@ -52,20 +50,6 @@ class EntryBlock(NamedTuple):
     rows: slice
     matrix: sparse.csr_array
 
-    def squared(self) -> sparse.csr_array:
-        """Rows with squared entries, in double precision."""
-        X = self.matrix
-        return _sharing(X.data.astype(np.float64) ** 2, X.indices, X.indptr, X.shape)
-
-
-def _sharing(
-    data: Array, indices: Array, indptr: Array, shape: tuple[int, int]
-) -> sparse.csr_array:
-    # The constructor would copy parts of larger arrays.
-    matrix = sparse.csr_array(shape, dtype=data.dtype)
-    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-    return matrix
-
 
 def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
     """Blocks of rows with about equal numbers of entries."""
@@ -73,114 +57,50 @@ def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
     ends = np.searchsorted(X.indptr, np.arange(ENTRIES_PER_BLOCK, X.nnz, ENTRIES_PER_BLOCK))
     borders = np.unique(np.concatenate([[0], ends, [n]]))
     blocks = []
-    for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+    for start, stop in pairwise(borders.tolist()):
         first, last = X.indptr[start], X.indptr[stop]
-        starts = X.indptr[start : stop + 1] - first
-        parts = X.data[first:last], X.indices[first:last], starts.astype(X.indices.dtype)
-        matrix = _sharing(*parts, (stop - start, d))
+        # The constructor would copy parts of larger arrays.
+        matrix = sparse.csr_array((stop - start, d), dtype=X.dtype)
+        matrix.data, matrix.indices = X.data[first:last], X.indices[first:last]
+        matrix.indptr = (X.indptr[start : stop + 1] - first).astype(X.indices.dtype)
         blocks.append(EntryBlock(slice(start, stop), matrix))
     return blocks
 
 
-class LowRank(NamedTuple):
-    """Matrix of low rank that is added to the entries of a view, with scaled columns."""
+class SparseScaledView(LinearOperator):
+    """A sparse view as a scaling makes it: ``diag(f) E diag(c) + L T`` with few terms ``T``.
 
-    coefficients: sparse.csr_array
-    terms: Array
-
-    def row_products(self, entries: sparse.csr_array, columns: Array) -> Array:
-        """Product of each row of this matrix with the row of scaled entries."""
-        products = entries @ (self.terms * columns).T
-        return np.asarray(self.coefficients.multiply(products).sum(axis=1)).ravel()
-
-    def squared_rows(self) -> Array:
-        """Squared lengths of the rows."""
-        products = self.coefficients @ (self.terms @ self.terms.T)
-        return np.asarray(self.coefficients.multiply(products).sum(axis=1)).ravel()
-
-
-class ScaledView(LinearOperator):
-    """Rows of a view as a scaling makes them: ``X @ W``, ``X.T @ M``, rows and Gram matrix."""
-
-    @abstractmethod
-    def __getitem__(self, rows: slice | Array) -> "ScaledView":
-        """Return some rows."""
-
-    @abstractmethod
-    def toarray(self) -> Array:
-        """All scaled rows, dense."""
-
-    @abstractmethod
-    def gram(self) -> Array:
-        """Products of all pairs of columns."""
-
-
-class DenseScaledView(ScaledView):
-    """A dense view; rows are scaled for each product, in the precision of the other factor."""
-
-    def __init__(self, X: Array, scaling: ViewScaling) -> None:
-        super().__init__(dtype=working_precision([X.dtype]), shape=X.shape)
-        self.X, self.scaling = X, scaling
-
-    def __getitem__(self, rows: slice | Array) -> "DenseScaledView":
-        """Return some rows."""
-        return DenseScaledView(self.X[rows], self.scaling)
-
-    def toarray(self, out: Array | None = None) -> Array:
-        """All scaled rows, in `out` and its precision if it is given."""
-        return self.scaling.apply(self.X, np.empty(self.shape, self.dtype) if out is None else out)
-
-    def gram(self) -> Array:
-        """Products of all pairs of columns."""
-        rows = self.toarray(_scaled.array(self.shape, self.dtype))
-        return np.asarray(rows.T @ rows)
-
-    def _matmat(self, W: Array) -> Array:
-        product = np.empty((self.shape[0], W.shape[1]), W.dtype)
-        for part in gen_batches(len(product), max(1, LARGEST_BLOCK // (len(W) * W.itemsize))):
-            values = _scaled.array((part.stop - part.start, len(W)), W.dtype)
-            # A factor of each row is cheaper to apply to the product.
-            factor = self.scaling.apply_but_factor(self.X[part], values)
-            np.matmul(values, W, out=product[part])
-            product[part] *= factor
-        return product
-
-    def _rmatmat(self, M: Array) -> Array:
-        return np.asarray(self.toarray(_scaled.array(self.shape, M.dtype)).T @ M)
-
-
-class SparseScaledView(ScaledView):
-    """A sparse view; products with few columns run in threads.
-
-    `has` says which rows are available; the others are zero, whatever their values.
+    The terms are those of a correction of batches, and centering. `has` says which rows are
+    available; the others are zero, whatever their values. Products with few columns run in threads.
     """
 
     def __init__(
         self, X: sparse.csr_array | LowRankSum, scaling: ViewScaling, has: Array | None = None
     ) -> None:
         n, d = X.shape
-        added, X = (X, X.entries) if isinstance(X, LowRankSum) else (None, X)
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
-        self.shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
-        self.low: LowRank | None = None
-        if added is not None:
-            self.low = LowRank(added.coefficients.astype(np.float64), added.terms * self.columns)
-        single = X.dtype == np.float32 and self._largest_shift <= SAFE_SHIFT
+        self.factors = np.ones(n) if has is None else has.astype(np.float64)
+        self.coefficients, self.terms = sparse.csr_array((n, 0)), np.empty((0, d))
+        if isinstance(X, LowRankSum):
+            self.coefficients = _times_rows(self.factors, X.coefficients.astype(np.float64))
+            self.terms, X = X.terms * self.columns, X.entries
+        shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
+        largest = max(np.abs(values).max(initial=0) for values in (shift, self.terms))
+        self.is_safe = bool(largest <= SAFE_SHIFT)
+        single = X.dtype == np.float32 and self.is_safe
         super().__init__(dtype=np.dtype(np.float32 if single else np.float64), shape=(n, d))
         self.X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(self.dtype)
-        self.factors = np.ones(n) if has is None else has.astype(np.float64)
         if has is not None and not has.all():
             self.X = self.X.copy()
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
-        self.shift_factors = self.factors.copy()
+        centering = -self.factors[:, None]
         if scaling.unit_first:
-            squares, _, _ = self._sums(None)
-            self.factors *= reciprocal(np.sqrt(squares), self.factors)
+            self._divide_rows(self._squared_lengths())
+        self.coefficients = sparse.csr_array(sparse.hstack([self.coefficients, centering]))
+        self.terms = np.vstack([self.terms, shift])
         self.squares = self._squared_lengths()
         if scaling.unit_last:
-            inverse = reciprocal(np.sqrt(self.squares), self.squares)
-            self.factors, self.shift_factors = self.factors * inverse, self.shift_factors * inverse
-            self.squares = self.squares * inverse**2
+            self.squares = self.squares * self._divide_rows(self.squares) ** 2
         self *= 1 / scaling.norm
 
     @classmethod
@@ -189,57 +109,39 @@ class SparseScaledView(ScaledView):
         has = None if data.available is None else data.available[:, p]
         return cls(data.views[p], scaling, has)
 
-    @property
-    def _largest_shift(self) -> float:
-        """Largest number, in standard deviations, that is added to or subtracted from entries."""
-        terms = np.zeros(1) if self.low is None else self.low.terms
-        return max(float(np.abs(values).max(initial=0)) for values in (self.shift, terms))
-
-    def _sums(self, shift: Array | None) -> tuple[Array, Array, Array]:
-        """Sums over each row before centering: of squares, of the positive terms of these, and of
-        products with a shift."""  # noqa: D209
-        squares, entries = np.zeros(self.shape[0]), np.zeros(self.shape[0])
-        of_squares = self.columns**2
-        of_entries = None if shift is None else self.columns * shift
-
-        def work(block: EntryBlock) -> None:
-            squares[block.rows] = block.squared() @ of_squares
-            if of_entries is not None:
-                entries[block.rows] = block.matrix @ of_entries
-
-        for _ in parallel_map(work, entry_blocks(self.X)):
-            pass
-        if self.low is None:
-            return squares, squares, entries
-        positive = squares + self.low.squared_rows()
-        if shift is not None:
-            entries += self.low.coefficients @ (self.low.terms @ shift)
-        products = self.low.row_products(self.X.astype(np.float64), self.columns)
-        return np.maximum(positive + 2 * products, 0), positive, entries
+    def _divide_rows(self, squares: Array) -> Array:
+        """Divide rows by their lengths, given squared; returns the factors."""
+        inverse = reciprocal(np.sqrt(squares), squares)
+        self.factors = self.factors * inverse
+        self.coefficients = _times_rows(inverse, self.coefficients)
+        return inverse
 
     def _squared_lengths(self) -> Array:
-        if self._largest_shift > SAFE_SHIFT:
-            return self._squared_lengths_of_dense_rows()
-        centers = bool(self.shift.any())
-        squares, positive, entries = self._sums(self.shift if centers else None)
-        squares, positive = squares * self.factors**2, positive * self.factors**2
-        if not centers and self.low is None:
-            return squares
-        shifts = self.shift_factors**2 * (self.shift @ self.shift)
-        lengths = squares - 2 * self.factors * self.shift_factors * entries + shifts
-        lengths[lengths < CANCELED * (positive + shifts)] = 0
-        return lengths
-
-    def _squared_lengths_of_dense_rows(self) -> Array:
-        """Squared lengths that lose no digits where columns have large means."""
+        """Squared lengths of the rows; zero where the terms cancel but for rounding."""
         n, d = self.shape
         lengths = np.empty(n)
 
-        def work(rows: slice) -> None:
+        def exact(rows: slice) -> None:
             scaled = self._dense_rows(rows)
             lengths[rows] = np.einsum("ij,ij->i", scaled, scaled)
 
-        for _ in parallel_map(work, list(gen_batches(n, max(1, DENSE_ENTRIES // d)))):
+        if not self.is_safe:
+            for _ in parallel_map(exact, list(gen_batches(n, max(1, DENSE_ENTRIES // d)))):
+                pass
+            return lengths
+        inner, weighted = self.terms @ self.terms.T, (self.columns * self.terms).T
+
+        def work(block: EntryBlock) -> None:
+            entries, factors = block.matrix.astype(np.float64), self.factors[block.rows]
+            lengths[block.rows] = (entries.power(2) @ self.columns**2) * factors**2
+            if len(inner):
+                low = self.coefficients[block.rows]
+                squares = lengths[block.rows] + low.power(2) @ inner.diagonal()
+                products = low.multiply(2 * factors[:, None] * (entries @ weighted) + low @ inner)
+                lengths[block.rows] += np.asarray(products.sum(axis=1)).ravel()
+                lengths[block.rows][lengths[block.rows] < CANCELED * squares] = 0
+
+        for _ in parallel_map(work, entry_blocks(self.X)):
             pass
         return lengths
 
@@ -255,18 +157,11 @@ class SparseScaledView(ScaledView):
             np.repeat(self.factors, np.diff(scaled.indptr)) * self.columns[scaled.indices]
         )
         G = (scaled.T @ scaled).toarray()
-        uncentered = G.diagonal().copy()
-        totals = scaled.T @ self.shift_factors
-        if self.low is not None:
-            rows = self.low.coefficients * self.factors[:, None]
-            mixed = (scaled.T @ rows) @ self.low.terms
-            low_gram = self.low.terms.T @ ((rows.T @ rows) @ self.low.terms)
-            G += mixed + mixed.T + low_gram
-            uncentered += low_gram.diagonal()
-            totals = totals + self.low.terms.T @ (rows.T @ self.shift_factors)
-        cross = np.outer(totals, self.shift)
-        G -= cross + cross.T
-        G += (self.shift_factors @ self.shift_factors) * np.outer(self.shift, self.shift)
+        L, T = self.coefficients, self.terms
+        low = T.T @ ((L.T @ L) @ T)
+        uncentered = G.diagonal() + low.diagonal()
+        mixed = (scaled.T @ L) @ T
+        G += mixed + mixed.T + low
         imprecise = np.flatnonzero(uncentered > MAX_CANCELLATION * G.diagonal())
         if len(imprecise):
             G[:, imprecise] = gram_columns(self, imprecise)
@@ -278,9 +173,7 @@ class SparseScaledView(ScaledView):
         part = copy(self)
         part.X, part.squares = self.X[rows], self.squares[rows]
         part.shape = part.X.shape
-        part.factors, part.shift_factors = self.factors[rows], self.shift_factors[rows]
-        if self.low is not None:
-            part.low = LowRank(self.low.coefficients[rows], self.low.terms)
+        part.factors, part.coefficients = self.factors[rows], self.coefficients[rows]
         return part
 
     def toarray(self) -> Array:
@@ -291,34 +184,24 @@ class SparseScaledView(ScaledView):
         block = self.X[rows].toarray().astype(np.float64)
         block *= self.factors[rows, None]
         block *= self.columns
-        if self.low is not None:
-            block += self.factors[rows, None] * (self.low.coefficients[rows] @ self.low.terms)
-        block -= np.outer(self.shift_factors[rows], self.shift)
-        return block
+        return block + self.coefficients[rows] @ self.terms
 
     def __imul__(self, factor: float) -> "SparseScaledView":
         self.factors = self.factors * factor
-        self.shift_factors = self.shift_factors * factor
+        self.coefficients = self.coefficients * factor
         self.squares = self.squares * factor**2
         return self
 
     def _matmat(self, M: Array) -> Array:
         product = np.empty((self.shape[0], M.shape[1]), dtype=self.dtype)
         weighted = np.ascontiguousarray(self.columns[:, None] * M, dtype=self.dtype)
-        shifted = (self.shift @ M).astype(self.dtype)
-        added = None if self.low is None else self.low.terms @ M
-        factors, shift_factors = (
-            self.factors.astype(self.dtype),
-            self.shift_factors.astype(self.dtype),
-        )
+        added = (self.terms @ M).astype(self.dtype)
+        factors, low = self.factors.astype(self.dtype), self.coefficients.astype(self.dtype)
 
         def work(block: EntryBlock) -> None:
             part = block.matrix @ weighted
-            if self.low is not None:
-                part += self.low.coefficients[block.rows] @ added
             part *= factors[block.rows, None]
-            part -= np.outer(shift_factors[block.rows], shifted)
-            product[block.rows] = part
+            product[block.rows] = part + low[block.rows] @ added
 
         for _ in parallel_map(work, entry_blocks(self.X)):
             pass
@@ -335,17 +218,26 @@ class SparseScaledView(ScaledView):
         for _, part in parallel_map(work, entry_blocks(self.X)):
             total += part
         total *= self.columns[:, None]
-        if self.low is not None:
-            total += self.low.terms.T @ (self.low.coefficients.T @ (self.factors[:, None] * M))
-        total -= self.shift[:, None] * (self.shift_factors @ M)
+        total += self.terms.T @ (self.coefficients.T @ M)
         return total.astype(self.dtype, copy=False)
 
 
-def scaled_view(X: Matrix, scaling: ViewScaling) -> ScaledView:
-    """Rows of a view as a scaling makes them."""
-    if isinstance(X, np.ndarray):
-        return DenseScaledView(X, scaling)
-    return SparseScaledView(X, scaling)
+def _times_rows(factors: Array, X: sparse.csr_array) -> sparse.csr_array:
+    return sparse.csr_array(sparse.diags_array(factors) @ X)
+
+
+def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
+    """Scaled rows times a map, in its precision; sparse rows stay sparse."""
+    if not isinstance(X, np.ndarray):
+        return np.asarray(SparseScaledView(X, scaling) @ W).astype(W.dtype, copy=False)
+    product = np.empty((len(X), W.shape[1]), W.dtype)
+    for part in gen_batches(len(X), max(1, LARGEST_BLOCK // (len(W) * W.itemsize))):
+        values = _scaled.array((part.stop - part.start, len(W)), W.dtype)
+        # A factor of each row is cheaper to apply to the product.
+        factor = scaling.apply_but_factor(X[part], values)
+        np.matmul(values, W, out=product[part])
+        product[part] *= factor
+    return product
 
 
 def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: Array) -> Array:
@@ -354,9 +246,7 @@ def projected_rows(view: Matrix, rows: slice | Array, scaling: ViewScaling, W: A
     Rows with few entries stay sparse.
     """
     X = view[rows]
-    if not has_few_entries(X):
-        X = dense_rows(X, slice(None))
-    return np.asarray(scaled_view(X, scaling) @ W).astype(W.dtype, copy=False)
+    return scaled_product(X if has_few_entries(X) else dense_rows(X, slice(None)), scaling, W)
 
 
 class ScaledBlock:
@@ -401,8 +291,7 @@ class ScaledBlock:
         maps = np.split(W, self.ends[:-1])
         total: Array | None = None
         for view, scaling, part in zip(self.views, self.scalings, maps, strict=True):
-            product = scaled_view(view[self.block.rows], scaling) @ part
-            product = product.astype(W.dtype, copy=False)
+            product = scaled_product(view[self.block.rows], scaling, part)
             total = product if total is None else np.add(total, product, out=total)
         assert total is not None
         return total

@@ -34,7 +34,7 @@ from anchorview.core.compress import (
     summarize_groups,
 )
 from anchorview.core.scale import ViewScaling, with_unit_norms
-from anchorview.core.scaled_view import DenseScaledView, SparseScaledView
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.row_source import RowSource
@@ -187,8 +187,8 @@ def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) 
 
 def _scaled_rows(part: MultiViewData, p: int, scaling: ViewScaling, block: RowBlock) -> Array:
     """Scaled rows of a dense view, valid until the next block."""
-    view = DenseScaledView(part.views[p][block.rows], scaling)
-    return view.toarray(_rows.array(view.shape, part.dtype))
+    rows = part.views[p][block.rows]
+    return scaling.apply(rows, _rows.array(rows.shape, part.dtype))
 
 
 def _blocks_with(part: MultiViewData, p: int) -> list[RowBlock]:

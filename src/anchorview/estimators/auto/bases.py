@@ -17,7 +17,7 @@ from anchorview._utils.linalg import leading_directions, reciprocal, squared_nor
 from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, fit_scalings, with_unit_norms
-from anchorview.core.scaled_view import SparseScaledView, scaled_view
+from anchorview.core.scaled_view import SparseScaledView
 from anchorview.core.solve import rank_tolerance
 from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.views.container import (
@@ -27,6 +27,7 @@ from anchorview.views.container import (
     dense_rows,
 )
 from anchorview.views.low_rank_sum import has_few_entries
+from anchorview.views.row_source import working_precision
 
 MAX_DIRECTIONS, FEW_SAMPLES = 128, 256
 """Maximum number of leading directions of a view. With 64 of them, or all, accuracies on twelve
@@ -160,8 +161,7 @@ def _fit_view(
     shared = ViewScaling(unit_first=True) if normalized else replace(whole, unit_last=False)
     mean = whole.center if normalized else None
     stays_sparse = has_few_entries(rows)
-    X: Matrix = scaled_view(rows if stays_sparse else dense_rows(rows, slice(None)), whole)
-    X = X if stays_sparse else X.toarray()
+    X: Matrix = SparseScaledView(rows, whole) if stays_sparse else _scaled(rows, whole)
     square = squared_norm(X)
     if rows.shape[1] <= MAX_DIRECTIONS:
         V, center = None, np.zeros(rows.shape[1]) if mean is None else mean
@@ -179,6 +179,11 @@ def _fit_view(
     _, lengths = view.projected(rows, dtype)
     with np.errstate(over="ignore"):
         return view, (square, float(np.square(lengths).sum()))
+
+
+def _scaled(rows: Matrix, scaling: ViewScaling) -> Array:
+    dense = dense_rows(rows, slice(None))
+    return scaling.apply(dense, np.empty(dense.shape, working_precision([dense.dtype])))
 
 
 def _leading_subspace(X: Matrix, count: int) -> Array:
