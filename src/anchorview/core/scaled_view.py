@@ -84,6 +84,7 @@ class SparseScaledView(LinearOperator):
         if isinstance(X, LowRankSum):
             self.coefficients = _times_rows(self.factors, X.coefficients.astype(np.float64))
             self.terms, X = X.terms * self.columns, X.entries
+        centering = sparse.csr_array(-self.factors[:, None])
         shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
         largest = max(np.abs(values).max(initial=0) for values in (shift, self.terms))
         self.is_safe = bool(largest <= SAFE_SHIFT)
@@ -93,11 +94,11 @@ class SparseScaledView(LinearOperator):
         if has is not None and not has.all():
             self.X = self.X.copy()
             self.X.data[np.repeat(~has, np.diff(X.indptr))] = 0
-        centering = -self.factors[:, None]
         if scaling.unit_first:
             self._divide_rows(self._squared_lengths())
-        self.coefficients = sparse.csr_array(sparse.hstack([self.coefficients, centering]))
-        self.terms = np.vstack([self.terms, shift])
+        if scaling.center is not None:
+            self.coefficients = sparse.hstack([self.coefficients, centering], format="csr")
+            self.terms = np.vstack([self.terms, shift])
         self.squares = self._squared_lengths()
         if scaling.unit_last:
             self.squares = self.squares * self._divide_rows(self.squares) ** 2
@@ -132,14 +133,16 @@ class SparseScaledView(LinearOperator):
         inner, weighted = self.terms @ self.terms.T, (self.columns * self.terms).T
 
         def work(block: EntryBlock) -> None:
-            entries, factors = block.matrix.astype(np.float64), self.factors[block.rows]
-            lengths[block.rows] = (entries.power(2) @ self.columns**2) * factors**2
+            factors, low = self.factors[block.rows], self.coefficients[block.rows]
+            squared = block.matrix.astype(np.float64)
+            squared.data **= 2
+            squares = (squared @ self.columns**2) * factors**2
+            lengths[block.rows] = squares
             if len(inner):
-                low = self.coefficients[block.rows]
-                squares = lengths[block.rows] + low.power(2) @ inner.diagonal()
-                products = low.multiply(2 * factors[:, None] * (entries @ weighted) + low @ inner)
-                lengths[block.rows] += np.asarray(products.sum(axis=1)).ravel()
-                lengths[block.rows][lengths[block.rows] < CANCELED * squares] = 0
+                products = 2 * factors[:, None] * (block.matrix @ weighted) + low @ inner
+                changed = squares + np.asarray(low.multiply(products).sum(axis=1)).ravel()
+                squares += low.power(2) @ inner.diagonal()
+                lengths[block.rows] = np.where(changed < CANCELED * squares, 0, changed)
 
         for _ in parallel_map(work, entry_blocks(self.X)):
             pass
