@@ -8,11 +8,11 @@ import pandas as pd
 from anchorview._utils.errors import optional_import
 from anchorview.plotting.axes import add_color_bar, axes_or_new, name_columns, name_rows
 from anchorview.plotting.colors import CLUSTER_COLORS, MAIN_COLOR
-from anchorview.plotting.display_docstrings import fill_docstrings
+from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import DrawnSamples, fitted_attribute
 
 
-@fill_docstrings
+@display
 class ClusterSizesDisplay:
     """Number of samples in each cluster, in the color of their mean confidence.
 
@@ -44,15 +44,14 @@ class ClusterSizesDisplay:
     150
     """
 
-    def __init__(
-        self, sizes: "pd.Series[int]", confidence: "pd.Series[float] | None" = None
-    ) -> None:
-        if confidence is not None and not confidence.index.equals(sizes.index):
+    sizes: "pd.Series[int]"
+    confidence: "pd.Series[float] | None" = None
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None and not self.confidence.index.equals(self.sizes.index):
             raise ValueError(
                 "sizes and confidence are of different clusters. Pass both with the same index."
             )
-        self.sizes = sizes
-        self.confidence = confidence
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None, **plot_kw: Any) -> Self:
@@ -121,7 +120,7 @@ WEIGHT_LABEL = "Weight in the fit (sums to 1)"
 AGREEMENT_LABEL = "Agreement with the result (adjusted Rand index)"
 
 
-@fill_docstrings
+@display
 class ViewAgreementDisplay:
     """Two quantities per view: its weight in the fit, and its agreement with the result.
 
@@ -158,16 +157,15 @@ class ViewAgreementDisplay:
     True
     """
 
-    def __init__(
-        self, weights: "pd.Series[float]", agreement: "pd.Series[float] | None" = None
-    ) -> None:
-        if agreement is not None and not agreement.index.equals(weights.index):
+    weights: "pd.Series[float]"
+    agreement: "pd.Series[float] | None" = None
+
+    def __post_init__(self) -> None:
+        if self.agreement is not None and not self.agreement.index.equals(self.weights.index):
             raise ValueError(
-                f"weights are of the views {list(weights.index)}, but agreement of "
-                f"{list(agreement.index)}. Pass both for the same views in the same order."
+                f"weights are of the views {list(self.weights.index)}, but agreement of "
+                f"{list(self.agreement.index)}. Pass both for the same views in the same order."
             )
-        self.weights = weights
-        self.agreement = agreement
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **bar_kw: Any) -> Self:

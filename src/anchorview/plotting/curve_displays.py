@@ -1,6 +1,7 @@
 """Displays with curves: convergence, and agreement per number of clusters."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +12,12 @@ from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR, cluster_color
-from anchorview.plotting.display_docstrings import fill_docstrings
+from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import fitted_attribute
 from anchorview.plotting.matplotlib_charts import draw_lines
 
 
-@fill_docstrings
+@display
 class ConvergenceDisplay:
     """Objective of a method after every iteration.
 
@@ -111,7 +112,7 @@ class ConvergenceDisplay:
         return self
 
 
-@fill_docstrings
+@display
 class ClusterNumberDisplay:
     """Agreement between families of settings for every number of clusters that was tried.
 
@@ -158,18 +159,11 @@ class ClusterNumberDisplay:
     'chosen: 4'
     """
 
-    def __init__(
-        self,
-        curve: "pd.Series[float]",
-        *,
-        n_clusters: int | None = None,
-        chance: "pd.Series[float] | None" = None,
-        levels: Sequence[int] = (),
-    ) -> None:
-        self.curve = curve
-        self.n_clusters = n_clusters
-        self.chance = chance
-        self.levels = levels
+    curve: "pd.Series[float]"
+    _: KW_ONLY
+    n_clusters: int | None = None
+    chance: "pd.Series[float] | None" = None
+    levels: Sequence[int] = ()
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **line_kw: Any) -> Self:
@@ -230,15 +224,15 @@ class ClusterNumberDisplay:
         self.chance_line_ = None if self.chance is None else drawn.pop(0)
         self.chosen_line_ = None if self.n_clusters is None else drawn.pop(0)
         self.level_lines_ = drawn
+        handles = [] if self.chance_line_ is None else [self.line_, self.chance_line_]
         if self.chosen_line_ is not None:
             self.chosen_line_.set_label(f"chosen: {self.n_clusters}")
-        if self.level_lines_:
-            names = ", ".join(map(str, others))
+            handles.append(self.chosen_line_)
+        if drawn:
             plural = "" if len(others) == 1 else "s"
-            self.level_lines_[0].set_label(f"other level{plural}: {names}")
-        named = [self.chance_line_, self.chosen_line_, *self.level_lines_[:1]]
-        handles = [line for line in named if line is not None]
+            drawn[0].set_label(f"other level{plural}: {', '.join(map(str, others))}")
+            handles.append(drawn[0])
         if handles:
-            ax.legend(handles=[self.line_, *handles] if self.chance_line_ else handles)
+            ax.legend(handles=handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,6 +1,7 @@
 """Displays with heat maps: markers of clusters, and two partitions compared."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from anchorview.plotting.axes import (
     write_numbers,
 )
 from anchorview.plotting.colors import heat_map_palette
-from anchorview.plotting.display_docstrings import fill_docstrings
+from anchorview.plotting.display import display
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""
@@ -26,7 +27,7 @@ MAX_LOW_ROWS = 40
 """With more rows than this, clusters are also named at the top."""
 
 
-@fill_docstrings
+@display
 class MarkerHeatmapDisplay:
     """Leading markers of each cluster: how their means differ from those of other samples.
 
@@ -65,10 +66,11 @@ class MarkerHeatmapDisplay:
     10
     """
 
-    def __init__(self, effects: pd.DataFrame) -> None:
-        if effects.index.nlevels != 2:
+    effects: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        if self.effects.index.nlevels != 2:
             raise ValueError("effects must be indexed by view and feature.")
-        self.effects = effects
 
     @classmethod
     def from_estimator(
@@ -177,7 +179,7 @@ def _add_views(ax: Any, views: list[str]) -> Any:
 NAMES = ("Clusters of the first partition", "Clusters of the second partition")
 
 
-@fill_docstrings
+@display
 class PartitionComparisonDisplay:
     """Contingency table of two partitions, with matched clusters on the diagonal.
 
@@ -217,16 +219,10 @@ class PartitionComparisonDisplay:
     [[2, 0], [1, 2]]
     """
 
-    def __init__(
-        self,
-        table: pd.DataFrame,
-        *,
-        scores: Mapping[str, float] | None = None,
-        names: tuple[str, str] = NAMES,
-    ) -> None:
-        self.table = table
-        self.scores = scores
-        self.names = names
+    table: pd.DataFrame
+    _: KW_ONLY
+    scores: Mapping[str, float] | None = None
+    names: tuple[str, str] = NAMES
 
     @classmethod
     def from_partitions(

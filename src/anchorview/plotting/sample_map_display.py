@@ -1,6 +1,7 @@
 """Display of a map of the samples."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from anchorview.plotting.axes import (
     size_in_points,
 )
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
-from anchorview.plotting.display_docstrings import fill_docstrings
+from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 
@@ -34,16 +35,10 @@ MAX_NAME_ON_MAP = 16
 """Maximum length of names on the map."""
 
 N_POSITIONS = 24
-"""Number of positions that are tried for a name on its points, and as many beside them."""
-
-N_CELLS = 10
-"""Number of cells of a grid over the map, in each direction, to find where a group is dense."""
-
-MAX_CONSIDERED = 2_000
-"""Maximum number of points of a group that are considered to place its name."""
+"""Number of points of a group that are tried as positions of its name."""
 
 
-@fill_docstrings
+@display
 class SampleMapDisplay:
     """Map on which similar samples are neighbors, with the number of each cluster.
 
@@ -94,12 +89,14 @@ class SampleMapDisplay:
     'sum'
     """
 
-    def __init__(self, points: pd.DataFrame, *, color: str = "cluster") -> None:
-        lacking = [column for column in POSITION_COLUMNS if column not in points]
+    points: pd.DataFrame
+    _: KW_ONLY
+    color: str = "cluster"
+
+    def __post_init__(self) -> None:
+        lacking = [column for column in POSITION_COLUMNS if column not in self.points]
         if lacking:
             raise ValueError(f"points lacks the columns {listed(lacking)}.")
-        self.points = points
-        self.color = color
 
     @classmethod
     def from_estimator(
@@ -301,61 +298,31 @@ def add_names(
         **style,
     }
     arrange(ax)
-    extent = np.ptp(ax.viewLim.get_points(), axis=0)
     # Sizes of the texts in the coordinates of the map.
-    unit = extent / size_in_points(ax) * style["fontsize"]
+    unit = np.ptp(ax.viewLim.get_points(), axis=0) / size_in_points(ax) * style["fontsize"]
     sizes = np.array([(CHARACTER_WIDTH * len(name), LINE_HEIGHT) for name in names]) * unit
-    groups = [_densest(positions[codes == code], extent / N_CELLS) for code in shown]
-    places = _places(groups, sizes)
+    places = _places([positions[codes == code] for code in shown], sizes)
     return [ax.text(*place, name, **style) for place, name in zip(places, names, strict=True)]
 
 
 def _places(groups: Sequence[Array], sizes: Array) -> Array:
     """Centers of the names of groups of points, (n_groups, 2); `sizes` are those of the names.
 
-    A name is on points of its group near their median, unless it would hide many of them or overlap
-    another name; then it is beside them.
+    A name is on a point of its group: of those that overlap the fewest names of larger groups, the
+    one nearest to the median.
     """
     places = np.empty((len(groups), 2))
     placed: list[int] = []
     for group in sorted(range(len(groups)), key=lambda group: -len(groups[group])):
-        points, size = groups[group], sizes[group]
-        candidates = _candidates(points, size)
-        overlaps = _inside(candidates, places[placed], (size + sizes[placed]) / 2)
-        hidden = _inside(candidates, points, size / 2)
-        away = np.linalg.norm((candidates - np.median(points, axis=0)) / size, axis=1)
-        hides_much = np.maximum(hidden.mean(axis=1) - 0.1, 0)
-        costs = 2 * overlaps.sum(axis=1) + hides_much + 0.02 * away
-        places[group] = candidates[costs.argmin()]
+        points = groups[group]
+        away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
+        chosen = np.linspace(0, len(points) - 1, N_POSITIONS).astype(int)
+        candidates = points[np.argsort(away, kind="stable")[chosen]]
+        between = np.abs(candidates[:, None] - places[placed])
+        overlaps = (between < (sizes[group] + sizes[placed]) / 2).all(axis=2).sum(axis=1)
+        places[group] = candidates[overlaps.argmin()]
         placed.append(group)
     return places
-
-
-def _densest(points: Array, cell: Array) -> Array:
-    """Points around the cell of a grid that has most of them, the middle of a scattered group."""
-    points = points[:: len(points) // MAX_CONSIDERED + 1]
-    cells = np.floor(points / cell).astype(int)
-    distinct, counts = np.unique(cells, axis=0, return_counts=True)
-    return points[(np.abs(cells - distinct[counts.argmax()]) <= 1).all(axis=1)]
-
-
-def _candidates(points: Array, size: Array) -> Array:
-    """Points from the median of a group outward, and places around most of the group."""
-    median = np.median(points, axis=0)
-    order = np.argsort(np.linalg.norm(points - median, axis=1), kind="stable")
-    inner = points[order[np.linspace(0, len(points) - 1, N_POSITIONS).astype(int)]]
-    low, high = np.quantile(points, (0.1, 0.9), axis=0)
-    middle, reach = (low + high) / 2, (high - low + size) / 2
-    angles = np.linspace(0, 2 * np.pi, N_POSITIONS, endpoint=False)
-    directions = np.column_stack([np.sin(angles), np.cos(angles)])
-    # On the rectangle around the group, at which a name touches it from outside.
-    directions /= np.abs(directions).max(axis=1, keepdims=True)
-    return np.vstack([inner, *(middle + factor * reach * directions for factor in (1.1, 1.8))])
-
-
-def _inside(centers: Array, points: Array, halves: Array) -> Array:
-    """Which points are in rectangles around centers, (n_centers, n_points)."""
-    return (np.abs(centers[:, None] - points) < halves).all(axis=2)
 
 
 def _point_style(n_points: int) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Docstring fragments that the displays share."""
+"""Decorator of the displays, and docstring fragments that they share."""
 
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
 
 from anchorview._utils.docstring_fragments import docstring_filler
 
-Display = TypeVar("Display", bound=type)
+Display = TypeVar("Display")
 
 FRAGMENTS = {
     "ax": """\
@@ -31,14 +32,14 @@ display : {display}""",
 }
 
 
-def fill_docstrings(display: Display) -> Display:
-    """Replace each line ``%(name)s`` in the docstrings of a display and its methods."""
-    fragments = {
-        name: text.replace("{display}", display.__name__) for name, text in FRAGMENTS.items()
-    }
+@dataclass_transform(eq_default=False)
+def display(cls: type[Display]) -> type[Display]:
+    """Make annotated attributes parameters, and fill in docstrings of a display and its methods."""
+    fragments = {name: text.replace("{display}", cls.__name__) for name, text in FRAGMENTS.items()}
     fill = docstring_filler(fragments)
-    for member in (display, *vars(display).values()):
+    cls = dataclass(eq=False, repr=False)(cls)
+    for member in (cls, *vars(cls).values()):
         documented = getattr(member, "__func__", member)
         if callable(documented):
             fill(documented)
-    return display
+    return cls
