@@ -17,17 +17,13 @@ class _Test(NamedTuple):
 
     test: str
     statistic: float = np.nan
-    p_value: float = np.nan
     effect_name: str = ""
     effect: float = np.nan
+    p_value: float = np.nan
 
 
 def associate(
-    model_or_labels: Any,
-    table: pd.DataFrame,
-    *,
-    time: str | None = None,
-    event: str | None = None,
+    model_or_labels: Any, table: pd.DataFrame, *, time: str | None = None, event: str | None = None
 ) -> pd.DataFrame:
     """Test whether variables of the samples differ between clusters.
 
@@ -99,23 +95,17 @@ def associate(
             f"Several columns of the table are named {quoted(names[names.duplicated()][0])}. "
             "Rename them."
         )
-    results: dict[str, tuple[str, int, _Test]] = {}
+    results = []
     if time is not None or event is not None:
-        results[str(time)] = _survival(codes, matched, time, event)
+        results.append((str(time), *_survival(codes, matched, time, event)))
     for column in matched.columns:
         if column not in (time, event):
-            results[str(column)] = _variable(codes, matched[column])
+            results.append((str(column), *_variable(codes, matched[column])))
     if not results:
         raise ValueError("The table has no columns.")
-    associations = pd.DataFrame(
-        [
-            {"variable": name, "kind": kind, "n": n, **test._asdict()}
-            for name, (kind, n, test) in results.items()
-        ]
-    )
+    tested = [(variable, kind, n, *test) for variable, kind, n, test in results]
+    associations = pd.DataFrame(tested, columns=["variable", "kind", "n", *_Test._fields])
     associations["q_value"] = adjusted_p_values(associations["p_value"].to_numpy())
-    columns = ["effect_name", "effect", "p_value", "q_value"]
-    associations = associations[["variable", "kind", "n", "test", "statistic", *columns]]
     return associations.sort_values("p_value", kind="stable", ignore_index=True)
 
 
@@ -142,7 +132,7 @@ def _chi_square(codes: Array, values: Array) -> _Test:
         return _Test(name)
     test = stats.chi2_contingency(counts, correction=False)
     effect = np.sqrt(test.statistic / (len(values) * (min(counts.shape) - 1)))
-    return _Test(name, float(test.statistic), float(test.pvalue), "Cramer's V", float(effect))
+    return _Test(name, float(test.statistic), "Cramer's V", float(effect), float(test.pvalue))
 
 
 def _kruskal_wallis(codes: Array, values: Array) -> _Test:
@@ -154,7 +144,7 @@ def _kruskal_wallis(codes: Array, values: Array) -> _Test:
         return _Test(name)
     test = stats.kruskal(*groups)
     effect = test.statistic / (len(values) - 1)
-    return _Test(name, float(test.statistic), float(test.pvalue), "epsilon squared", float(effect))
+    return _Test(name, float(test.statistic), "epsilon squared", float(effect), float(test.pvalue))
 
 
 def _survival(
@@ -205,4 +195,4 @@ def log_rank(codes: Array, times: Array, observed: Array) -> _Test:
     if np.linalg.matrix_rank(inner) < len(inner):
         return _Test(name)
     statistic = float(difference[1:] @ np.linalg.solve(inner, difference[1:]))
-    return _Test(name, statistic, float(stats.chi2.sf(statistic, len(groups) - 1)))
+    return _Test(name, statistic, p_value=float(stats.chi2.sf(statistic, len(groups) - 1)))

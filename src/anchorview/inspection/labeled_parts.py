@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from anchorview._utils.memory import require_memory
 from anchorview._utils.text import capitalized, listed, quoted
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.explanation import Explanation, explanation_of_model
@@ -18,10 +19,13 @@ from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
-from anchorview.views.row_source import Merge, Result, RowSource, ids_in_memory
+from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, ids_in_memory
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
+
+LabeledFunction = Callable[[MultiViewData, Array], Result]
+"""Function of a part and the clusters of its samples; can be pickled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +43,7 @@ class LabeledSource:
     explanation: Explanation | None = None
     """What the model says about samples; None for labels, and for models that say nothing."""
 
-    def reduce(
-        self,
-        function: Callable[[MultiViewData, Array], Result],
-        merge: Merge[Result],
-        stage: str,
-    ) -> Result:
+    def reduce(self, function: LabeledFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts and the clusters of their samples, merged in order.
 
         The clusters are positions in `clusters`; ``part.first_row`` is the position of a part.
@@ -53,10 +52,17 @@ class LabeledSource:
             partial(_with_labels, self.labels_of, function), merge, stage
         )
 
+    def rows(self, function: PartFunction[Array], width: int | None, stage: str) -> Array:
+        """Rows that a function computes of all parts, in memory; None as width: a vector."""
+        required = 2 * 8.0 * len(self.source) * (width or 1)
+        require_memory(required, f"A table of {stage}", "Give fewer samples at a time.")
+        return np.asarray(self.source.map_rows(function, width, np.float64, stage, None))
+
     @cached_property
-    def sample_ids(self) -> "pd.Index[Any] | None":
-        """Ids of all samples, in memory."""
-        return ids_in_memory(self.source)
+    def sample_index(self) -> "pd.Index[Any]":
+        """Ids of all samples, in memory, or their positions."""
+        ids = ids_in_memory(self.source)
+        return pd.RangeIndex(len(self.source)) if ids is None else ids
 
 
 def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
@@ -78,7 +84,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     samples = (ids_in_memory(source), len(source), "X")
     rows = matched_rows(samples, (label_ids, len(labels), "the vector of labels"))
     codes, clusters = pd.factorize(labels[rows], sort=True)
-    labels_of = StoredLabels(codes.astype(np.int32))
+    labels_of = partial(_stored_labels, codes.astype(np.int32))
     return LabeledSource(source, pd.Index(clusters), labels_of, *_names(source, model))
 
 
@@ -107,21 +113,13 @@ def fitted_views(model: Any) -> FittedViews | None:
     return FittedViews(type(model).__name__, names, widths, model.feature_names_per_view_)
 
 
-@dataclass(frozen=True, eq=False)
-class StoredLabels:
-    """Known clusters of all samples, in the order of the source."""
-
-    labels: Array
-
-    def __call__(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        return self.labels[part.first_row : part.first_row + len(part)]
+def _stored_labels(labels: Array, part: MultiViewData) -> Array:
+    """Clusters of the samples of a part, of those of all samples in the order of the source."""
+    return labels[part.first_row : part.first_row + len(part)]
 
 
 def _with_labels(
-    labels_of: PartLabels,
-    function: Callable[[MultiViewData, Array], Result],
-    part: MultiViewData,
+    labels_of: PartLabels, function: LabeledFunction[Result], part: MultiViewData
 ) -> Result:
     return function(part, labels_of(part))
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation
-from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
+from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
@@ -59,8 +58,8 @@ def memberships(model_or_labels: Any, X: ViewsLike) -> pd.DataFrame:
     """
     labeled = labeled_source(model_or_labels, X)
     function = explanation_of(labeled).memberships
-    members = part_rows(labeled, function, len(labeled.clusters), "memberships")
-    return pd.DataFrame(members, index=sample_index(labeled), columns=labeled.clusters)
+    members = labeled.rows(function, len(labeled.clusters), "memberships")
+    return pd.DataFrame(members, index=labeled.sample_index, columns=labeled.clusters)
 
 
 def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
@@ -99,23 +98,8 @@ def outlier_scores(model_or_labels: Any, X: ViewsLike) -> "pd.Series[float]":
     """
     labeled = labeled_source(model_or_labels, X)
     function = partial(_part_scores, explanation_of(labeled))
-    scores = part_rows(labeled, function, None, "outlier scores")
-    return pd.Series(scores, index=sample_index(labeled), name="outlier_score")
-
-
-def sample_index(labeled: LabeledSource) -> "pd.Index[Any]":
-    """Ids of samples, or their positions."""
-    ids = labeled.sample_ids
-    return pd.RangeIndex(len(labeled.source)) if ids is None else ids
-
-
-def part_rows(labeled: LabeledSource, function: Any, width: int | None, stage: str) -> Array:
-    """Rows that a function computes of all parts, in memory."""
-    source = labeled.source
-    require_memory(
-        2 * 8.0 * len(source) * (width or 1), f"A table of {stage}", "Give fewer samples at a time."
-    )
-    return np.asarray(source.map_rows(function, width, np.float64, stage, None))
+    scores = labeled.rows(function, None, "outlier scores")
+    return pd.Series(scores, index=labeled.sample_index, name="outlier_score")
 
 
 def _part_scores(explanation: Explanation, part: MultiViewData) -> Array:

@@ -1,7 +1,6 @@
 """A table with one row per cluster, computed in one pass over the rows."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from anchorview.estimators.explanation import Explanation, Located
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.inspection.markers import marker_table
-from anchorview.inspection.typical_samples import Samples, require_positive
+from anchorview.inspection.typical_samples import Keep, Samples, require_positive
 from anchorview.inspection.view_contributions import ContributionSums, PartContributions
 from anchorview.inspection.view_means import MeansExplanation, explanation_of, view_means
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -87,8 +86,9 @@ def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.Da
     # The moments, which are needed anyway, give the shares of views of labels without a model.
     by_means = isinstance(explanation, MeansExplanation)
     contributions = None if by_means else explanation.contributions()
-    work = _PartSummary(explanation, contributions, len(labeled.clusters), n_medoids)
-    sums = labeled.source.reduce_as_is(work, partial(_merged, n_medoids), "summarizing")
+    keep = partial(Samples.nearest, n=n_medoids)
+    work = partial(_part_sums, explanation, contributions, len(labeled.clusters), keep)
+    sums = labeled.source.reduce_as_is(work, partial(_Sums.merged, keep=keep), "summarizing")
     return _table(labeled, sums, _view_shares(explanation.view_names, sums), n_features)
 
 
@@ -166,44 +166,34 @@ class _Sums(NamedTuple):
     medoids: Samples
     contributions: ContributionSums | None
 
-
-@dataclass(frozen=True, eq=False)
-class _PartSummary:
-    """Summary of a part; can be pickled."""
-
-    explanation: Explanation
-    contributions: PartContributions | None
-    n_clusters: int
-    n_medoids: int
-
-    def __call__(self, part: MultiViewData) -> _Sums:
-        k = self.n_clusters
-        labels = np.empty(len(part), dtype=np.int32)
-        distances, medoids = [], []
-        for block in self.explanation.located(part):
-            labels[block.rows] = block.labels
-            distances.append(DistanceSums.of(block))
-            medoids.append(Samples.of(block, part.first_row).nearest(self.n_medoids))
+    def merged(self, other: "_Sums", keep: Keep) -> "_Sums":
+        """The same about both; `keep` selects the medoids."""
         contributions = None
-        if self.contributions is not None:
-            contributions = ContributionSums.of(*self.contributions(part), k)
-        return _Sums(
-            reduce(DistanceSums.merged, distances),
-            part_moments(k, part, labels),
-            reduce(Samples.merged, medoids).nearest(self.n_medoids),
-            contributions,
-        )
+        if self.contributions is not None and other.contributions is not None:
+            contributions = self.contributions.merged(other.contributions)
+        distances = self.distances.merged(other.distances)
+        moments = merge_views(self.moments, other.moments)
+        return _Sums(distances, moments, self.medoids.merged(other.medoids, keep), contributions)
 
 
-def _merged(n_medoids: int, a: _Sums, b: _Sums) -> _Sums:
-    contributions = None
-    if a.contributions is not None and b.contributions is not None:
-        contributions = a.contributions.merged(b.contributions)
+def _part_sums(
+    explanation: Explanation,
+    contributions: PartContributions | None,
+    n_clusters: int,
+    keep: Keep,
+    part: MultiViewData,
+) -> _Sums:
+    labels = np.empty(len(part), dtype=np.int32)
+    distances, medoids = [], []
+    for block in explanation.located(part):
+        labels[block.rows] = block.labels
+        distances.append(DistanceSums.of(block))
+        medoids.append(keep(Samples.of(block, part.first_row)))
     return _Sums(
-        a.distances.merged(b.distances),
-        merge_views(a.moments, b.moments),
-        a.medoids.merged(b.medoids).nearest(n_medoids),
-        contributions,
+        reduce(DistanceSums.merged, distances),
+        part_moments(n_clusters, part, labels),
+        reduce(partial(Samples.merged, keep=keep), medoids),
+        None if contributions is None else ContributionSums.of(*contributions(part), n_clusters),
     )
 
 
@@ -230,8 +220,8 @@ def _mean_squares_between(means: Array, used: Array) -> Array:
 def _table(
     labeled: LabeledSource, sums: _Sums, shares: pd.DataFrame, n_features: int
 ) -> pd.DataFrame:
-    clusters, medoids, ids = labeled.clusters, sums.medoids, labeled.sample_ids
-    samples = medoids.positions if ids is None else ids[medoids.positions]
+    clusters, medoids = labeled.clusters, sums.medoids
+    samples = labeled.sample_index[medoids.positions]
     markers: dict[Any, list[str]] = {}
     if np.count_nonzero(sums.distances.sizes) > 1:
         table = marker_table(labeled, sums.moments, n_features)

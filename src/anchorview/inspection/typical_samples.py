@@ -43,9 +43,9 @@ class Samples(NamedTuple):
         """Return some of the samples."""
         return Samples(*(values[rows] for values in self))
 
-    def merged(self, other: "Samples") -> "Samples":
-        """Samples of both."""
-        return Samples(*map(np.concatenate, zip(self, other, strict=True)))
+    def merged(self, other: "Samples", keep: "Keep") -> "Samples":
+        """Samples of both that are kept."""
+        return keep(Samples(*map(np.concatenate, zip(self, other, strict=True))))
 
     def nearest(self, n: int) -> "Samples":
         """The `n` samples of each cluster that are nearest to its center."""
@@ -61,6 +61,21 @@ class Samples(NamedTuple):
         """The `n` samples with the lowest confidence."""
         return self.at(np.lexsort((self.positions, self.confidence))[:n])
 
+    def table(self, clusters: "pd.Index[Any]", index: "pd.Index[Any]") -> pd.DataFrame:
+        """Table of the samples, of whose positions `index` has the ids."""
+        second = clusters[self.second]
+        if (self.second < 0).any():
+            second = second.astype(object).where(self.second >= 0, None)
+        return pd.DataFrame(
+            {
+                "sample": index[self.positions],
+                "cluster": clusters[self.labels],
+                "distance": self.distances,
+                "confidence": self.confidence,
+                "second_cluster": second,
+            }
+        )
+
 
 Keep = Callable[[Samples], Samples]
 """Selects and orders samples; can be pickled."""
@@ -69,21 +84,17 @@ Keep = Callable[[Samples], Samples]
 def kept_samples(labeled: LabeledSource, keep: Keep, stage: str) -> Samples:
     """Samples of a source that are kept, in one pass over its parts."""
     function = partial(_part_samples, explanation_of(labeled), keep)
-    return labeled.source.reduce_as_is(function, partial(_merged, keep), stage)
+    return labeled.source.reduce_as_is(function, partial(Samples.merged, keep=keep), stage)
 
 
 def samples_of_blocks(blocks: Iterable[Located], first_row: int, keep: Keep) -> Samples:
     """Samples that are kept of the blocks of a part that starts at a row."""
     parts = (keep(Samples.of(block, first_row)) for block in blocks)
-    return reduce(partial(_merged, keep), parts)
+    return reduce(partial(Samples.merged, keep=keep), parts)
 
 
 def _part_samples(explanation: Explanation, keep: Keep, part: MultiViewData) -> Samples:
     return samples_of_blocks(explanation.located(part), part.first_row, keep)
-
-
-def _merged(keep: Keep, a: Samples, b: Samples) -> Samples:
-    return keep(a.merged(b))
 
 
 def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> pd.DataFrame:
@@ -129,18 +140,9 @@ def representatives(model_or_labels: Any, X: ViewsLike, n_samples: int = 5) -> p
     require_positive("n_samples", n_samples)
     labeled = labeled_source(model_or_labels, X)
     samples = kept_samples(labeled, partial(Samples.nearest, n=n_samples), "representatives")
-    clusters, ids = labeled.clusters, labeled.sample_ids
-    starts = np.searchsorted(samples.labels, samples.labels)
-    return pd.DataFrame(
-        {
-            "cluster": clusters[samples.labels],
-            "rank": np.arange(len(starts)) - starts + 1,
-            "sample": samples.positions if ids is None else ids[samples.positions],
-            "distance": samples.distances,
-            "confidence": samples.confidence,
-            "second_cluster": clusters[samples.second],
-        }
-    )
+    table = samples.table(labeled.clusters, labeled.sample_index)
+    table["rank"] = table.groupby("cluster", sort=False).cumcount() + 1
+    return table[["cluster", "rank", "sample", "distance", "confidence", "second_cluster"]]
 
 
 def doubtful(
@@ -187,28 +189,16 @@ def doubtful(
     require_positive("n_samples", n_samples)
     keep = partial(Samples.doubtful, n=n_samples)
     if X is None:
-        samples, clusters, ids = _doubtful_of_fit(model_or_labels, keep)
+        table = _doubtful_of_fit(model_or_labels, keep)
     else:
         labeled = labeled_source(model_or_labels, X)
         samples = kept_samples(labeled, keep, "doubtful samples")
-        clusters, ids = labeled.clusters, labeled.sample_ids
-    second = clusters[samples.second]
-    if (samples.second < 0).any():
-        second = second.astype(object).where(samples.second >= 0, None)
-    return pd.DataFrame(
-        {
-            "sample": samples.positions if ids is None else ids[samples.positions],
-            "cluster": clusters[samples.labels],
-            "confidence": samples.confidence,
-            "second_cluster": second,
-        }
-    )
+        table = samples.table(labeled.clusters, labeled.sample_index)
+    return table[["sample", "cluster", "confidence", "second_cluster"]]
 
 
-def _doubtful_of_fit(
-    model: Any, keep: Keep
-) -> "tuple[Samples, pd.Index[Any], pd.Index[Any] | None]":
-    """Samples of `fit` that are kept, from what a model has stored; its clusters, and their ids."""
+def _doubtful_of_fit(model: Any, keep: Keep) -> pd.DataFrame:
+    """Table of the samples of `fit` that are kept, from what a model has stored."""
     if not hasattr(model, "__anchorview_explain__"):
         raise ValueError(
             f"{type(model).__name__} does not store how certain the samples are: give X, the views "
@@ -231,7 +221,8 @@ def _doubtful_of_fit(
         samples = samples_of_blocks(rows, 0, keep)
     names, ids = model.cluster_names_, model.sample_ids_
     clusters = pd.RangeIndex(model.n_clusters_) if names is None else pd.Index(names)
-    return samples, clusters, None if ids is None else pd.Index(np.asarray(ids))
+    index = pd.RangeIndex(len(model.labels_)) if ids is None else pd.Index(np.asarray(ids))
+    return samples.table(clusters, index)
 
 
 def require_positive(name: str, value: int) -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.inspection.soft_memberships import part_rows, sample_index
 from anchorview.inspection.view_means import explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
@@ -72,8 +71,8 @@ def view_contributions(
     function = explanation.contributions()
     names = pd.Index(explanation.view_names, name="view")
     if by == "sample":
-        rows = part_rows(labeled, partial(_rows_of, function), len(names), "contributions")
-        return pd.DataFrame(rows, index=sample_index(labeled), columns=names)
+        rows = labeled.rows(partial(_rows_of, function), len(names), "contributions")
+        return pd.DataFrame(rows, index=labeled.sample_index, columns=names)
     count = len(labeled.clusters)
     sums = labeled.source.reduce_as_is(
         partial(_sums_of, function, count), ContributionSums.merged, "contributions"
