@@ -11,6 +11,7 @@ from sklearn.model_selection import train_test_split
 from anchorview import DALMC, MultiViewData
 from anchorview.compared import AMGL
 from anchorview.estimators import dalmc
+from anchorview.sources.part_source import require_fittable
 
 
 def pair(n=6):
@@ -260,4 +261,4 @@ def test_an_absent_view_is_none():
     data = MultiViewData([a, None])
     assert not data.available[:, 1].any()
     with pytest.raises(ValueError, match="view 1 is missing for all samples"):
-        data.require_fittable()
+        require_fittable(data)

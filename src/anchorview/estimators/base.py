@@ -37,7 +37,7 @@ from anchorview.estimators.persistence import save_model
 from anchorview.estimators.relabeling import Relabeling, new_names, relabeling_from
 from anchorview.estimators.representation import result_html, result_lines
 from anchorview.sources.open_source import open_source
-from anchorview.sources.part_source import PartSource
+from anchorview.sources.part_source import PartSource, require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
 from anchorview.views.fitted_views import FittedViews
@@ -149,7 +149,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             if hasattr(self, "preprocess"):
                 self.preprocessing_ = fit_preprocessing(data, preprocess)
             data = Preparation(None, self.preprocessing_)(data)
-            data.require_fittable()
+            require_fittable(data)
             self._learn_views(data)
         else:
             self._warn_unnamed(data)
@@ -284,7 +284,7 @@ class EmbeddingClusterer(
             source = source.prepared(Preparation(None, self.preprocessing_))
         source.hints_at_counts = self.preprocess is None
         if isinstance(source, MultiViewData):
-            source.require_fittable()
+            require_fittable(source)
         if out is not None:
             if not isinstance(source, PartSource):
                 raise ValueError(

@@ -13,7 +13,7 @@ from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings, in_words
 from anchorview.report.page import Chart, Part, Section, Table, Text
-from anchorview.views.container import MultiViewData, container_of_checked
+from anchorview.views.container import MultiViewData
 
 AGREEMENT_SAMPLES = 5_000
 """Maximum number of samples on which predictions from single views are compared."""
@@ -134,11 +134,9 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     used = getattr(fit.model, "views_used_", sampled.names)
     sampled = sampled.with_views([sampled.names.index(name) for name in used])
     partitions = []
-    for name, view, features in zip(
-        sampled.names, sampled.views, sampled.feature_names, strict=True
-    ):
-        alone = container_of_checked((view,), (name,), True, None, None, (features,))
-        alone.design = sampled.design
+    for p in range(len(sampled.views)):
+        alone = sampled.with_views([p])
+        alone.named = True
         partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])
     matrix = np.array([[adjusted_rand_score(a, b) for b in partitions] for a in partitions])

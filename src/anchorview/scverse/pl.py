@@ -10,7 +10,7 @@ from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.plotting.map_layout import map_layout
 from anchorview.plotting.sample_map_display import SampleMapDisplay
 from anchorview.scverse.results import clusters_of, results_of, series_of
-from anchorview.views.mudata_views import AnnotatedData
+from anchorview.views.anndata_matrices import AnnotatedData
 
 __all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
 

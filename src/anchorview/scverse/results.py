@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import matched_rows, require_labels
 from anchorview.views.alignment import require_unique_ids
-from anchorview.views.mudata_views import AnnotatedData, require_mudata
+from anchorview.views.anndata_matrices import AnnotatedData, require_mudata
 
 
 def write_results(

@@ -26,14 +26,14 @@ from anchorview.scverse.results import (
     write_results,
 )
 from anchorview.sources.open_source import open_source
-from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.input_grammar import Join, parse, with_samples
-from anchorview.views.mudata_views import (
+from anchorview.views.anndata_matrices import (
     AnnotatedData,
+    ViewSelection,
     is_anndata,
     modalities_of,
     require_mudata,
 )
+from anchorview.views.input_grammar import Join, parse, with_samples
 
 __all__ = ["auto", "dalmc", "markers"]
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from anchorview._utils.atomic_files import atomic_write_binary, require_writable
 from anchorview._utils.errors import DataFileError
@@ -31,14 +32,10 @@ from anchorview.sources.results_folder import (
     result_path,
     writing_results,
 )
-from anchorview.views.container import (
-    MultiViewData,
-    container_of_checked,
-    container_of_rows,
-)
+from anchorview.views.container import MultiViewData, container_of_checked, container_of_views
 from anchorview.views.input_grammar import NamedViews
-from anchorview.views.matrix_checks import availability, common_length
-from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
+from anchorview.views.matrix_checks import availability
+from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
 from anchorview.views.stored_view import StoredView
 
 PART = 32 * 2**20
@@ -71,71 +68,64 @@ class DiskSource(PartSource):
     """
 
     def __init__(self, views: NamedViews, budget: float, nan_cells: bool = False) -> None:
-        self.views = dict(zip(views.names, views.views, strict=True))
-        self.names, self.named, self.feature_names = views.names, views.named, views.feature_names
-        self.n = common_length(views.views, self.names)
-        self.n_features_per_view = tuple(0 if v is None else int(v.shape[1]) for v in views.views)
-        self.shape = self.n, sum(self.n_features_per_view)
-        self.dtype = working_precision(v.dtype for v in views.views if v is not None)
+        self.set_schema(views, views.views)
         has = views.available
-        self.available = None if has is None else availability(has, self.n, self.names)
-        self._given_ids = views.sample_ids
+        has = None if has is None else availability(has, len(self), self.names)
+        self.views = replace(views, available=has)
         self.nan_cells = nan_cells
         self.budget = budget
         self._reserved = 0.0
         self._product_bytes = 0.0
         """Bytes of the products of a part, which are known once a fit is planned."""
 
-    def __len__(self) -> int:
-        return self.n
-
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":  # type: ignore[override]
         """Ids of the samples: given apart from the views, or else read from the first with ids."""
-        if self._given_ids is not None:
-            return self._given_ids
-        stored = _stored(self.views.values())
-        return next((ids for v in stored if (ids := v.ids(slice(self.n))) is not None), None)
+        if self.views.sample_ids is not None:
+            return self.views.sample_ids
+        all_rows = slice(len(self))
+        return next((ids for v in self._stored if (ids := v.ids(all_rows)) is not None), None)
+
+    @property
+    def _stored(self) -> list[StoredView]:
+        return _stored(self.views.views)
 
     def _passing_part(self, rows: slice) -> MultiViewData:
         """Read some samples into memory that is used again for the next part."""
-        views = dict(self.views)
-        for p, (name, view) in enumerate(self.views.items()):
+        matrices = list(self.views.views)
+        for p, view in enumerate(matrices):
             if isinstance(view, StoredView) and not view.is_sparse:
-                shape = (rows.stop - rows.start, view.shape[1])
-                views[name] = _parts[p].array(shape, view.dtype)
-                view.read_into(views[name], rows.start)
+                matrices[p] = _parts[p].array((rows.stop - rows.start, view.shape[1]), view.dtype)
+                view.read_into(matrices[p], rows.start)
             elif view is not None:
-                views[name] = view[rows]
-        return self._part(rows, views)
+                matrices[p] = view[rows]
+        return self._part(rows, matrices)
 
-    def _part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
+    def _part(self, rows: slice, matrices: list[Any]) -> MultiViewData:
         if self.complete:
-            matrices = tuple(views.values())
-            part = container_of_checked(
-                matrices, self.names, self.named, None, None, self.feature_names
-            )
+            part = container_of_checked(self._named(rows, matrices))
         else:
-            require_same_ids(self.views.values(), rows)
-            part = self._checked_part(rows, views)
+            require_same_ids(self._stored, rows)
+            part = self._checked_part(rows, matrices)
         return placed_part(part, rows.start, self.design, self._prepare)
 
-    def _checked_part(self, rows: slice, views: dict[str, Any]) -> MultiViewData:
-        available = None if self.available is None else self.available[rows]
-        return container_of_rows(
-            views, self.named, self.feature_names, available, rows.start, self.nan_cells
-        )
+    def _named(self, rows: slice, matrices: list[Any]) -> NamedViews:
+        has = self.views.available
+        has = None if has is None else has[rows]
+        return replace(self.views, views=matrices, available=has, sample_ids=None)
 
-    def _require_finite(self, rows: slice) -> None:
-        """Raise if values are not finite that were so when the first pass checked them."""
-        views = {name: None if view is None else view[rows] for name, view in self.views.items()}
-        self._checked_part(rows, views)
+    def _checked_part(self, rows: slice, matrices: list[Any]) -> MultiViewData:
+        views = self._named(rows, matrices).aligned()
+        return container_of_views(views, first_row=rows.start, nan_cells=self.nan_cells)
+
+    def _read(self, rows: slice) -> list[Any]:
+        return [None if view is None else view[rows] for view in self.views.views]
 
     @property
     def slices(self) -> list[slice]:
         """Rows of all parts."""
         rows = self.part_rows
-        return [slice(start, min(start + rows, self.n)) for start in range(0, self.n, rows)]
+        return list(gen_batches(len(self), rows))
 
     @property
     def part_rows(self) -> int:
@@ -143,13 +133,14 @@ class DiskSource(PartSource):
         useful = max(PART, PRODUCTS_PER_PART * self._product_bytes)
         budget = self.budget - self._reserved
         allowed = (budget - self._gram_memory) / (COPIES * workers())
-        step = max(getattr(view, "row_step", 1) for view in self.views.values())
-        minimum = min(step, self.n) * self._row_bytes
+        step = max(getattr(view, "row_step", 1) for view in self.views.views)
+        least = min(step, len(self))
+        minimum = least * self._row_bytes
         if allowed < minimum:
             needed = self._gram_memory + COPIES * workers() * minimum
             raise MemoryError(
-                f"Reading {self!r} needs {format_bytes(needed)}, as {min(step, self.n)} rows have "
-                f"to be read at a time, but {format_bytes(budget)} may be used. Raise "
+                f"Reading {self!r} needs {format_bytes(needed)}, as {least} rows have to be read "
+                f"at a time, but {format_bytes(budget)} may be used. Raise "
                 "memory_limit, or store the views in smaller chunks with datasets.convert."
             )
         rows = int(min(useful, allowed) // self._row_bytes)
@@ -159,25 +150,25 @@ class DiskSource(PartSource):
 
     @property
     def _row_bytes(self) -> int:
-        views = [view for view in self.views.values() if view is not None]
+        views = [view for view in self.views.views if view is not None]
         return max(1, sum(_row_bytes(view, self.dtype.itemsize) for view in views))
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit in passes; raises if it needs more memory than it may use."""
         if request.keeps_embedding:
-            self._reserve((self.n, request.n_anchors), self.dtype)
+            self._reserve((len(self), request.n_anchors), self.dtype)
         planned, self._product_bytes = plan_in_passes(self, request)
         self._compresses = planned.route == "compressed"
-        rows = min(self.part_rows, self.n)
+        rows = min(self.part_rows, len(self))
         passing = self._gram_memory + COPIES * workers() * rows * self._row_bytes
         return replace(planned, memory={planned.route: self._reserved + passing})
 
     def _reserve(self, shape: tuple[int, ...], dtype: Any) -> None:
         """Reserve memory for a result and its labels, in place of what was reserved before."""
-        needed = float(np.prod(shape)) * np.dtype(dtype).itemsize + 4.0 * self.n
+        needed = float(np.prod(shape)) * np.dtype(dtype).itemsize + 4.0 * len(self)
         if needed > self.budget:
             raise MemoryError(
-                f"The result for {self.n} samples needs {format_bytes(needed)}, but "
+                f"The result for {len(self)} samples needs {format_bytes(needed)}, but "
                 f"{format_bytes(self.budget)} may be used. Write it to disk with out=, or raise "
                 "memory_limit."
             )
@@ -202,92 +193,80 @@ class DiskSource(PartSource):
             with without_nested_threads():
                 result = function(self._passing_part(rows))
             if isinstance(result, np.ndarray) and not _is_finite(result):
-                self._require_finite(rows)
+                # Values were finite when the first pass checked them: say which are not now.
+                self._checked_part(rows, self._read(rows))
             return result
 
         for rows, result in parallel_map(work, self.slices, workers()):
-            report_progress(stage, rows.stop, self.n)
+            report_progress(stage, rows.stop, len(self))
             yield result
 
     def map_rows(
-        self,
-        function: PartFunction[Array],
-        width: int | None,
-        dtype: Any,
-        stage: str,
-        out: Path | None,
-    ) -> Array:
+        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
+    ) -> Any:
         """Rows that a function computes of the samples: an array, or a memory map of the file."""
-        shape = (self.n,) if width is None else (self.n, width)
+        shape = (len(self),) if width is None else (len(self), width)
+        blocks = self._over_parts(function, stage)
         if out is None:
             self._reserve(shape, dtype)
-            return _filled_array(self._over_parts(function, stage), shape, np.dtype(dtype))
+            return _collected(blocks, shape, dtype)
         if out.resolve() in self._files:
             raise ValueError(f"{out} is one of the views. Give another name.")
         require_writable(out)
         with atomic_write_binary(out) as (stream,):
-            _write_npy(stream, self._over_parts(function, stage), shape, np.dtype(dtype))
+            _collected(blocks, shape, dtype, stream)
         return np.load(out, mmap_mode="r")
 
     def map_fields(
         self,
-        function: PartFunction[Array],
+        function: RowFunction,
         dtype: "np.dtype[Any]",
         fields: Sequence[str],
         summary: Callable[[Array], Result],
         merge: Merge[Result],
-        stage: str,
         out: Path | None,
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes of the samples, and their summary."""
-        shapes = {name: (self.n, *dtype[name].shape) for name in fields}
-        total: list[Result] = []
-
-        def blocks() -> Generator[Array]:
-            with closing(self._over_parts(function, stage)) as parts:
-                for records in parts:
-                    of_part = summary(records)
-                    total[:] = [merge(total[0], of_part) if total else of_part]
-                    yield records
-
         if out is None:
-            self._reserve((self.n,), dtype)
-            arrays = {name: np.empty(shapes[name], dtype[name].base) for name in fields}
-            start = 0
-            for records in blocks():
-                for name, array in arrays.items():
-                    array[start : start + len(records)] = records[name]
-                start += len(records)
-            return arrays, total[0]
-        with writing_results(out, self.sample_ids, self.n, fields) as streams:
-            for name, stream in streams.items():
-                write_npy_header(stream, shapes[name], dtype[name].base)
-            for records in blocks():
-                for name, stream in streams.items():
-                    stream.write(np.ascontiguousarray(records[name], dtype[name].base).data)
-            for stream in streams.values():
-                stream.flush()
-        maps = {name: np.load(result_path(out, name), mmap_mode="r") for name in fields}
-        return maps, total[0]
+            self._reserve((len(self),), dtype)
+        with self._results(out, fields) as streams:
+            rows = {
+                name: CollectedRows((len(self), *dtype[name].shape), dtype[name].base, stream)
+                for name, stream in streams.items()
+            }
+
+            def summarized(records: Array) -> Result:
+                for name, collected in rows.items():
+                    collected.append(records[name])
+                return summary(records)
+
+            with closing(self._over_parts(function, "labeling")) as blocks:
+                total = reduce(merge, map(summarized, blocks))
+        return {name: _result(out, name, rows[name].array) for name in fields}, total
 
     @contextmanager
-    def embed(
-        self, function: PartFunction[Array], width: int, out: Path | None
-    ) -> Iterator["DiskRows"]:
-        """Embed all samples, into memory or into files in the folder `out`."""
-        shape = (self.n, width)
-        blocks = self._over_parts(function, "embedding")
+    def _results(
+        self, out: Path | None, names: Sequence[str]
+    ) -> Iterator[dict[str, BinaryIO | None]]:
+        """Streams of the files of results in a folder; None for results in memory."""
         if out is None:
-            yield DiskRows(_filled_array(blocks, shape, self.dtype), None)
-            return
-        names = (EMBEDDING, LABELS)
-        with writing_results(out, self.sample_ids, self.n, names) as streams:
-            _write_npy(streams[EMBEDDING], blocks, shape, self.dtype)
-            results = DiskRows(open_npy(Path(streams[EMBEDDING].name)), streams[LABELS])
+            yield dict.fromkeys(names)
+        else:
+            with writing_results(out, self.sample_ids, len(self), names) as streams:
+                yield {name: streams[name] for name in names}
+
+    @contextmanager
+    def embed(self, function: RowFunction, width: int, out: Path | None) -> Iterator["DiskRows"]:
+        """Embed all samples, into memory or into files in the folder `out`."""
+        with self._results(out, (EMBEDDING, LABELS)) as streams:
+            stream, blocks = streams[EMBEDDING], self._over_parts(function, "embedding")
+            rows = _collected(blocks, (len(self), width), self.dtype, stream)
+            results = DiskRows(
+                rows if stream is None else open_npy(Path(stream.name)), streams[LABELS]
+            )
             yield results
-        results.embedding, results.labels = (
-            np.load(result_path(out, name), mmap_mode="r") for name in names
-        )
+        results.embedding = _result(out, EMBEDDING, results.embedding)
+        results.labels = _result(out, LABELS, results.labels)
 
     def require_output_folder(self, out: Path) -> None:
         """Raise if results cannot be written to a folder, or it is the folder of the views."""
@@ -300,18 +279,18 @@ class DiskSource(PartSource):
 
     @property
     def _files(self) -> list[Path]:
-        return [view.path.resolve() for view in _stored(self.views.values())]
+        return [view.path.resolve() for view in self._stored]
 
     def read(self) -> MultiViewData:
         """All samples, read; raises if they do not fit."""
         require_memory(
-            float(sum(view.nbytes for view in _stored(self.views.values()))),
+            float(sum(view.nbytes for view in self._stored)),
             f"Reading {self!r}",
             "Use DALMC with solver='compressed', which reads them part by part.",
             self.budget,
         )
-        whole = {name: None if v is None else v[: self.n] for name, v in self.views.items()}
-        data = self._part(slice(0, self.n), whole)
+        rows = slice(0, len(self))
+        data = self._part(rows, self._read(rows))
         data.sample_ids = self.sample_ids if data.sample_ids is None else data.sample_ids
         return data
 
@@ -319,18 +298,14 @@ class DiskSource(PartSource):
 class DiskRows(LocalRows):
     """The embedding and the labels, in memory or in files."""
 
-    def __init__(self, rows: Array | StoredView, labels_file: BinaryIO | None) -> None:
+    def __init__(self, rows: Any, labels_file: BinaryIO | None) -> None:
         super().__init__(rows)
         self._labels_file = labels_file
 
     def label(self, function: Callable[[Array], Array]) -> None:
         """Label all rows by a function of a block of rows."""
         blocks = self.over_blocks(lambda rows, _: function(rows))
-        shape, dtype = self.shape[:1], np.dtype(np.int32)
-        if self._labels_file is None:
-            self.labels = _filled_array(blocks, shape, dtype)
-        else:
-            _write_npy(self._labels_file, blocks, shape, dtype)
+        self.labels = _collected(blocks, self.shape[:1], np.int32, self._labels_file)
 
 
 def view_on_disk(view: Any) -> Any:
@@ -358,36 +333,49 @@ def require_same_ids(views: Iterable[Any], rows: slice) -> None:
             )
 
 
-def _filled_array(
-    blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]"
-) -> Array:
-    whole = np.empty(shape, dtype)
-    start = 0
-    with closing(blocks):
-        for block in blocks:
-            whole[start : start + len(block)] = block
-            start += len(block)
-    return whole
+class CollectedRows:
+    """Rows that come in blocks, in memory or written one after the other to an ``.npy`` file."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, stream: BinaryIO | None) -> None:
+        self.stream, self.dtype, self.n = stream, np.dtype(dtype), 0
+        self.array = np.empty(shape, dtype) if stream is None else None
+        if stream is not None:
+            write_npy_header(stream, shape, self.dtype)
+
+    def append(self, block: Array) -> None:
+        """Add some rows."""
+        if self.array is not None:
+            self.array[self.n : self.n + len(block)] = block
+            self.n += len(block)
+        elif self.stream is not None:
+            self.stream.write(np.ascontiguousarray(block, self.dtype).data)
 
 
-def _write_npy(
-    stream: BinaryIO, blocks: Generator[Array], shape: tuple[int, ...], dtype: "np.dtype[Any]"
-) -> None:
-    """Write blocks of rows, one after the other, as an ``.npy`` file."""
-    write_npy_header(stream, shape, dtype)
+def _collected(
+    blocks: Generator[Array], shape: tuple[int, ...], dtype: Any, stream: BinaryIO | None = None
+) -> Array | None:
+    """Rows of all blocks as an array; None if they are written to a stream."""
+    rows = CollectedRows(shape, dtype, stream)
     with closing(blocks):
         for block in blocks:
-            stream.write(np.ascontiguousarray(block, dtype).data)
-    stream.flush()
+            rows.append(block)
+    if stream is not None:
+        stream.flush()
+    return rows.array
+
+
+def _result(out: Path | None, name: str, in_memory: Any) -> Any:
+    """Return a result as a memory map of its file in the folder `out`, if there is one."""
+    return in_memory if out is None else np.load(result_path(out, name), mmap_mode="r")
 
 
 def _row_bytes(view: Any, itemsize: int) -> int:
     """Bytes of a row while it is processed; of a sparse view, of the entries and their columns."""
     # Integers and half precision are converted before they are processed.
     size = max(view.dtype.itemsize, itemsize)
-    if not (sparse.issparse(view) or getattr(view, "is_sparse", False)):
+    stored = getattr(view, "n_stored", None) if not sparse.issparse(view) else view.nnz
+    if stored is None:
         return int(view.shape[1] * size)
-    stored = view.n_stored if isinstance(view, StoredView) else view.nnz  # type: ignore[attr-defined]
     return int(-(-stored * (size + INDEX_BYTES) // view.shape[0]))
 
 

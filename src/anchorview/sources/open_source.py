@@ -12,7 +12,7 @@ from anchorview.sources.disk_source import DiskSource, view_on_disk
 from anchorview.sources.part_source import PartSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, container_of_views
-from anchorview.views.input_grammar import Join, NamedViews, parse
+from anchorview.views.input_grammar import Join, parse
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_view import StoredView
 
@@ -52,13 +52,10 @@ def open_source(
         data = container_of_views(views, nan_cells=nan_cells)
     if not write_results:
         return data
-    matrices = list(data.views)
+    views = data.contents
     if data.available is not None:
         for p in np.flatnonzero(~data.available.any(axis=0)):
-            matrices[p] = None
-    views = NamedViews(
-        data.names, data.named, matrices, data.available, data.sample_ids, data.feature_names
-    )
+            views.views[p] = None
     in_parts = DiskSource(views, memory_budget(memory_limit), nan_cells)
     in_parts.design = data.design
     return in_parts

@@ -15,7 +15,7 @@ from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.fitted_views import FittedViews
-from anchorview.views.row_source import Merge, PartFunction, Result, RowSource
+from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
 from anchorview.views.sample_design import SampleDesign
 
 
@@ -41,7 +41,6 @@ class PartSource(RowSource):
     nan_cells: bool = False
     """Whether single values may be NaN, until a function for `prepared` imputes them."""
     _prepare: PartFunction[MultiViewData] | None = None
-    _scanned: bool = False
     _patterns: frozenset[tuple[int, ...]] = frozenset()
     """Patterns of available views, known after the first pass."""
     _compresses: bool = False
@@ -67,7 +66,7 @@ class PartSource(RowSource):
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; the first pass checks the views as well."""
-        if self._scanned:
+        if self._patterns:
             self._require_pattern_memory()
             return self.reduce_as_is(function, merge, stage)
         scan, result = self.reduce_as_is(
@@ -77,7 +76,6 @@ class PartSource(RowSource):
         self._patterns = scan.patterns
         self._require_pattern_memory()
         self.complete = scan.patterns == {tuple(range(len(self.names)))}
-        self._scanned = True
         return result
 
     def _require_pattern_memory(self) -> None:
@@ -100,7 +98,7 @@ class PartSource(RowSource):
 
     @abstractmethod
     def embed(
-        self, function: PartFunction[Array], width: int, out: Path | None
+        self, function: RowFunction, width: int, out: Path | None
     ) -> AbstractContextManager[LabeledRows]:
         """Embed all samples; files in the folder `out` are replaced at the end of the context."""
 
@@ -129,7 +127,7 @@ def placed_part(
 
 @contextmanager
 def embedded(
-    source: RowSource, function: PartFunction[Array], width: int, out: Path | None
+    source: RowSource, function: RowFunction, width: int, out: Path | None
 ) -> Iterator[LabeledRows]:
     """Embed all samples of a source, in memory or in parts."""
     if isinstance(source, MultiViewData):
@@ -167,7 +165,7 @@ class ViewScan(NamedTuple):
         """Scan a part."""
         patterns = frozenset(group.views for group in part.groups)
         constant_rows: dict[int, Array | None] = {}
-        for p in {p for views in patterns for p in views}:
+        for p in sorted({p for views in patterns for p in views}):
             if part.is_informative(p):
                 constant_rows[p] = None
             else:
@@ -202,6 +200,11 @@ class ViewScan(NamedTuple):
                 raise ValueError(source.problem("underflow", p))
         if source.hints_at_counts:
             source.hint_at_counts(sorted(self.counts))
+
+
+def require_fittable(data: MultiViewData) -> None:
+    """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
+    ViewScan.of(data).require_fittable(data)
 
 
 Scanned = tuple[ViewScan, Result]

@@ -3,7 +3,7 @@
 import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anchorview._utils.text import quoted
+from anchorview.views.stored_anndata import select_stored
+from anchorview.views.stored_view import StoredView
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
 DenseOrCsr: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
-M = TypeVar("M", "NDArray[Any]", "sparse.csr_array[Any]")
 
 
 def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
@@ -170,14 +171,17 @@ def not_numeric_message(view: str, column: Any, dtype: Any) -> str:
     )
 
 
-def reindex_rows(matrix: M, rows: NDArray[np.intp]) -> M:
-    """Take rows of a matrix; -1 marks a sample that the matrix lacks.
+def reindex_rows(matrix: Any, rows: NDArray[np.intp]) -> Any:
+    """Take rows of a matrix in memory or on disk; -1 marks a sample that the matrix lacks.
 
-    Such a row is NaN in an array, which becomes the smallest float type that holds its values, and
-    empty in a CSR matrix. A matrix that has all rows in order is returned as it is.
+    Such a row is NaN in an array, which becomes the smallest float type that holds its values,
+    empty in a CSR matrix, and zero in a view that stays on disk. A matrix that has all rows in
+    order is returned as it is.
     """
     if np.array_equal(rows, np.arange(matrix.shape[0])):
         return matrix
+    if isinstance(matrix, StoredView):
+        return select_stored(matrix, rows)
     present = np.flatnonzero(rows >= 0)
     taken = matrix[rows[present]]
     if len(present) == len(rows):

@@ -1,16 +1,20 @@
-"""Matrices of AnnData objects and files: which one is a view (``obsm:X_pca``), and its values."""
+"""AnnData and MuData objects and files: which of their matrices is a view (``obsm:X_pca``).
 
-from collections.abc import Mapping
+Neither package is imported: a caller who has such an object has the package.
+"""
+
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.alignment import DenseOrCsr
+from anchorview.views.alignment import DenseOrCsr, reindex_rows
 from anchorview.views.stored_anndata import open_matrix, select_stored
-from anchorview.views.stored_view import StoredView
+from anchorview.views.stored_view import StoredView, View
 
 GRAMMAR = (
     "Give 'X', 'layer:NAME' or 'obsm:NAME'; a column of var that selects features follows X or a "
@@ -19,6 +23,110 @@ GRAMMAR = (
 
 ViewSelection = Mapping[str, str]
 """By name of a view, the matrix that it is."""
+
+
+class AnnotatedData(Protocol):
+    """What MuData and AnnData objects have in common."""
+
+    obs: pd.DataFrame
+    obsm: MutableMapping[str, Any]
+    uns: MutableMapping[str, Any]
+
+    @property
+    def obs_names(self) -> "pd.Index[Any]":
+        """Ids of the samples."""
+
+    @property
+    def n_obs(self) -> int:
+        """Number of samples."""
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a view of another object."""
+
+
+def is_mudata(obj: object) -> bool:
+    """Whether an object is a MuData or AnnData object, judged by its class alone.
+
+    Parameters
+    ----------
+    obj : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for instances of these two classes and of their subclasses.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> is_mudata(anndata.AnnData(np.eye(3)))
+    True
+    >>> is_mudata(pd.DataFrame(np.eye(3)))
+    False
+    """
+    return _is_a(obj, "mudata", "MuData") or is_anndata(obj)
+
+
+def is_anndata(obj: object) -> bool:
+    """Whether an object is an AnnData object, judged by its class alone."""
+    return _is_a(obj, "anndata", "AnnData")
+
+
+def _is_a(obj: object, package: str, name: str) -> bool:
+    return any(
+        cls.__name__ == name and cls.__module__.partition(".")[0] == package
+        for cls in type(obj).__mro__
+    )
+
+
+def require_mudata(obj: object) -> None:
+    """Raise if an object is neither a MuData nor an AnnData object."""
+    if not is_mudata(obj):
+        raise TypeError(f"Expected a MuData or AnnData object; got {type(obj).__name__}.")
+
+
+def require_unique_names(names: "pd.Index[Any]") -> None:
+    """Raise if a sample name occurs more than once."""
+    repeated = names[names.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"The sample name {repeated[0]!r} occurs more than once. Call obs_names_make_unique()."
+        )
+
+
+def modalities_of(mdata: Any) -> dict[str, Any]:
+    """Modalities by name; an AnnData object is one, named "view_0"."""
+    if is_anndata(mdata):
+        return {"view_0": mdata}
+    if getattr(mdata, "axis", 0) == 1:
+        raise ValueError(
+            "The modalities share features, not samples (axis=1), so they are not views."
+        )
+    modalities = dict(mdata.mod)
+    if not modalities:
+        raise ValueError("The MuData object has no modalities.")
+    for name, modality in modalities.items():
+        if not is_anndata(modality):
+            raise ValueError(f"Modality {name!r} is itself a MuData object. Pass that one.")
+    return modalities
+
+
+def rows_in_modality(mdata: Any, name: str, modality: Any) -> NDArray[np.intp]:
+    """Row of each sample in the modality; -1 if it is not there."""
+    if modality is mdata:
+        return np.arange(mdata.n_obs)
+    rows = np.asarray(mdata.obsmap[name]).astype(np.intp).ravel() - 1
+    present = rows >= 0
+    # obsmap is as old as the last update(), and the modality may have changed since.
+    fits = len(rows) == mdata.n_obs and present.sum() == modality.n_obs > rows.max(initial=-1)
+    if not fits or not mdata.obs_names[present].equals(modality.obs_names[rows[present]]):
+        raise ValueError(
+            f"The samples of modality {name!r} differ from those recorded in the MuData object. "
+            "Call mdata.update()."
+        )
+    return rows
 
 
 @dataclass(frozen=True)
@@ -93,10 +201,22 @@ def chosen_matrix(
             "feature, and True for at least one."
         )
     selected = np.flatnonzero(kept.to_numpy(dtype=bool))
-    features = features[selected]
-    if isinstance(matrix, StoredView):
-        return _named(select_stored(matrix, columns=selected), features), features
-    return matrix[:, selected], features
+    on_disk = isinstance(matrix, StoredView)
+    matrix = select_stored(matrix, columns=selected) if on_disk else matrix[:, selected]
+    return _named(matrix, features[selected]), features[selected]
+
+
+def aligned_matrix(
+    matrix: "DenseOrCsr | StoredView",
+    rows: NDArray[np.intp],
+    ids: "pd.Index[Any]",
+    features: "pd.Index[Any]",
+) -> View:
+    """Rows of a matrix for samples with these ids; a row of -1 is missing."""
+    aligned = reindex_rows(matrix, rows)
+    if isinstance(aligned, np.ndarray):
+        return pd.DataFrame(aligned, ids, features, copy=False)
+    return aligned
 
 
 def _named(matrix: "DenseOrCsr | StoredView", features: "pd.Index[Any]") -> Any:

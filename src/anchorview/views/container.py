@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview.views.anndata_matrices import AnnotatedData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import NamedViews, ViewLike, parse
 from anchorview.views.low_rank_sum import LowRankSum
@@ -23,14 +24,13 @@ from anchorview.views.matrix_checks import (
     read_whole,
     require_a_view,
 )
-from anchorview.views.mudata_views import AnnotatedData
 from anchorview.views.row_source import (
     LARGEST_BLOCK,
     Merge,
     PartFunction,
     Result,
+    RowFunction,
     RowSource,
-    working_precision,
 )
 from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
@@ -148,33 +148,27 @@ class MultiViewData(RowSource):
                     "available= cannot be given with MultiViewData, which has its own; give the "
                     "views."
                 )
-            self._set(X.views, X.names, X.named, X.available, X.sample_ids, X.feature_names)
+            self._set(X.contents)
             self.design = X.design
         else:
-            self._set(*_checked(_in_memory(parse(X, join=None)), available))
+            self._set(_checked(parse(X, join=None), available))
         if batch is not None or covariates is not None:
             self.design = sample_design(
                 batch, covariates, X, len(self), lambda: self.sample_ids, self.design
             )
 
-    def _set(
-        self,
-        views: tuple[Matrix, ...],
-        names: tuple[str, ...],
-        named: bool,
-        available: Array | None,
-        sample_ids: "pd.Index[Any] | None",
-        feature_names: tuple[FeatureNames | None, ...],
-    ) -> None:
-        self.views, self.names, self.named = views, names, named
-        self.available, self.sample_ids = available, sample_ids
-        self.feature_names = feature_names
-        self.n_features_per_view = tuple(int(view.shape[1]) for view in views)
-        self.shape = int(views[0].shape[0]), sum(self.n_features_per_view)
-        self.dtype = working_precision(view.dtype for view in views)
+    def _set(self, contents: NamedViews) -> None:
+        self.set_schema(contents, contents.views)
+        has = contents.available
+        self.views = tuple(contents.views)
+        self.available = None if has is None else none_if_complete(has)
+        self.sample_ids = contents.sample_ids
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    @property
+    def contents(self) -> NamedViews:
+        """The views and what is known about them, as the input grammar gives them."""
+        has, ids = self.available, self.sample_ids
+        return NamedViews(self.names, self.named, list(self.views), has, ids, self.feature_names)
 
     def _repr_html_(self) -> str:
         observed = [int(self._has(p).sum()) for p in range(len(self.views))]
@@ -208,23 +202,19 @@ class MultiViewData(RowSource):
             rows = np.atleast_1d(rows)
             rows = rows.astype(int) if rows.size == 0 else rows
         return self._replaced(
-            tuple(view[rows] for view in self.views),
-            None if self.available is None else self.available[rows],
+            views=[view[rows] for view in self.views],
+            available=None if self.available is None else self.available[rows],
             sample_ids=None if self.sample_ids is None else self.sample_ids[rows],
             design=None if self.design is None else self.design[rows],
             first_row=0,
         )
 
-    def _replaced(
-        self, views: tuple[Matrix, ...], available: Array | None, **changes: Any
-    ) -> "MultiViewData":
-        """Return other views, which are known to be valid; attributes stay unless they change."""
-        kept = ("names", "named", "sample_ids", "feature_names", "design", "first_row")
-        values = {name: getattr(self, name) for name in kept} | changes
-        data: MultiViewData = object.__new__(MultiViewData)
-        data.design, data.first_row = values.pop("design"), values.pop("first_row")
-        available = None if available is None else none_if_complete(available)
-        data._set(views, available=available, **values)
+    def _replaced(self, **changes: Any) -> "MultiViewData":
+        """Return a container with other contents, design or first row, known to be valid."""
+        design = changes.pop("design", self.design)
+        first_row = changes.pop("first_row", self.first_row)
+        data = container_of_checked(replace(self.contents, **changes))
+        data.design, data.first_row = design, first_row
         return data
 
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
@@ -234,24 +224,18 @@ class MultiViewData(RowSource):
     reduce_as_is = reduce
 
     def map_rows(
-        self,
-        function: PartFunction[Array],
-        width: int | None,
-        dtype: Any,
-        stage: str,
-        out: Path | None,
+        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Array:
         """Rows that a function computes of the samples."""
         return function(self)
 
     def map_fields(
         self,
-        function: PartFunction[Array],
+        function: RowFunction,
         dtype: "np.dtype[Any]",
         fields: Sequence[str],
         summary: Callable[[Array], Result],
         merge: Merge[Result],
-        stage: str,
         out: Path | None,
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes of the samples, and a summary."""
@@ -299,8 +283,8 @@ class MultiViewData(RowSource):
         """Return the same samples with some of the views, of which a sample may have none."""
         available = None if self.available is None else self.available[:, list(positions)]
         return self._replaced(
-            tuple(self.views[p] for p in positions),
-            available,
+            views=[self.views[p] for p in positions],
+            available=available,
             names=tuple(self.names[p] for p in positions),
             feature_names=tuple(self.feature_names[p] for p in positions),
         )
@@ -323,8 +307,8 @@ class MultiViewData(RowSource):
             else:
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
-        features = fitted.feature_names
-        return self._replaced(tuple(views), available, names=fitted.names, feature_names=features)
+        names, features = fitted.names, fitted.feature_names
+        return self._replaced(views=views, available=available, names=names, feature_names=features)
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -365,35 +349,10 @@ class MultiViewData(RowSource):
             and positive.max() > max(255, LARGE_COUNT * np.median(positive))
         )
 
-    def require_fittable(self) -> None:
-        """Raise if no sample has a view, all samples are equal in it, or its values are tiny."""
-        for p in range(len(self.views)):
-            if not self._has(p).any():
-                raise ValueError(self.problem("missing", p))
-            if not self.is_informative(p):
-                raise ValueError(self.problem("constant", p))
-            if self.is_tiny(p):
-                raise ValueError(self.problem("underflow", p))
-        if self.hints_at_counts:
-            self.hint_at_counts(filter(self.holds_raw_counts, range(len(self.views))))
-
 
 Views: TypeAlias = "Sequence[ViewLike] | Mapping[str, ViewLike]"
 ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewData"
 """What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
-
-
-_Contents: TypeAlias = (
-    "tuple[tuple[Matrix, ...], tuple[str, ...], bool, Array | None, pd.Index[Any] | None, "
-    "tuple[FeatureNames | None, ...]]"
-)
-"""Views, their names and whether these were given, availability, sample ids, feature names."""
-
-
-def _in_memory(views: NamedViews) -> NamedViews:
-    views = views.aligned() if views.in_dask else views
-    matrices = [read_whole(m) if isinstance(m, StoredView) else m for m in views.views]
-    return replace(views, views=matrices)
 
 
 def _checked(
@@ -401,68 +360,44 @@ def _checked(
     given: ArrayLike | None = None,
     first_row: int = 0,
     nan_cells: bool = False,
-) -> _Contents:
-    """Contents of a container of matrices, checked; messages count rows from `first_row`.
-
-    With `nan_cells`, single values may be NaN: they will be imputed.
-    """
-    # A memory map is processed as a plain array, whose slices are cheaper.
-    matrices = [np.asarray(m) if isinstance(m, np.memmap) else m for m in views.views]
-    ids = views.sample_ids
-    n = common_length(matrices, views.names)
+) -> NamedViews:
+    """Views in memory, checked, with the availability of each sample."""
+    views = views.aligned() if views.in_dask else views
+    n = common_length(views.views, views.names)
     available = availability(given, n, views.names)
     if views.available is not None:
         available &= availability(views.available, n, views.names)
-    for p, (matrix, description) in enumerate(zip(matrices, views.descriptions, strict=True)):
-        if matrix is None:
+    matrices = []
+    for p, (view, description) in enumerate(zip(views.views, views.descriptions, strict=True)):
+        if view is None:
             available[:, p] = False
-        else:
-            available[:, p] &= finite_rows(
-                matrix,
-                available[:, p],
-                description,
-                ids,
-                views.feature_names[p],
-                first_row,
-                nan_cells,
-            )
-    require_a_view(available, ids, first_row)
-    empty = sparse.csr_array((n, 1), dtype=np.float32)
-    checked = tuple(empty if matrix is None else matrix for matrix in matrices)
-    has = none_if_complete(available)
-    return checked, views.names, views.named, has, ids, views.feature_names
+            matrices.append(sparse.csr_array((n, 1), dtype=np.float32))
+            continue
+        # A memory map is processed as a plain array, whose slices are cheaper.
+        matrix = np.asarray(view) if isinstance(view, np.memmap) else view
+        matrix = read_whole(matrix) if isinstance(matrix, StoredView) else matrix
+        ids, features, has = views.sample_ids, views.feature_names[p], available[:, p]
+        has &= finite_rows(matrix, has, description, ids, features, first_row, nan_cells)
+        matrices.append(matrix)
+    require_a_view(available, views.sample_ids, first_row)
+    return replace(views, views=matrices, available=available)
 
 
-def container_of_checked(*contents: Any) -> MultiViewData:
-    """Container of views that are known to be valid, without checking them again.
-
-    The contents are views, names, `named`, availability, sample ids and feature names.
-    """
+def container_of_checked(contents: NamedViews) -> MultiViewData:
+    """Container of matrices that are known to be valid, without checking them again."""
     data: MultiViewData = object.__new__(MultiViewData)
-    data._set(*contents)
+    data._set(contents)
     return data
 
 
-def container_of_rows(
-    views: Mapping[str, Any],
-    named: bool,
-    feature_names: tuple[FeatureNames | None, ...],
-    available: Array | None,
-    first_row: int,
-    nan_cells: bool = False,
+def container_of_views(
+    views: NamedViews, *, first_row: int = 0, nan_cells: bool = False
 ) -> MultiViewData:
-    """Container of some consecutive samples; messages count rows from `first_row`.
+    """Container of views that were parsed; messages count rows from `first_row`.
 
     With `nan_cells`, single values may be NaN: they will be imputed.
     """
-    names, matrices = tuple(views), list(views.values())
-    part = NamedViews(names, named, matrices, available, None, feature_names).aligned()
-    return container_of_checked(*_checked(part, None, first_row, nan_cells))
-
-
-def container_of_views(views: NamedViews, *, nan_cells: bool = False) -> MultiViewData:
-    """Container of views that were parsed; with `nan_cells`, single values may be NaN."""
-    return container_of_checked(*_checked(_in_memory(views), nan_cells=nan_cells))
+    return container_of_checked(_checked(views, None, first_row, nan_cells))
 
 
 def container_with_nan(X: ViewsLike) -> MultiViewData:
@@ -476,16 +411,21 @@ def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> Mult
         if view is not data.views[p] or view.dtype.kind == "f":
             ids, features = data.sample_ids, data.feature_names[p]
             finite_rows(view, data._has(p), data.describe_view(p), ids, features, 0)
-    return data._replaced(views, data.available)
+    return data._replaced(views=list(views))
 
 
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
     """Samples of containers with the same views, in this order."""
     first = parts[0]
-    views = tuple(map(_stacked, zip(*(part.views for part in parts), strict=True)))
+    views = list(map(_stacked, zip(*(part.views for part in parts), strict=True)))
     has = [availability(data.available, len(data), data.names) for data in parts]
-    design = stacked_design([part.design for part in parts])
-    return first._replaced(views, np.vstack(has), sample_ids=None, design=design, first_row=0)
+    return first._replaced(
+        views=views,
+        available=np.vstack(has),
+        sample_ids=None,
+        design=stacked_design([part.design for part in parts]),
+        first_row=0,
+    )
 
 
 def _stacked(parts: Sequence[Matrix]) -> Matrix:

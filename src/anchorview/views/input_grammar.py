@@ -23,21 +23,20 @@ from anchorview.views.alignment import (
     warn_if_few_shared,
 )
 from anchorview.views.anndata_matrices import (
+    AnnotatedData,
     MatrixChoice,
     ViewSelection,
+    aligned_matrix,
     chosen_matrix,
-    parse_selection,
-)
-from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.mudata_views import (
-    AnnotatedData,
     is_anndata,
     is_mudata,
     modalities_of,
-    selected_modalities,
+    parse_selection,
+    require_unique_names,
+    rows_in_modality,
 )
+from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
-from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import feature_names_of, table_values, warn_about_columns
 
@@ -157,7 +156,7 @@ def _named_views(X: Any) -> NamedViews:
             views, available=X.available, sample_ids=X.sample_ids, feature_names=features
         )
     if is_mudata(X):
-        return _views_of_mudata(X)
+        return views_of_mudata(X)
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
         return _numbered_views([X])
     raise TypeError(
@@ -177,17 +176,36 @@ def _is_row(item: Any) -> bool:
     return isinstance(item, (Number, str))
 
 
-def _views_of_mudata(mdata: Any, choices: Mapping[str, MatrixChoice] | None = None) -> NamedViews:
-    """Views of a MuData or AnnData object; by default ``X`` of each modality."""
-    modalities = selected_modalities(mdata, choices)
-    return NamedViews(
-        tuple(modalities.views),
-        True,
-        list(modalities.views.values()),
-        modalities.available,
-        mdata.obs_names,
-        tuple(modalities.features.values()),
-    )
+def views_of_mudata(
+    mdata: AnnotatedData, choices: Mapping[str, MatrixChoice] | None = None
+) -> NamedViews:
+    """Modalities of a MuData object as views; matrices of backed objects stay on disk.
+
+    `choices` names the modalities and their matrices; by default ``X`` of each. Of an AnnData
+    object, it names the views.
+    """
+    ids = mdata.obs_names
+    require_unique_names(ids)
+    modalities = modalities_of(mdata)
+    if choices is None:
+        choices = dict.fromkeys(modalities, MatrixChoice())
+    elif is_anndata(mdata):
+        modalities = dict.fromkeys(choices, mdata)
+    unknown = [name for name in choices if name not in modalities]
+    if unknown:
+        raise ValueError(
+            f"views names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
+        )
+    views, features = [], []
+    available = np.ones((len(ids), len(choices)), dtype=bool)
+    for p, (name, choice) in enumerate(choices.items()):
+        subject = f"View {name!r}" if modalities[name] is mdata else f"Modality {name!r}"
+        matrix, of_view = chosen_matrix(modalities[name], choice, subject)
+        rows = rows_in_modality(mdata, name, modalities[name])
+        available[:, p] = rows >= 0
+        views.append(aligned_matrix(matrix, rows, ids, of_view))
+        features.append(np.asarray(of_view, dtype=object))
+    return NamedViews(tuple(choices), True, views, available, ids, tuple(features))
 
 
 def _with_anndata(
@@ -221,7 +239,7 @@ def _with_anndata(
         rows = view_ids.get_indexer(ids)
         available[:, p] = rows >= 0
         if p in matrices:
-            views[p] = _taken_rows(matrices[p], rows)
+            views[p] = reindex_rows(matrices[p], rows)
     return NamedViews(given.names, given.named, views, available, ids, tuple(features))
 
 
@@ -242,17 +260,10 @@ def _with_columns(given: NamedViews) -> NamedViews:
     return replace(given, views=views, feature_names=tuple(features))
 
 
-def _taken_rows(view: Any, rows: Array) -> Any:
-    """Rows of a matrix in memory or on disk; -1 is a sample that it lacks."""
-    if np.array_equal(rows, np.arange(view.shape[0])):
-        return view
-    return select_stored(view, rows) if isinstance(view, StoredView) else reindex_rows(view, rows)
-
-
 def with_samples(given: NamedViews, rows: Array) -> NamedViews:
     """Views of some samples; all views have the same samples."""
     views = [
-        view.iloc[rows] if isinstance(view, pd.DataFrame) else _taken_rows(view, rows)
+        view.iloc[rows] if isinstance(view, pd.DataFrame) else reindex_rows(view, rows)
         for view in given.views
     ]
     available = None if given.available is None else given.available[rows]
@@ -292,41 +303,32 @@ def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | 
 
     Only AnnData and MuData objects have several matrices; a modality may be left out.
     """
-    if fitted is None or not _has_choice(X):
-        return None
-    if is_anndata(X):
+    if fitted is None or is_anndata(X):
         return fitted
-    names = _names_to_choose(X)
+    names = modalities_of(X) if is_mudata(X) else _beside_anndata(X)
     return {name: matrix for name, matrix in fitted.items() if name in names} or None
 
 
-def _has_choice(X: Any) -> bool:
-    """Whether input has AnnData objects, of whose matrices some are selected."""
-    if isinstance(X, Mapping):
-        X = list(X.values())
-    return is_mudata(X) or (isinstance(X, list | tuple) and any(map(is_anndata, X)))
-
-
-def _names_to_choose(X: Any) -> tuple[str, ...]:
-    """Names of the views among which a selection chooses."""
-    if isinstance(X, Mapping):
-        return tuple(map(str, X))
+def _beside_anndata(X: Any) -> dict[str, Any]:
+    """Views of a dict or list by name, if some are AnnData objects, whose matrices are selected."""
+    views = X if isinstance(X, Mapping) else {}
     if isinstance(X, list | tuple):
-        return _numbered_views(X).names
-    return tuple(modalities_of(X))
+        views = dict(zip(_numbered_views(X).names, X, strict=True))
+    has_choice = any(map(is_anndata, views.values()))
+    return {str(name): view for name, view in views.items()} if has_choice else {}
 
 
 def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
     if is_mudata(X):
-        return _views_of_mudata(X, choices)
-    if not _has_choice(X):
+        return views_of_mudata(X, choices)
+    given = _beside_anndata(X)
+    if not given:
         raise TypeError(
             "views= selects matrices of AnnData or MuData objects, or of a dict or list of "
             f"AnnData objects; got {type(X).__name__}. Give files to anchorview.open_views with "
             "views=, and other data without."
         )
     named = isinstance(X, Mapping)
-    given = dict(zip(_names_to_choose(X), X.values() if named else X, strict=True))
     unknown = [name for name in choices if name not in given]
     if unknown:
         raise ValueError(f"views names {unknown[0]!r}, but the views are {list(given)}.")

@@ -16,11 +16,13 @@ import pandas as pd
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
+from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
 
 if TYPE_CHECKING:
     from anchorview.views.container import MultiViewData
     from anchorview.views.fitted_views import FittedViews
+    from anchorview.views.input_grammar import NamedViews
 
 SINGLE_PRECISION = {"float16", "float32", "int8", "uint8", "int16", "uint16", "bool"}
 """Types whose values float32 holds exactly; blocks of them are multiplied in float32."""
@@ -44,6 +46,7 @@ PROBLEMS = {
 
 Result = TypeVar("Result")
 PartFunction = Callable[["MultiViewData"], Result]
+RowFunction = Callable[["MultiViewData"], Array]
 Merge = Callable[[Result, Result], Result]
 
 
@@ -66,9 +69,15 @@ class RowSource(ABC):
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
-    @abstractmethod
+    def set_schema(self, given: "NamedViews", matrices: Sequence[Any]) -> None:
+        """Set what is known of views from matrices of their shapes and types, or None."""
+        self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
+        self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
+        self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
+        self.dtype = working_precision(m.dtype for m in matrices if m is not None)
+
     def __len__(self) -> int:
-        """Number of samples."""
+        return self.shape[0]
 
     @abstractmethod
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
@@ -85,12 +94,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def map_rows(
-        self,
-        function: PartFunction[Array],
-        width: int | None,
-        dtype: Any,
-        stage: str,
-        out: Path | None,
+        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Any:
         """Rows that a function computes of the samples, with `width` columns (None: a vector).
 
@@ -100,12 +104,11 @@ class RowSource(ABC):
     @abstractmethod
     def map_fields(
         self,
-        function: PartFunction[Array],
+        function: RowFunction,
         dtype: "np.dtype[Any]",
         fields: Sequence[str],
         summary: Callable[[Array], Result],
         merge: Merge[Result],
-        stage: str,
         out: Path | None,
     ) -> tuple[dict[str, Any], Result]:
         """Several results per sample in one pass, and a summary of them.

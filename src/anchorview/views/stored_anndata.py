@@ -3,10 +3,10 @@
 The layout is the one that the anndata package documents. Needs h5py.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from scipy import sparse
 from anchorview._utils.errors import optional_import
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview._utils.typing import Array, Matrix
 from anchorview.views.stored_view import StoredView
 
 MAX_GAP = 64
@@ -43,25 +43,7 @@ class DenseMatrix(StoredView):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseStoredView(StoredView):
-    """A view on disk whose rows are read as CSR matrices."""
-
-    is_sparse: ClassVar[bool] = True
-    n_stored: int
-    """Number of entries that are stored."""
-
-    @property
-    def nbytes(self) -> int:
-        """Number of bytes of all entries and their columns in memory."""
-        return self.n_stored * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Raise: a sparse view does not become dense as a whole."""
-        raise TypeError("A sparse view on disk cannot become an array; read rows by view[a:b].")
-
-
-@dataclass(frozen=True, eq=False)
-class CsrMatrix(SparseStoredView):
+class CsrMatrix(StoredView):
     """A group with the datasets ``data``, ``indices`` and ``indptr`` of a CSR matrix."""
 
     key: str
@@ -90,14 +72,14 @@ def _require_csr(bounds: Array, columns: Array, width: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Selected:
+class SelectedView(StoredView):
     """Rows and columns of another view on disk; row -1 is a sample that the view lacks."""
 
     base: StoredView
     rows: NDArray[np.intp] | None
     columns: NDArray[np.intp] | None
 
-    def read(self, start: int, stop: int) -> Matrix:
+    def _read(self, start: int, stop: int) -> Matrix:
         """Rows from `start` to `stop` of the selection; what the view lacks is zero."""
         if self.rows is None:
             return self._of_columns(self.base[start:stop])
@@ -128,57 +110,38 @@ def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
     return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.vstack(blocks)
 
 
-@dataclass(frozen=True, eq=False)
-class SelectedDense(StoredView):
-    """Rows and columns of a dense view on disk."""
-
-    selected: _Selected
-
-    def _read(self, start: int, stop: int) -> Array:
-        return self.selected.read(start, stop)
-
-
-@dataclass(frozen=True, eq=False)
-class SelectedSparse(SparseStoredView):
-    """Rows and columns of a sparse view on disk."""
-
-    selected: _Selected = field(kw_only=True)
-
-    def _read(self, start: int, stop: int) -> Any:
-        return self.selected.read(start, stop)
-
-
 def select_stored(
     view: StoredView,
     rows: NDArray[np.intp] | None = None,
     columns: NDArray[np.intp] | None = None,
-    feature_names: FeatureNames | None = None,
 ) -> StoredView:
     """Rows and columns of a view that stays on disk; those of samples without it are zero."""
-    if rows is not None and np.array_equal(rows, np.arange(len(view))):
-        rows = None
-    names = view.feature_names if feature_names is None else feature_names
     n = view.shape[0] if rows is None else len(rows)
     width = view.shape[1] if columns is None else len(columns)
-    settings: dict[str, Any] = {
-        "selected": _Selected(view, rows, columns),
-        "row_step": view.row_step if rows is None else 1,
-        "feature_names": names,
-    }
-    if not isinstance(view, SparseStoredView):
-        return SelectedDense(view.path, (n, width), view.dtype, **settings)
-    n_stored = int(view.n_stored * n * width / max(1, view.shape[0] * view.shape[1]))
-    return SelectedSparse(view.path, (n, width), view.dtype, n_stored, **settings)
+    n_stored = view.n_stored
+    if n_stored is not None:
+        n_stored = int(n_stored * n * width / max(1, view.shape[0] * view.shape[1]))
+    return SelectedView(
+        view.path,
+        (n, width),
+        view.dtype,
+        view,
+        rows,
+        columns,
+        row_step=view.row_step if rows is None else 1,
+        feature_names=view.feature_names,
+        n_stored=n_stored,
+    )
 
 
-def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
+def open_matrix(node: Any) -> Any:
     """A matrix in an open HDF5 file: a view on disk, or a CSR matrix read from one in CSC."""
     path, kind = Path(node.file.filename), str(node.attrs.get("encoding-type", "array"))
     if kind in ("csr_matrix", "csc_matrix"):
         n, d = map(int, node.attrs["shape"])
         dtype, count = node["data"].dtype.newbyteorder("="), int(node["data"].shape[0])
         if kind == "csr_matrix":
-            return CsrMatrix(path, (n, d), dtype, count, node.name, feature_names=feature_names)
+            return CsrMatrix(path, (n, d), dtype, node.name, n_stored=count)
         # Rows of it are all over the file, so that reading in parts would read it all each time.
         require_memory(
             3.0 * count * (dtype.itemsize + np.dtype(np.int64).itemsize),
@@ -192,9 +155,7 @@ def open_matrix(node: Any, feature_names: FeatureNames | None = None) -> Any:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
     step = node.chunks[0] if node.chunks else 1
     dtype = node.dtype.newbyteorder("=")
-    return DenseMatrix(
-        path, node.shape, dtype, node.name, row_step=step, feature_names=feature_names
-    )
+    return DenseMatrix(path, node.shape, dtype, node.name, row_step=step)
 
 
 def _read_elem(node: Any) -> Any:

@@ -76,6 +76,8 @@ class StoredView(ABC):
         Rows are read efficiently in multiples of this number.
     feature_names : array of str or None
         Names of the features; None if the file has none.
+    n_stored : int or None
+        Number of entries that are stored if rows are read as CSR matrices, None otherwise.
     version : FileVersion or None
         Size and time of the file when it was opened; None for a folder. Reading raises if the file
         has changed since.
@@ -86,17 +88,24 @@ class StoredView(ABC):
     dtype: "np.dtype[Any]"
     row_step: int = field(default=1, kw_only=True)
     feature_names: FeatureNames | None = field(default=None, kw_only=True)
+    n_stored: int | None = field(default=None, kw_only=True)
     version: FileVersion | None = field(init=False)
     ndim: ClassVar[int] = 2
-    is_sparse: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path).absolute())
         object.__setattr__(self, "version", FileVersion.of(self.path))
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether rows are read as CSR matrices."""
+        return self.n_stored is not None
+
+    @property
     def nbytes(self) -> int:
-        """Number of bytes of all values in memory."""
+        """Number of bytes of all values in memory; of a sparse view, of entries and columns."""
+        if self.n_stored is not None:
+            return self.n_stored * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -118,7 +127,9 @@ class StoredView(ABC):
         out[...] = self[start : start + len(out)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Read everything."""
+        """Read everything; raise if the view is sparse, as it does not become dense as a whole."""
+        if self.is_sparse:
+            raise TypeError("A sparse view on disk cannot become an array; read rows by view[a:b].")
         if copy is False:
             raise ValueError("A view on disk cannot become an array without a copy in memory.")
         return self[:].astype(self.dtype if dtype is None else dtype, copy=False)

@@ -17,8 +17,12 @@ from anchorview.datasets.file_contents import (
 )
 from anchorview.datasets.formats.array_stores import require_readable
 from anchorview.views.alignment import require_unique_ids
-from anchorview.views.anndata_matrices import MatrixChoice, chosen_matrix, parse_selection
-from anchorview.views.mudata_views import aligned_matrix
+from anchorview.views.anndata_matrices import (
+    MatrixChoice,
+    aligned_matrix,
+    chosen_matrix,
+    parse_selection,
+)
 from anchorview.views.stored_anndata import StoredCells, modality_names, read_table
 from anchorview.views.stored_view import Target, View, ViewFile
 

@@ -630,7 +630,6 @@ class AutoDALMC(EmbeddingClusterer):
             fields,
             SumsOfRecords(self.n_clusters_),
             merged_sums,
-            "labeling",
             None if out is None else Path(out),
         )
 

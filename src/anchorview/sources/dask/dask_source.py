@@ -6,7 +6,7 @@ from contextvars import Context
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from distributed import futures_of
 from scipy import sparse
 
 from anchorview._utils.memory import memory_budget, require_memory
-from anchorview._utils.text import describe_view
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
@@ -35,11 +34,11 @@ from anchorview.views.container import (
     MultiViewData,
     concatenate_samples,
     container_of_checked,
-    container_of_rows,
+    container_of_views,
 )
-from anchorview.views.input_grammar import parse
-from anchorview.views.matrix_checks import as_matrix, common_length, frame_values
-from anchorview.views.row_source import Merge, PartFunction, Result, working_precision
+from anchorview.views.input_grammar import NamedViews, parse
+from anchorview.views.matrix_checks import as_matrix, frame_values
+from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""
@@ -78,11 +77,7 @@ class DaskSource(PartSource):
         views = list(map(checked_view, given.views, descriptions))
         shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)
         self.budget = memory_budget(budget)
-        self.names, self.named, self.feature_names = given.names, given.named, given.feature_names
-        self.n = common_length(shown, self.names)
-        self.n_features_per_view = tuple(0 if view is None else view.shape[1] for view in shown)
-        self.shape = self.n, sum(self.n_features_per_view)
-        self.dtype = working_precision(view.dtype for view in shown if view is not None)
+        self.set_schema(given, shown)
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
         self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
@@ -96,9 +91,6 @@ class DaskSource(PartSource):
         ]
         if (id_dtype := id_type(views)) is not None:
             self.sample_ids = self._rows(_sample_ids_of, None, id_dtype, "ids")
-
-    def __len__(self) -> int:
-        return self.n
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan of a fit in passes; raises if this process needs more memory than is free."""
@@ -127,20 +119,13 @@ class DaskSource(PartSource):
         return reader
 
     def map_rows(
-        self,
-        function: PartFunction[Array],
-        width: int | None,
-        dtype: Any,
-        stage: str,
-        out: Path | None,
+        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Any:
         """Rows that a function computes of the samples: a dask array, not computed yet."""
         _refuse(out)
         return self._rows(function, width, dtype, stage)
 
-    def _rows(
-        self, function: PartFunction[Array], width: int | None, dtype: Any, stage: str
-    ) -> Any:
+    def _rows(self, function: RowFunction, width: int | None, dtype: Any, stage: str) -> Any:
         rows = tuple(stop - start for start, stop in pairwise(self.bounds))
         chunks = (rows,) if width is None else (rows, (width,))
         name = new_name(stage)
@@ -151,26 +136,23 @@ class DaskSource(PartSource):
 
     def map_fields(
         self,
-        function: PartFunction[Array],
+        function: RowFunction,
         dtype: "np.dtype[Any]",
         fields: Sequence[str],
         summary: Callable[[Array], Result],
         merge: Merge[Result],
-        stage: str,
         out: Path | None,
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes, as dask arrays, and their summary."""
         _refuse(out)
-        records = self._rows(function, None, dtype, stage)
-        records = kept(records, stage) if _can_be_kept(records) else records
+        records = self._rows(function, None, dtype, "labeling")
+        records = kept(records, "labeling") if _can_be_kept(records) else records
         total: Result = reduce_blocks(records, summary, [()] * records.numblocks[0], merge)
         contiguous = {name: records[name].map_blocks(np.ascontiguousarray) for name in fields}
         return contiguous, total
 
     @contextmanager
-    def embed(
-        self, function: PartFunction[Array], width: int, out: Path | None
-    ) -> "Iterator[DaskRows]":
+    def embed(self, function: RowFunction, width: int, out: Path | None) -> "Iterator[DaskRows]":
         """Embed all samples; the embedding and the labels are dask arrays."""
         _refuse(out)
         yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
@@ -183,7 +165,7 @@ class DaskSource(PartSource):
         """All samples, computed; raises if they do not fit."""
         require_memory(
             # While the parts are combined, they exist twice.
-            2.0 * self.n * self._row_bytes,
+            2.0 * len(self) * self._row_bytes,
             f"Computing {self!r}",
             "Use DALMC with solver='compressed', which processes them part by part.",
         )
@@ -200,36 +182,33 @@ class DaskSource(PartSource):
         self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
     ) -> MultiViewData:
         """Container of the samples from `start` to `stop`; `counts` are the blocks per view."""
-        views: dict[str, Any] = {}
-        used = 0
-        for p, (name, count) in enumerate(zip(self.names, counts, strict=True)):
-            pieces = blocks[used : used + count]
-            used += count
-            views[name] = self._stacked(p, pieces, start, stop) if count else None
-        described = [describe_view(p, name) for p, name in enumerate(self.names)]
+        pieces = iter(blocks)
+        views: list[Any] = [
+            self._stacked(p, list(islice(pieces, count)), start, stop) if count else None
+            for p, count in enumerate(counts)
+        ]
+        part = NamedViews(self.names, self.named, views, None, None, self.feature_names)
         if self.complete:
             # Matrices of the types that the blocks have, whatever the collection says.
-            matrices = tuple(map(as_matrix, views.values(), described))
-            return container_of_checked(
-                matrices, self.names, self.named, None, None, self.feature_names
-            )
+            matrices = list(map(as_matrix, views, part.descriptions))
+            return container_of_checked(replace(part, views=matrices))
         ids = self._common_ids(views, start)
         identified = ids is None or ids.is_unique
-        for name, description in () if identified else zip(self.names, described, strict=True):
+        for p, description in () if identified else enumerate(part.descriptions):
             # Each partition may count its index from 0; such ids do not identify samples.
-            if isinstance(views[name], pd.DataFrame):
-                views[name] = frame_values(views[name], description)
-        part = container_of_rows(views, self.named, self.feature_names, None, start, self.nan_cells)
+            if isinstance(views[p], pd.DataFrame):
+                views[p] = frame_values(views[p], description)
+        data = container_of_views(part.aligned(), first_row=start, nan_cells=self.nan_cells)
         if not identified:
-            part.sample_ids = ids
-        return part
+            data.sample_ids = ids
+        return data
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         n_rows, width = sum(piece.shape[0] for piece in pieces), self.n_features_per_view[p]
         if n_rows != stop - start or {piece.shape[1:] for piece in pieces} != {(width,)}:
             shapes = " and ".join(str(piece.shape) for piece in pieces)
             raise ValueError(
-                f"{describe_view(p, self.names[p])}: rows {start} to {stop - 1} came in blocks of "
+                f"{self.describe_view(p)}: rows {start} to {stop - 1} came in blocks of "
                 f"shape {shapes}, but the collection says {stop - start} rows of {width} "
                 "features. Correct the chunks, or call compute_chunk_sizes."
             )
@@ -241,9 +220,9 @@ class DaskSource(PartSource):
             return sparse.vstack(pieces, format="csr")
         return np.concatenate(pieces)
 
-    def _common_ids(self, views: dict[str, Any], start: int) -> "pd.Index[Any] | None":
+    def _common_ids(self, views: list[Any], start: int) -> "pd.Index[Any] | None":
         """Sample ids; raises if the frames do not have the same."""
-        frames = [(p, v) for p, v in enumerate(views.values()) if isinstance(v, pd.DataFrame)]
+        frames = [(p, v) for p, v in enumerate(views) if isinstance(v, pd.DataFrame)]
         if not frames:
             return None
         first, expected = frames[0][0], frames[0][1].index
@@ -253,8 +232,8 @@ class DaskSource(PartSource):
                 i = int(differ[0])
                 a, b = (index[[i]].tolist()[0] for index in (frame.index, expected))
                 raise ValueError(
-                    f"{describe_view(p, self.names[p])} has the id {a!r} at row {start + i}, but "
-                    f"{describe_view(first, self.names[first])} has {b!r}. Frames with unknown "
+                    f"{self.describe_view(p)} has the id {a!r} at row {start + i}, but "
+                    f"{self.describe_view(first)} has {b!r}. Frames with unknown "
                     "divisions are matched by position: call set_index on all of them, so that "
                     "divisions are known and they are aligned."
                 )
