@@ -247,7 +247,7 @@ def test_errors_of_fit_name_the_sample_batch_or_covariate(planted):
             "covariates": pd.DataFrame(np.column_stack([ages, ages % 7]), columns=["x", "x"])
         },
         "column 'sex' is not numeric": {"covariates": pd.DataFrame({"sex": ["f", "m"] * 200})},
-        "covariates are not numeric": {"covariates": np.array(["f", "m"] * 200)},
+        "'covariate_0' is not numeric": {"covariates": np.array(["f", "m"] * 200)},
     }.items():
         with pytest.raises(ValueError, match=match):
             dalmc().fit(views, **given)

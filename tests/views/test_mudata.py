@@ -13,7 +13,7 @@ from scipy import sparse
 
 from anchorview import MultiViewData
 from anchorview.datasets import read_views
-from anchorview.views.mudata_views import views_from_mudata
+from anchorview.views.input_grammar import views_from_mudata
 from helpers.view_files import error_of
 
 # They announce changes, and use deprecated functions of pandas.

@@ -9,6 +9,6 @@ packages.
 from anchorview.scverse import pl, tl
 from anchorview.scverse.results import write_results
 from anchorview.views.anndata_matrices import is_mudata
-from anchorview.views.mudata_views import views_from_mudata
+from anchorview.views.input_grammar import views_from_mudata
 
 __all__ = ["is_mudata", "pl", "tl", "views_from_mudata", "write_results"]

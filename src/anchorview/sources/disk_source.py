@@ -25,7 +25,7 @@ from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.datasets.formats.npy import from_memmap, open_npy, write_npy_header
 from anchorview.datasets.formats.npy_folder import LABELS
-from anchorview.sources.part_source import PartSource, placed_part
+from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
     EMBEDDING,
     require_results_folder,
@@ -107,7 +107,7 @@ class DiskSource(PartSource):
         else:
             require_same_ids(self._stored, rows)
             part = self._checked_part(rows, matrices)
-        return placed_part(part, rows.start, self.design, self._prepare)
+        return self.placed(part, rows.start)
 
     def _named(self, rows: slice, matrices: list[Any]) -> NamedViews:
         has = self.views.available

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -16,7 +15,6 @@ from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
-from anchorview.views.sample_design import SampleDesign
 
 
 class LabeledRows(EmbeddedRows, Protocol):
@@ -40,7 +38,8 @@ class PartSource(RowSource):
     """Whether all samples have all views, known after the first pass; others skip the checks."""
     nan_cells: bool = False
     """Whether single values may be NaN, until a function for `prepared` imputes them."""
-    _prepare: PartFunction[MultiViewData] | None = None
+    _preparations: tuple[PartFunction[MultiViewData], ...] = ()
+    """Functions of a part that replace it, one after the other."""
     _patterns: frozenset[tuple[int, ...]] = frozenset()
     """Patterns of available views, known after the first pass."""
     _compresses: bool = False
@@ -49,8 +48,17 @@ class PartSource(RowSource):
     def prepared(self, function: PartFunction[MultiViewData]) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
         source = copy(self)
-        source._prepare = function if self._prepare is None else _Steps(self._prepare, function)
+        source._preparations = (*self._preparations, function)
         return source
+
+    def placed(self, part: MultiViewData, first_row: int) -> MultiViewData:
+        """Part of the source, prepared; it knows where it begins and the design of its samples."""
+        part.design = None if self.design is None else self.design[first_row:][: len(part)]
+        part.first_row = first_row
+        for function in self._preparations:
+            part = function(part)
+            part.first_row = first_row
+        return part
 
     def matched_to(self, fitted: FittedViews) -> Self:
         """Source with views and features in the order in which an estimator was fitted."""
@@ -111,20 +119,6 @@ class PartSource(RowSource):
         """All samples, in memory; raises if they do not fit."""
 
 
-def placed_part(
-    part: MultiViewData,
-    first_row: int,
-    design: SampleDesign | None,
-    prepare: PartFunction[MultiViewData] | None,
-) -> MultiViewData:
-    """Part of a source, prepared; it knows where it begins and the design of its samples."""
-    part.design = None if design is None else design[first_row : first_row + len(part)]
-    part.first_row = first_row
-    part = part if prepare is None else prepare(part)
-    part.first_row = first_row
-    return part
-
-
 @contextmanager
 def embedded(
     source: RowSource, function: RowFunction, width: int, out: Path | None
@@ -136,17 +130,6 @@ def embedded(
         assert isinstance(source, PartSource)
         with source.embed(function, width, out) as rows:
             yield rows
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """Two functions of a part, one after the other; can be pickled."""
-
-    first: PartFunction[MultiViewData]
-    second: PartFunction[MultiViewData]
-
-    def __call__(self, part: MultiViewData) -> MultiViewData:
-        return self.second(self.first(part))
 
 
 class ViewScan(NamedTuple):

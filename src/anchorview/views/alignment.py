@@ -3,7 +3,7 @@
 import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,10 @@ from scipy import sparse
 from anchorview._utils.text import quoted
 from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView
+from anchorview.views.table_columns import require_numeric_columns
 
-# In quotes: older SciPy's sparse arrays take no type parameters at run time.
-DenseOrCsr: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
+NOTHING, FEW = np.finfo(float).tiny, 0.5
+"""Shares of the ids of the smaller of two views below which they share nothing, or few."""
 
 
 def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
@@ -56,51 +57,57 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 """Differences between ids of the same samples, and what removes them."""
 
 
-def warn_if_few_shared(ids: "Sequence[pd.Index[Any]]", descriptions: Sequence[str]) -> None:
-    """Warn about a view that shares fewer than half of its ids, or of theirs, with each other."""
-    if all(of_view is ids[0] or of_view.equals(ids[0]) for of_view in ids):
-        return
-    shared = np.array([[int(a.isin(b).sum()) for b in ids] for a in ids])
-    if (few := few_shared(shared)) is not None:
-        p, q = few
-        only_p, only_q = ids[p][~ids[p].isin(ids[q])], ids[q][~ids[q].isin(ids[p])]
-        warnings.warn(
-            few_shared_message(
-                (descriptions[p], descriptions[q]),
-                int(shared[p, q]),
-                (only_p[0], only_q[0]),
-                _spelling_difference(only_p, only_q),
-            ),
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def few_shared(shared: NDArray[Any]) -> tuple[int, int] | None:
-    """View that shares fewer than half of the ids of the smaller view with each other, and one.
+def least_shared(shared: NDArray[Any], share: float) -> tuple[int, int] | None:
+    """View that shares less than a share of ids with each other, and one with which it shares most.
 
     `shared` has the number of ids that two views share; its diagonal is the sizes of the views.
     """
     sizes = shared.diagonal()
     shares = shared / np.maximum(np.minimum.outer(sizes, sizes), 1)
     np.fill_diagonal(shares, -1)
-    few = (shares.max(axis=1) < 0.5) & (sizes > 0)
+    few = (shares.max(axis=1) < share) & (sizes > 0)
     if len(sizes) < 2 or not few.any():
         return None
     p = int(few.argmax())
     return p, int(shares[p].argmax())
 
 
-def few_shared_message(
-    views: tuple[str, str], n_shared: int, examples: tuple[Any, Any], difference: str = ""
-) -> str:
-    """Message for a view that shares few ids with another; `difference` says what would match."""
-    return (
-        f"{views[0]} and {views[1]} share only {n_shared} sample ids: others are like "
-        f"{quoted(examples[0])} and {quoted(examples[1])}. {difference}Samples are aligned by id; "
-        "if these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
-        "have all."
-    )
+def require_shared_ids(
+    shared: NDArray[Any], descriptions: Sequence[str], examples: Sequence[Any]
+) -> None:
+    """Raise if a view shares no id with any other; there is an example of the ids of each."""
+    if (pair := least_shared(shared, NOTHING)) is not None:
+        p, q = pair
+        raise ValueError(
+            nothing_shared_message(descriptions[p], examples[p], descriptions[q], examples[q])
+        )
+
+
+Comparison = Callable[[int, int], tuple[Any, Any, str]]
+"""Returns ids of two views that differ, and a sentence that says what would match."""
+
+
+def warn_if_few_shared(
+    shared: NDArray[Any], descriptions: Sequence[str], compare: Comparison
+) -> None:
+    """Warn about a view that shares fewer than half of the ids of the smaller with each other."""
+    if (pair := least_shared(shared, FEW)) is not None:
+        p, q = pair
+        a, b, difference = compare(p, q)
+        warnings.warn(
+            f"{descriptions[p]} and {descriptions[q]} share only {shared[p, q]} sample ids: others "
+            f"are like {quoted(a)} and {quoted(b)}. {difference}Samples are aligned by id; if "
+            "these do lack views, pass join='outer' to fit, or join='inner' to use only those that "
+            "have all.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def compare_ids(a: "pd.Index[Any]", b: "pd.Index[Any]") -> tuple[Any, Any, str]:
+    """Return ids that only one of two views has, and a sentence that says what would match."""
+    only_a, only_b = a[~a.isin(b)], b[~b.isin(a)]
+    return only_a[0], only_b[0], _spelling_difference(only_a, only_b)
 
 
 def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
@@ -119,56 +126,42 @@ def _spelling_difference(a: "pd.Index[Any]", b: "pd.Index[Any]") -> str:
 
 
 def align_frames(
-    views: Sequence[Any], descriptions: Sequence[str]
+    views: Sequence[Any], descriptions: Sequence[str], expects_shared_ids: bool = False
 ) -> "tuple[pd.Index[Any] | None, list[Any]]":
     """Bring DataFrames to the union of their samples; a sample a view lacks becomes a NaN row.
 
     Returns the sample ids (None if no view is a DataFrame) and the views. Views of other types have
     no ids, so they are accepted with DataFrames only if these have the same ids in the same order.
+    With `expects_shared_ids`, a warning names frames that share few ids.
     """
     aligned = list(views)
     frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
     if not frames:
         return None, aligned
-    indices = [views[p].index for p in frames]
-    for p, index in zip(frames, indices, strict=True):
-        require_unique_ids(index, descriptions[p])
-    without_ids = any(view is not None and p not in frames for p, view in enumerate(views))
-    for p, index in zip(frames, indices, strict=True):
-        if without_ids and not index.equals(indices[0]):
-            raise ValueError(
-                f"{descriptions[p]} and {descriptions[frames[0]]} have different ids in their "
-                "index, or in another order, and views without an index cannot be aligned. Reorder "
-                "them, or give all views an index."
-            )
-    for f, (p, index) in enumerate(zip(frames, indices, strict=True)):
-        others = indices[:f] + indices[f + 1 :]
-        if others and not any(index.isin(other).any() for other in others):
-            other = frames[0] if f else frames[1]
-            raise ValueError(
-                nothing_shared_message(descriptions[p], index[0], descriptions[other], others[0][0])
-            )
+    indices, names = [views[p].index for p in frames], [descriptions[p] for p in frames]
+    for index, name in zip(indices, names, strict=True):
+        require_unique_ids(index, name)
+    other = [
+        name for index, name in zip(indices, names, strict=True) if not index.equals(indices[0])
+    ]
+    if not other:
+        return indices[0], aligned
+    if any(view is not None and p not in frames for p, view in enumerate(views)):
+        raise ValueError(
+            f"{other[0]} and {names[0]} have different ids in their index, or in another order, "
+            "and views without an index cannot be aligned. Reorder them, or give all views an "
+            "index."
+        )
+    shared = np.array([[int(a.isin(b).sum()) for b in indices] for a in indices])
+    require_shared_ids(shared, names, [next(iter(index), None) for index in indices])
+    if expects_shared_ids:
+        warn_if_few_shared(shared, names, lambda p, q: compare_ids(indices[p], indices[q]))
     ids = union_of_ids(indices)
     for p, index in zip(frames, indices, strict=True):
         if not index.equals(ids):
             require_numeric_columns(views[p], descriptions[p])
             aligned[p] = views[p].reindex(ids)
     return ids, aligned
-
-
-def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
-    """Raise if a column is neither numeric nor of Python objects, which are converted later."""
-    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype)):
-            raise ValueError(not_numeric_message(view, column, dtype))
-
-
-def not_numeric_message(view: str, column: Any, dtype: Any) -> str:
-    """Message for a column of text, dates or categories."""
-    return (
-        f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers or drop "
-        "it."
-    )
 
 
 def reindex_rows(matrix: Any, rows: NDArray[np.intp]) -> Any:

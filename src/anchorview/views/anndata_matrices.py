@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview.views.alignment import DenseOrCsr, reindex_rows
+from anchorview.views.alignment import reindex_rows
 from anchorview.views.stored_anndata import open_matrix, select_stored
 from anchorview.views.stored_view import StoredView, View
 
@@ -166,9 +166,7 @@ def parse_selection(selection: object) -> dict[str, MatrixChoice]:
     return {name: MatrixChoice.parse(text, name) for name, text in selection.items()}
 
 
-def chosen_matrix(
-    cells: Any, choice: MatrixChoice, subject: str
-) -> "tuple[DenseOrCsr | StoredView, pd.Index[Any]]":
+def chosen_matrix(cells: Any, choice: MatrixChoice, subject: str) -> "tuple[View, pd.Index[Any]]":
     """Matrix of an object with the attributes of AnnData, and the names of its columns.
 
     A matrix that is on disk stays there, unless rows of it cannot be read. `subject` names the
@@ -207,7 +205,7 @@ def chosen_matrix(
 
 
 def aligned_matrix(
-    matrix: "DenseOrCsr | StoredView",
+    matrix: View,
     rows: NDArray[np.intp],
     ids: "pd.Index[Any]",
     features: "pd.Index[Any]",
@@ -219,7 +217,7 @@ def aligned_matrix(
     return aligned
 
 
-def _named(matrix: "DenseOrCsr | StoredView", features: "pd.Index[Any]") -> Any:
+def _named(matrix: View, features: "pd.Index[Any]") -> Any:
     """Matrix whose columns have names, if it is on disk; others have no place for them."""
     if isinstance(matrix, StoredView):
         return replace(matrix, feature_names=np.asarray(features, dtype=object))
@@ -251,21 +249,12 @@ def _checked(stored: Any, subject: str, what: str) -> Any:
 
 
 def _matrix_of(stored: Any) -> Any:
-    if isinstance(stored, StoredView | np.ndarray):
-        return stored
     if sparse.issparse(stored):
         return sparse.csr_array(stored)
-    if _is_dataset(stored):
-        return open_matrix(stored)
-    # Sparse matrices of a backed object are of anndata's own classes, not SciPy's.
-    group = getattr(stored, "group", None)
-    if group is not None and hasattr(group, "attrs"):
-        return open_matrix(group)
+    # Sparse matrices of a backed object are of anndata's own classes, with a group of h5py.
+    node = getattr(stored, "group", stored)
+    if hasattr(node, "file") and hasattr(node, "attrs"):
+        return open_matrix(node)
     if hasattr(stored, "to_memory"):
         return _matrix_of(stored.to_memory())
-    return np.asarray(stored)
-
-
-def _is_dataset(stored: Any) -> bool:
-    """Whether an object is a dataset of h5py, judged by its class: h5py need not be installed."""
-    return type(stored).__module__.partition(".")[0] == "h5py" and hasattr(stored, "file")
+    return stored if isinstance(stored, StoredView) else np.asarray(stored)

@@ -11,13 +11,14 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.alignment import (
     align_frames,
+    compare_ids,
     reindex_rows,
     require_unique_ids,
     warn_if_few_shared,
@@ -32,14 +33,17 @@ from anchorview.views.anndata_matrices import (
     is_mudata,
     modalities_of,
     parse_selection,
+    require_mudata,
     require_unique_names,
     rows_in_modality,
 )
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
-from anchorview.views.stored_view import StoredView, ViewFile
+from anchorview.views.stored_view import StoredView, View, ViewFile
 from anchorview.views.table_columns import feature_names_of, table_values, warn_about_columns
 
+Choice: TypeAlias = str | Mapping[str, str | None] | None
+"""A name for all modalities, or one per modality."""
 Join = Literal["outer", "inner"]
 JOINS = ("outer", "inner")
 
@@ -93,13 +97,8 @@ class NamedViews:
         """
         # The size of a dask dataframe is known only once it is computed.
         views = [view.compute() if hasattr(view, "divisions") else view for view in self.views]
-        ids = None
-        if any(isinstance(view, pd.DataFrame) for view in views):
-            frames = [p for p, view in enumerate(views) if isinstance(view, pd.DataFrame)]
-            ids_by_frame = [views[p].index for p in frames]
-            ids, views = align_frames(views, self.descriptions)
-            if self.expects_shared_ids and self.available is None:
-                warn_if_few_shared(ids_by_frame, [self.descriptions[p] for p in frames])
+        warns = self.expects_shared_ids and self.available is None
+        ids, views = align_frames(views, self.descriptions, warns)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
         return replace(self, views=matrices, sample_ids=self.sample_ids if ids is None else ids)
 
@@ -130,8 +129,11 @@ def parse(
     elif join is None:
         views = replace(views, expects_shared_ids=True)
         if views.available is not None and views.sample_ids is not None:
-            ids = [views.sample_ids[has] for has in views.available.T]
-            warn_if_few_shared(ids, views.descriptions)
+            of_view = [views.sample_ids[has] for has in views.available.T]
+            has = views.available.astype(int)
+            warn_if_few_shared(
+                has.T @ has, views.descriptions, lambda p, q: compare_ids(of_view[p], of_view[q])
+            )
     views = _with_columns(views)
     return views if views.in_dask else views.aligned()
 
@@ -156,7 +158,7 @@ def _named_views(X: Any) -> NamedViews:
             views, available=X.available, sample_ids=X.sample_ids, feature_names=features
         )
     if is_mudata(X):
-        return views_of_mudata(X)
+        return _views_of_mudata(X)
     if isinstance(X, StoredView) or hasattr(X, "__array__") or hasattr(X, "__dask_graph__"):
         return _numbered_views([X])
     raise TypeError(
@@ -176,7 +178,7 @@ def _is_row(item: Any) -> bool:
     return isinstance(item, (Number, str))
 
 
-def views_of_mudata(
+def _views_of_mudata(
     mdata: AnnotatedData, choices: Mapping[str, MatrixChoice] | None = None
 ) -> NamedViews:
     """Modalities of a MuData object as views; matrices of backed objects stay on disk.
@@ -320,7 +322,7 @@ def _beside_anndata(X: Any) -> dict[str, Any]:
 
 def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
     if is_mudata(X):
-        return views_of_mudata(X, choices)
+        return _views_of_mudata(X, choices)
     given = _beside_anndata(X)
     if not given:
         raise TypeError(
@@ -345,3 +347,92 @@ def _selected_views(X: Any, choices: dict[str, MatrixChoice]) -> NamedViews:
                 "object. Give all views as AnnData objects, or put its matrix into one."
             )
     return _with_anndata(NamedViews(tuple(order), named, [given[name] for name in order]), choices)
+
+
+def views_from_mudata(
+    mdata: AnnotatedData, *, layer: Choice = None, use_rep: Choice = None, use_var: Choice = None
+) -> tuple[dict[str, View], NDArray[np.bool_]]:
+    """Return the modalities of a MuData object as views of the same samples.
+
+    Parameters
+    ----------
+    mdata : MuData or AnnData
+        An AnnData object is one view, named "view_0".
+    layer : str or dict of str to str, optional
+        The layer to use instead of ``X``: for all modalities, or by modality.
+    use_rep : str or dict of str to str, optional
+        The representation in ``obsm`` of the modality to use instead of ``X``.
+    use_var : str or dict of str to str, optional
+        A boolean column of ``var``, such as "highly_variable", that selects features of ``X`` or
+        of the layer. A modality without it keeps all features, unless a dict names that modality.
+
+    Returns
+    -------
+    views : dict of str to DataFrame or csr_array of shape (n_samples, n_features)
+        One view per modality, with the samples of ``mdata.obs_names`` in this order. Dense views
+        are DataFrames indexed by sample and feature names, with NaN rows for samples that the
+        modality lacks; integers become floats if there are such rows. Sparse views stay sparse,
+        with empty rows for these samples.
+    available : array of shape (n_samples, n_views) of bool
+        Which samples each modality has.
+
+    Raises
+    ------
+    TypeError
+        If `mdata` is neither a MuData nor an AnnData object.
+    ValueError
+        If a modality lacks what is asked for or is not numeric, or if sample names are repeated or
+        out of date.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> cells = anndata.AnnData(np.eye(3, 2), obs=pd.DataFrame(index=["a", "b", "c"]))
+    >>> cells.obsm["X_pca"] = np.ones((3, 1))
+    >>> views, available = views_from_mudata(cells, use_rep="X_pca")
+    >>> views["view_0"]
+       X_pca_0
+    a      1.0
+    b      1.0
+    c      1.0
+    >>> available.all()
+    np.True_
+    """
+    require_mudata(mdata)
+    modalities = modalities_of(mdata)
+    for option, choice in (("layer", layer), ("use_rep", use_rep), ("use_var", use_var)):
+        named = choice if isinstance(choice, Mapping) else ()
+        unknown = [name for name in named if name not in modalities]
+        if unknown:
+            raise ValueError(
+                f"{option} names {unknown[0]!r}, but the modalities are {', '.join(modalities)}."
+            )
+    choices = {
+        name: _choice(name, modality, layer, use_rep, use_var)
+        for name, modality in modalities.items()
+    }
+    selected = _views_of_mudata(mdata, choices)
+    views = [view[:] if isinstance(view, StoredView) else view for view in selected.views]
+    assert selected.available is not None
+    return dict(zip(selected.names, views, strict=True)), selected.available
+
+
+def _choice(
+    name: str, modality: Any, layer: Choice, use_rep: Choice, use_var: Choice
+) -> MatrixChoice:
+    layer_name, rep_name, var_name = (
+        choice.get(name) if isinstance(choice, Mapping) else choice
+        for choice in (layer, use_rep, use_var)
+    )
+    if layer_name is not None and rep_name is not None:
+        raise ValueError(f"Modality {name!r} is given both a layer and a use_rep. Give one.")
+    if rep_name is not None:
+        if var_name is not None and isinstance(use_var, Mapping):
+            raise ValueError(
+                f"Modality {name!r} is given both a use_rep and a use_var, which selects features "
+                "of X or a layer only. Give one."
+            )
+        return MatrixChoice("obsm", rep_name)
+    if var_name not in modality.var and not isinstance(use_var, Mapping):
+        var_name = None
+    return MatrixChoice("X" if layer_name is None else "layer", layer_name, var_name)

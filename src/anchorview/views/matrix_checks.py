@@ -9,17 +9,13 @@ from scipy import sparse
 
 from anchorview._utils.linalg import canonical_csr
 from anchorview._utils.memory import require_memory
-from anchorview._utils.text import describe_view, one_line, quoted
-from anchorview._utils.threads import parallel_map
+from anchorview._utils.text import describe_view, quoted
 from anchorview._utils.typing import Array, FeatureNames, Matrix
-from anchorview.views.alignment import require_numeric_columns
 from anchorview.views.stored_view import StoredView
+from anchorview.views.table_columns import frame_values, object_values
 
 LISTED_COLUMNS = 5
 """Maximum number of columns that a message lists."""
-
-CHECKED_ENTRIES = 2**23
-"""Number of entries that a thread checks at a time."""
 
 
 def is_dask_array(view: Any) -> bool:
@@ -61,7 +57,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
     if matrix.dtype.kind == "f" and matrix.dtype.itemsize > 8:
         matrix = matrix.astype(np.float64)
     if matrix.dtype.kind == "O":
-        matrix = _from_objects(matrix, description, getattr(view, "columns", None))
+        matrix = object_values(matrix, description, getattr(view, "columns", None))
     if matrix.dtype.kind == "c":
         raise ValueError(f"{description} is complex. Complex data not supported.")
     if matrix.dtype.kind not in "buif":
@@ -116,55 +112,14 @@ def _require_array_like(view: Any, description: str) -> None:
 
 
 def _element_types(items: Any) -> set[type]:
-    types = set(map(type, items))
-    if any(issubclass(cls, list | tuple) for cls in types):
-        nested = (item for item in items if isinstance(item, list | tuple))
-        types = types.union(*map(_element_types, nested))
-    return types
+    nested = [item for item in items if isinstance(item, list | tuple)]
+    return set(map(type, items)).union(*map(_element_types, nested))
 
 
 def _is_known(cls: type) -> bool:
     """Whether NumPy takes an element of this type for a scalar, or knows how to read it."""
     known = issubclass(cls, list | tuple | str | bytes) or hasattr(cls, "__array__")
     return known or not (hasattr(cls, "__getitem__") or hasattr(cls, "__iter__"))
-
-
-def frame_values(frame: pd.DataFrame, description: str) -> Array:
-    """Values of a frame; raises if a column is not numeric."""
-    require_numeric_columns(frame, description)
-    nullable = any(pd.api.types.is_extension_array_dtype(dtype) for dtype in frame.dtypes)
-    return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
-
-
-def _from_objects(matrix: Array, description: str, columns: Any) -> Array:
-    cells = np.atleast_2d(matrix)
-    for row, column in np.argwhere([[isinstance(cell, str) for cell in row] for row in cells]):
-        name = int(column) if columns is None else columns[column]
-        raise ValueError(text_message(description, name, cells[row, column]))
-    try:
-        return matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        for row, *column in np.ndindex(matrix.shape):
-            value = matrix[row, *column]
-            try:
-                float(value)
-            except (TypeError, ValueError) as reason:
-                names = [i if columns is None else columns[i] for i in column]
-                places = [f"column {quoted(name)}" for name in names] + [f"row {row}"]
-                # scikit-learn's checks look for the reason, "argument must be ...".
-                raise type(error)(
-                    f"{description}: {', '.join(places)} is {quoted(value)}, which is not a "
-                    f"number. Encode the column as numbers, or drop it ({one_line(reason)})."
-                ) from error
-        raise
-
-
-def text_message(view: str, column: Any, text: Any) -> str:
-    """Message for a text in a column of numbers, which may be a code such as '02139'."""
-    return (
-        f"{view}: column {quoted(column)} is not numeric: it holds the text {quoted(text)}. "
-        "Convert it if it holds numbers (astype(float) in pandas), or encode or drop it."
-    )
 
 
 def common_length(matrices: Sequence[Any], names: Sequence[str]) -> int:
@@ -220,8 +175,10 @@ def finite_rows(
         return every_row
     # A finite sum of squares proves that all entries are finite and not too large, several times
     # faster than isfinite.
-    if np.isfinite(_sum_of_squares(entries)):
-        return every_row
+    axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.einsum(axes, entries, entries)):
+            return every_row
     present = every_row if sparse.issparse(view) else ~np.isnan(view).all(axis=1)
     # In float64, so that values of single precision are never too large.
     largest = np.sqrt(np.finfo(np.float64).max / view.shape[1])
@@ -237,19 +194,6 @@ def finite_rows(
         problem = _bad_values(positions, entries[wrong], ids, features, first_row, len(every_row))
         raise ValueError(f"{description} {problem}")
     return present
-
-
-def _sum_of_squares(entries: Array) -> float:
-    """Sum of squares in the type of the entries, which may overflow."""
-    axes = "i,i->" if entries.ndim == 1 else "ij,ij->"
-
-    def of_rows(rows: slice) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.einsum(axes, entries[rows], entries[rows]))
-
-    step = max(1, CHECKED_ENTRIES * len(entries) // max(1, entries.size))
-    blocks = [slice(start, start + step) for start in range(0, len(entries), step)]
-    return sum(total for _, total in parallel_map(of_rows, blocks))
 
 
 def _bad_values(
@@ -273,16 +217,12 @@ def _bad_values(
     is_nan = np.isnan(values)
     kind = "NaN" if is_nan[0] else "infinity"
     alike = positions[is_nan if is_nan[0] else np.isinf(values)]
-    bad_columns = np.unique(alike[:, 1]).tolist()
-    listed = ", ".join(map(column_name, bad_columns[:LISTED_COLUMNS]))
-    listed += ", ..." if len(bad_columns) > LISTED_COLUMNS else ""
+    names = [column_name(j) for j in np.unique(alike[:, 1]).tolist()]
+    shown = ", ".join(names[:LISTED_COLUMNS]) + ", ..." * (len(names) > LISTED_COLUMNS)
     cells = "1 cell" if len(alike) == 1 else f"{len(alike)} cells"
-    columns = "column" if len(bad_columns) == 1 else f"{len(bad_columns)} columns:"
+    columns = f"{len(names)} columns: {shown}" if len(names) > 1 else f"column {shown}"
     rows = f"rows {first_row} to {first_row + n_rows - 1}"
-    message = (
-        f"contains {kind} {where}. Input contains {kind} in {cells} of {rows}, in {columns} "
-        f"{listed}. "
-    )
+    message = f"contains {kind} {where}. Input contains {kind} in {cells} of {rows}, in {columns}. "
     if kind == "infinity":
         return message + "Replace the values, or drop the rows or columns."
     return message + (

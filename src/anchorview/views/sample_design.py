@@ -92,22 +92,16 @@ def sample_design(
     if batch is not None:
         values = _aligned(_obs(batch, X, "batch"), n_samples, ids, "batch")
         batches, codes = _batch_codes(values, ids)
-    matrix: Array = np.empty((n_samples, 0))
-    names: tuple[str, ...] | None = None
-    if covariates is not None:
-        values = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
-        matrix, names = _covariate_matrix(values, ids)
-    shown = names or _numbered(matrix.shape[1])
-    return SampleDesign(batches, codes, matrix, shown, names is not None)
+    if covariates is None:
+        return SampleDesign(batches, codes, np.empty((n_samples, 0)))
+    values = _aligned(_obs(covariates, X, "covariates"), n_samples, ids, "covariates")
+    return SampleDesign(batches, codes, *_covariate_matrix(values, ids))
 
 
 def _obs(values: Any, X: Any, what: str) -> Any:
     """Columns of ``X.obs`` if values are names, else the values, computed if they are in Dask."""
-    is_list = isinstance(values, list) and bool(values)
-    names = isinstance(values, str) or (
-        what == "covariates" and is_list and all(isinstance(name, str) for name in values)
-    )
-    if not names:
+    names = [values] if isinstance(values, str) else values if what == "covariates" else []
+    if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
         return values.compute() if hasattr(values, "compute") else values
     obs = getattr(X, "obs", None)
     if not isinstance(obs, pd.DataFrame):
@@ -115,9 +109,7 @@ def _obs(values: Any, X: Any, what: str) -> Any:
             f"{what}={values!r} names columns of obs, but X is not a MuData or AnnData object. "
             "Give one value per sample."
         )
-    missing = [
-        name for name in ([values] if isinstance(values, str) else values) if name not in obs
-    ]
+    missing = [name for name in names if name not in obs]
     if missing:
         raise ValueError(
             f"{what}: X.obs has no column {missing[0]!r}, only {listed(list(obs.columns))}."
@@ -135,7 +127,16 @@ def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
     if isinstance(values, pd.Series | pd.DataFrame):
         known = ids()
         if known is not None and matched_by_id(values.index, known):
-            return _by_id(values, known, what)
+            require_unique_ids(values.index, what)
+            positions = values.index.get_indexer(known)
+            if (positions < 0).any():
+                unknown = known[positions < 0].tolist()
+                raise ValueError(
+                    f"{what} has no value for {len(unknown)} of {len(known)} samples: "
+                    f"{listed(unknown)}. Its index has ids such as {quoted(values.index[0])}. Give "
+                    "a value for every sample, or an array in the order of the samples."
+                )
+            return values.iloc[positions]
     elif not isinstance(values, pd.Categorical):
         # NumPy would turn NaN beside texts into a text.
         texts = what == "batch" and isinstance(values, list | tuple)
@@ -146,21 +147,6 @@ def _aligned(values: Any, n_samples: int, ids: Ids, what: str) -> Any:
             "per sample."
         )
     return values
-
-
-def _by_id(values: Any, ids: "pd.Index[Any]", what: str) -> Any:
-    if values.index.equals(ids):
-        return values
-    require_unique_ids(values.index, what)
-    positions = values.index.get_indexer(ids)
-    if (positions < 0).any():
-        unknown = ids[positions < 0].tolist()
-        raise ValueError(
-            f"{what} has no value for {len(unknown)} of {len(ids)} samples: {listed(unknown)}. Its "
-            f"index has ids such as {quoted(values.index[0])}. Give a value for every sample, or "
-            "an array in the order of the samples."
-        )
-    return values.iloc[positions]
 
 
 def _sample(row: int, ids: Ids) -> str:
@@ -191,43 +177,26 @@ def _batch_name(value: Any) -> str:
     return str(value)
 
 
-def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...] | None]:
-    """Finite numbers, one column per covariate, and the names of the columns, if they have any."""
-    if isinstance(values, pd.Series):
-        values = values.to_numpy() if values.name is None else values.to_frame()
-    names = None
-    if isinstance(values, pd.DataFrame):
-        for column, dtype in zip(values.columns, values.dtypes, strict=True):
-            if not pd.api.types.is_numeric_dtype(dtype):
-                raise ValueError(
-                    f"covariates: column {column!r} is not numeric (dtype {dtype}). Encode it as "
-                    "numbers, or give it as batch."
-                )
-        names = tuple(map(str, values.columns))
-        if len(set(names)) < len(names):
-            repeated = next(name for name in names if names.count(name) > 1)
+def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...], bool]:
+    """Finite numbers, one column per covariate, their names, and whether these were given."""
+    named = isinstance(values, pd.DataFrame) or getattr(values, "name", None) is not None
+    table = pd.DataFrame(values)
+    names = tuple(str(name) if named else f"covariate_{name}" for name in table.columns)
+    for name, dtype in zip(names, table.dtypes, strict=True):
+        if not pd.api.types.is_numeric_dtype(dtype):
             raise ValueError(
-                f"covariates have the column {repeated!r} more than once. Rename or drop one."
+                f"covariates: column {name!r} is not numeric (dtype {dtype}). Encode it as "
+                "numbers, or give it as batch."
             )
-        matrix = values.to_numpy(np.float64, na_value=np.nan)
-    else:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biuf":
+        if names.count(name) > 1:
             raise ValueError(
-                f"covariates are not numeric (dtype {array.dtype}). Encode them as numbers, or "
-                "give them as batch."
+                f"covariates have the column {name!r} more than once. Rename or drop one."
             )
-        matrix = array.astype(np.float64).reshape(len(array), -1)
+    matrix = table.to_numpy(np.float64, na_value=np.nan)
     rows, columns = np.nonzero(~np.isfinite(matrix))
     if len(rows):
-        shown = names or _numbered(matrix.shape[1])
         raise ValueError(
-            f"covariate {shown[columns[0]]!r} is NaN or infinite for "
+            f"covariate {names[columns[0]]!r} is NaN or infinite for "
             f"{_sample(int(rows[0]), ids)}. Fill it in, or leave the sample out."
         )
-    return matrix, names
-
-
-def _numbered(n_covariates: int) -> tuple[str, ...]:
-    """Names of covariates that have none."""
-    return tuple(f"covariate_{position}" for position in range(n_covariates))
+    return matrix, names, named

@@ -213,11 +213,10 @@ class StoredCells:
     @property
     def X(self) -> Any:
         """The main matrix; None if there is none."""
-        with _open(self.path) as file:
-            node = file.get(self._key("X"))
-            if node is None or str(node.attrs.get("encoding-type")) == "null":
-                return None
-            return open_matrix(node)
+        elements = StoredElements(self.path, self.key)
+        if "X" not in elements:
+            return None
+        return elements["X"]
 
     @property
     def layers(self) -> "StoredElements":

@@ -1,4 +1,4 @@
-"""Columns of tables: their names, their values, and those that are probably not features.
+"""Columns of tables: their names, their values as numbers, and those that are no features.
 
 narwhals reads tables of polars, pyarrow and other libraries. Their columns have names, as in
 pandas, but their rows have no ids: they are matched by position.
@@ -6,6 +6,7 @@ pandas, but their rows have no ids: they are matched by position.
 
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,9 +14,8 @@ import numpy as np
 import pandas as pd
 from narwhals.exceptions import DuplicateError
 
-from anchorview._utils.text import quoted
+from anchorview._utils.text import one_line, quoted
 from anchorview._utils.typing import Array, FeatureNames
-from anchorview.views.alignment import not_numeric_message
 from anchorview.views.stored_view import StoredView
 
 LABEL_COLUMNS = {"label", "labels", "target", "targets", "class", "classes", "y"}
@@ -48,6 +48,54 @@ def feature_names_of(view: Any) -> FeatureNames | None:
     return view.feature_names if isinstance(view, StoredView) else None
 
 
+def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
+    """Raise if a column is neither numeric nor of Python objects, which are converted later."""
+    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype)):
+            raise ValueError(_not_numeric(view, column, dtype))
+
+
+def _not_numeric(view: str, column: Any, dtype: Any) -> str:
+    """Message for a column of text, dates or categories."""
+    return (
+        f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers or drop "
+        "it."
+    )
+
+
+def frame_values(frame: pd.DataFrame, view: str) -> Array:
+    """Values of a frame; raises if a column is not numeric."""
+    require_numeric_columns(frame, view)
+    nullable = any(pd.api.types.is_extension_array_dtype(dtype) for dtype in frame.dtypes)
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
+
+
+def object_values(matrix: Array, view: str, columns: Any) -> Array:
+    """Numbers in an array of Python objects.
+
+    Raises at the first that is none; a text, which may be a code such as '02139', never is.
+    """
+    if not any(isinstance(value, str) for value in matrix.flat):
+        with suppress(TypeError, ValueError):
+            return matrix.astype(np.float64)
+    for (row, *column), value in np.ndenumerate(matrix):
+        try:
+            if isinstance(value, str):
+                raise ValueError("a text is not converted: it may be a code")
+            float(value)
+        except (TypeError, ValueError) as error:
+            name = "".join(str(quoted(i if columns is None else columns[i])) for i in column)
+            place = f"column {name} is not numeric: row {row}" if column else f"row {row}"
+            text = "the text " if isinstance(value, str) else ""
+            # scikit-learn's checks look for the reason, "argument must be ...".
+            raise type(error)(
+                f"{view}: {place} holds {text}{quoted(value)}, which is not a number. Convert the "
+                "column if it holds numbers (astype(float) in pandas), or encode or drop it "
+                f"({one_line(error)})."
+            ) from error
+    return matrix.astype(np.float64)
+
+
 def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | None:
     """Values and column names of a table, or None if the view is not one, or one of pandas.
 
@@ -65,7 +113,7 @@ def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | No
         raise ValueError(f"{description}: columns must have different names: {reason}.") from error
     for column, dtype in schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
-            raise ValueError(not_numeric_message(description, column, dtype))
+            raise ValueError(_not_numeric(description, column, dtype))
     values = table.to_numpy()
     if values.dtype.kind == "O":
         values = table.select(nw.all().cast(nw.Float64)).to_numpy()

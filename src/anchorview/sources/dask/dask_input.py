@@ -1,6 +1,5 @@
 """Input of views in Dask: checked, aligned by index, with known lengths, as blocks of rows."""
 
-import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,15 +18,14 @@ from anchorview._utils.typing import Array
 from anchorview.sources.dask.part_graph import PartGraph, new_name, reporting
 from anchorview.sources.disk_source import PRODUCTS_PER_PART
 from anchorview.views.alignment import (
-    few_shared,
-    few_shared_message,
-    nothing_shared_message,
+    require_shared_ids,
     require_unique_ids,
     union_of_ids,
+    warn_if_few_shared,
 )
-from anchorview.views.matrix_checks import as_matrix, frame_values
+from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import working_precision
-from anchorview.views.stored_view import StoredView
+from anchorview.views.table_columns import frame_values
 
 SMALL_PART = 16 * 2**20
 """Parts of fewer bytes are combined, since each costs a task and its result."""
@@ -119,7 +117,8 @@ def id_type(views: Sequence[Any]) -> "np.dtype[Any] | None":
     if not dtypes:
         return None
     whole = all(isinstance(dtype, np.dtype) and dtype.kind in "iu" for dtype in dtypes)
-    common = np.result_type(*dtypes) if whole else np.dtype(object)
+    # Of signed and unsigned integers, it is a float.
+    common = np.result_type(*dtypes) if whole else np.dtype(float)
     return common if common.kind in "iu" else np.dtype(object)
 
 
@@ -138,19 +137,10 @@ def checked_view(view: Any, description: str) -> Any:
                 "scipy.sparse matrices. Convert them with map_blocks."
             )
         return view if not np.isnan(view.shape).any() else view.copy().compute_chunk_sizes()
-    if dask.is_dask_collection(view):
-        raise TypeError(
-            f"{description} is a {type(view).__name__}. Give a dask array or a dask dataframe with "
-            "one row per sample."
-        )
-    if isinstance(view, StoredView | np.memmap):
-        raise TypeError(
-            f"{description} is on disk, but another view is in Dask. Open it with "
-            "anchorview.distributed.dask_views."
-        )
     raise TypeError(
-        f"{description} is in memory ({type(view).__name__}), but another view is in Dask. Wrap it "
-        "with dask.array.from_array, or compute the other."
+        f"{description} is of type {type(view).__name__}, but another view is in Dask. Give all "
+        "views as dask arrays or dataframes with one row per sample: those in memory with "
+        "dask.array.from_array, those on disk with anchorview.distributed.dask_views."
     )
 
 
@@ -194,17 +184,6 @@ def _aligned(
     Returns the partitions of each frame, divided at the same ids, and the number of samples in
     them. `descriptions` are how messages name the frames.
     """
-    cuts = _common_divisions(frames, descriptions)
-    names = tuple(descriptions)
-    # Divided by ids, these partitions do not depend on the columns that are read.
-    ids = _divided([frame[[]] for frame in frames], cuts)
-    lengths = _lengths_if_shared(ids, names, expects_shared_ids)
-    align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
-    partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
-    return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
-
-
-def _common_divisions(frames: Sequence[Any], descriptions: Sequence[str]) -> list[Any]:
     try:
         cuts = sorted(set().union(*(frame.divisions for frame in frames)))
     except TypeError:
@@ -216,43 +195,30 @@ def _common_divisions(frames: Sequence[Any], descriptions: Sequence[str]) -> lis
             f"The sample ids cannot be compared: {examples}. Samples are aligned by index; "
             "convert the ids to one type."
         ) from None
-    return cuts if len(cuts) > 1 else 2 * cuts
+    cuts = cuts if len(cuts) > 1 else 2 * cuts
+    names = tuple(descriptions)
+    # Divided by ids, these partitions do not depend on the columns that are read.
+    ids = _divided([frame[[]] for frame in frames], cuts)
+    name = new_name("ids")
+    with reporting("aligning", name, len(ids)):
+        counted = PartGraph(ids).reduced(_shared_ids, [(names,)] * len(ids), add, name)
+    lengths, counts, ids_of_parts = zip(*counted, strict=True)
+    shared = np.sum(counts, axis=0)
+    examples_of = [
+        next((x for x in ids if x is not None), None) for ids in zip(*ids_of_parts, strict=True)
+    ]
+    require_shared_ids(shared, names, examples_of)
+    if expects_shared_ids:
+        warn_if_few_shared(shared, names, lambda p, q: (examples_of[p], examples_of[q], ""))
+    align = dask.delayed(_aligned_parts, pure=False, nout=len(frames))
+    partitions = [list(align(names, *inputs)) for inputs in _divided(frames, cuts)]
+    return [list(of_frame) for of_frame in zip(*partitions, strict=True)], lengths
 
 
 def _divided(frames: Sequence[Any], cuts: list[Any]) -> list[tuple[Delayed, ...]]:
     """Partitions between two cuts in all frames."""
     divided = [frame.repartition(divisions=cuts, force=True).to_delayed() for frame in frames]
     return list(zip(*divided, strict=True))
-
-
-def _lengths_if_shared(
-    partitions: Sequence[tuple[Delayed, ...]],
-    descriptions: tuple[str, ...],
-    expects_shared_ids: bool,
-) -> tuple[int, ...]:
-    """Number of samples of each partition; raises if a frame shares no sample with another."""
-    name = new_name("ids")
-    arguments = [(descriptions,)] * len(partitions)
-    with reporting("aligning", name, len(partitions)):
-        counted = PartGraph(partitions).reduced(_shared_ids, arguments, add, name)
-    lengths, counts, ids_of_parts = zip(*counted, strict=True)
-    shared = np.sum(counts, axis=0)
-    examples = [
-        next((x for x in ids if x is not None), None) for ids in zip(*ids_of_parts, strict=True)
-    ]
-    for p, n_others in enumerate(shared.sum(axis=1) - shared.diagonal()):
-        if not n_others:
-            q = 0 if p else 1
-            raise ValueError(
-                nothing_shared_message(descriptions[p], examples[p], descriptions[q], examples[q])
-            )
-    if expects_shared_ids and (few := few_shared(shared)) is not None:
-        p, q = few
-        message = few_shared_message(
-            (descriptions[p], descriptions[q]), int(shared[p, q]), (examples[p], examples[q])
-        )
-        warnings.warn(message, UserWarning, stacklevel=2)
-    return lengths
 
 
 def _shared_ids(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> tuple[Any, ...]:
@@ -275,8 +241,7 @@ def _aligned_parts(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> list
 
 
 def _reindexed(frame: pd.DataFrame, ids: "pd.Index[Any]") -> pd.DataFrame:
-    dtypes = list(frame.dtypes)
     # pandas would convert small integers beside NaN to float64, in some parts only.
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "bui" for dtype in dtypes):
-        frame = frame.astype(working_precision(dtypes))
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "bui" for dtype in frame.dtypes):
+        frame = frame.astype(working_precision(frame.dtypes))
     return frame.reindex(ids)

@@ -29,7 +29,7 @@ from anchorview.sources.dask.part_graph import (
     new_name,
     reporting,
 )
-from anchorview.sources.part_source import PartSource, placed_part
+from anchorview.sources.part_source import PartSource
 from anchorview.views.container import (
     MultiViewData,
     concatenate_samples,
@@ -37,8 +37,9 @@ from anchorview.views.container import (
     container_of_views,
 )
 from anchorview.views.input_grammar import NamedViews, parse
-from anchorview.views.matrix_checks import as_matrix, frame_values
+from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
+from anchorview.views.table_columns import frame_values
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""
@@ -174,13 +175,7 @@ class DaskSource(PartSource):
             data.sample_ids = pd.Index(self.sample_ids.compute())
         return data
 
-    def part(self, start: int, *arguments: Any) -> MultiViewData:
-        """Container of some samples; the arguments are those of `_container`."""
-        return placed_part(self._container(start, *arguments), start, self.design, self._prepare)
-
-    def _container(
-        self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any
-    ) -> MultiViewData:
+    def part(self, start: int, stop: int, counts: tuple[int, ...], *blocks: Any) -> MultiViewData:
         """Container of the samples from `start` to `stop`; `counts` are the blocks per view."""
         pieces = iter(blocks)
         views: list[Any] = [
@@ -191,7 +186,7 @@ class DaskSource(PartSource):
         if self.complete:
             # Matrices of the types that the blocks have, whatever the collection says.
             matrices = list(map(as_matrix, views, part.descriptions))
-            return container_of_checked(replace(part, views=matrices))
+            return self.placed(container_of_checked(replace(part, views=matrices)), start)
         ids = self._common_ids(views, start)
         identified = ids is None or ids.is_unique
         for p, description in () if identified else enumerate(part.descriptions):
@@ -201,7 +196,7 @@ class DaskSource(PartSource):
         data = container_of_views(part.aligned(), first_row=start, nan_cells=self.nan_cells)
         if not identified:
             data.sample_ids = ids
-        return data
+        return self.placed(data, start)
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         n_rows, width = sum(piece.shape[0] for piece in pieces), self.n_features_per_view[p]

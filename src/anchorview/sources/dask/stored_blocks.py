@@ -85,14 +85,10 @@ def _required_on_disk(view: Any, description: str) -> StoredView:
     stored = view_on_disk(view)
     if isinstance(stored, StoredView):
         return stored
-    if isinstance(stored, np.memmap):
-        raise ValueError(
-            f"{description} is a memory map whose rows do not follow each other in a file that "
-            "workers can open. Save it with numpy.save into a folder and open that with open_views."
-        )
     raise TypeError(
-        f"{description} is not on disk ({type(view).__name__}). Wrap it with "
-        "dask.array.from_array, with the chunks of the others."
+        f"{description} is not on disk ({type(view).__name__}), or its rows do not follow each "
+        "other in a file. Wrap an array with dask.array.from_array, with the chunks of the others; "
+        "save a memory map with numpy.save, and open the folder with open_views."
     )
 
 
