@@ -6,6 +6,6 @@ optional_import("dask.array", "Views in Dask", "dask")
 optional_import("distributed", "Views in Dask", "dask")
 
 # After the check, so that a missing package is reported with the extra to install.
-from anchorview.sources.dask.stored_blocks import dask_views  # noqa: E402
+from anchorview.sources.dask.dask_input import dask_views  # noqa: E402
 
 __all__ = ["dask_views"]

@@ -201,7 +201,7 @@ def test_refused_options(options, message):
         ),
         (
             lambda: modality(RNA, ["a", "b", "a"]),
-            r"sample name 'a' .* Call obs_names_make_unique\(\)",
+            r"AnnData object has the sample id 'a' .* call obs_names_make_unique\(\)",
         ),
         (
             lambda: mudata.MuData(

@@ -207,7 +207,7 @@ def test_other_data_have_no_matrices_to_select(mdata, tmp_path):
 def test_repeated_cells_are_refused_by_name(mdata, tmp_path):
     X = np.random.default_rng(0).normal(size=(4, 2))
     repeated = annotated(X, ["a", "b", "a", "c"], "g")
-    with pytest.raises(ValueError, match=r"sample name 'a' occurs more than once"):
+    with pytest.raises(ValueError, match=r"AnnData object has the sample id 'a' more than once"):
         DALMC(2).fit(repeated, views={"x": "X"})
     with pytest.raises(ValueError, match=r"view 0 \('x'\) has the sample id 'a' more than once"):
         DALMC(2).fit({"x": repeated, "y": annotated(X, list("abcd"), "h")})

@@ -35,7 +35,7 @@ from anchorview.sources.results_folder import (
 from anchorview.views.container import MultiViewData, container_of_checked, container_of_views
 from anchorview.views.input_grammar import NamedViews
 from anchorview.views.matrix_checks import availability
-from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
+from anchorview.views.row_source import Merge, PartFunction, Records, Result, RowFunction
 from anchorview.views.stored_view import StoredView
 
 PART = 32 * 2**20
@@ -99,33 +99,19 @@ class DiskSource(PartSource):
                 view.read_into(matrices[p], rows.start)
             elif view is not None:
                 matrices[p] = view[rows]
-        return self._part(rows, matrices)
+        return self.placed(self._part(rows, matrices, not self.complete), rows.start)
 
-    def _part(self, rows: slice, matrices: list[Any]) -> MultiViewData:
-        if self.complete:
-            part = container_of_checked(self._named(rows, matrices))
-        else:
-            require_same_ids(self._stored, rows)
-            part = self._checked_part(rows, matrices)
-        return self.placed(part, rows.start)
-
-    def _named(self, rows: slice, matrices: list[Any]) -> NamedViews:
+    def _part(self, rows: slice, matrices: list[Any], check: bool) -> MultiViewData:
         has = self.views.available
         has = None if has is None else has[rows]
-        return replace(self.views, views=matrices, available=has, sample_ids=None)
-
-    def _checked_part(self, rows: slice, matrices: list[Any]) -> MultiViewData:
-        views = self._named(rows, matrices).aligned()
-        return container_of_views(views, first_row=rows.start, nan_cells=self.nan_cells)
+        views = replace(self.views, views=matrices, available=has, sample_ids=None)
+        if not check:
+            return container_of_checked(views)
+        require_same_ids(self._stored, rows)
+        return container_of_views(views.aligned(), first_row=rows.start, nan_cells=self.nan_cells)
 
     def _read(self, rows: slice) -> list[Any]:
         return [None if view is None else view[rows] for view in self.views.views]
-
-    @property
-    def slices(self) -> list[slice]:
-        """Rows of all parts."""
-        rows = self.part_rows
-        return list(gen_batches(len(self), rows))
 
     @property
     def part_rows(self) -> int:
@@ -194,10 +180,11 @@ class DiskSource(PartSource):
                 result = function(self._passing_part(rows))
             if isinstance(result, np.ndarray) and not _is_finite(result):
                 # Values were finite when the first pass checked them: say which are not now.
-                self._checked_part(rows, self._read(rows))
+                self._part(rows, self._read(rows), check=True)
             return result
 
-        for rows, result in parallel_map(work, self.slices, workers()):
+        parts = list(gen_batches(len(self), self.part_rows))
+        for rows, result in parallel_map(work, parts, workers()):
             report_progress(stage, rows.stop, len(self))
             yield result
 
@@ -218,15 +205,10 @@ class DiskSource(PartSource):
         return np.load(out, mmap_mode="r")
 
     def map_fields(
-        self,
-        function: RowFunction,
-        dtype: "np.dtype[Any]",
-        fields: Sequence[str],
-        summary: Callable[[Array], Result],
-        merge: Merge[Result],
-        out: Path | None,
+        self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes of the samples, and their summary."""
+        dtype = records.dtype
         if out is None:
             self._reserve((len(self),), dtype)
         with self._results(out, fields) as streams:
@@ -235,13 +217,13 @@ class DiskSource(PartSource):
                 for name, stream in streams.items()
             }
 
-            def summarized(records: Array) -> Result:
+            def summarized(block: Array) -> Result:
                 for name, collected in rows.items():
-                    collected.append(records[name])
-                return summary(records)
+                    collected.append(block[name])
+                return records.summary(block)
 
-            with closing(self._over_parts(function, "labeling")) as blocks:
-                total = reduce(merge, map(summarized, blocks))
+            with closing(self._over_parts(records.function, "labeling")) as blocks:
+                total = reduce(records.merge, map(summarized, blocks))
         return {name: _result(out, name, rows[name].array) for name in fields}, total
 
     @contextmanager
@@ -290,7 +272,7 @@ class DiskSource(PartSource):
             self.budget,
         )
         rows = slice(0, len(self))
-        data = self._part(rows, self._read(rows))
+        data = self.placed(self._part(rows, self._read(rows), not self.complete), 0)
         data.sample_ids = self.sample_ids if data.sample_ids is None else data.sample_ids
         return data
 

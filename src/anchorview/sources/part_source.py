@@ -1,5 +1,6 @@
 """Samples that are not in memory: sources that read and process them part by part."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -173,7 +174,7 @@ class ViewScan(NamedTuple):
         return ViewScan(self.patterns | other.patterns, constant_rows, tiny, self.counts)
 
     def require_fittable(self, source: RowSource) -> None:
-        """Raise if a view is missing, constant or too small to be squared."""
+        """Raise if a view is missing, constant or too small; warn if views hold raw counts."""
         for p in range(len(source.names)):
             if p not in self.constant_rows:
                 raise ValueError(source.problem("missing", p))
@@ -181,8 +182,15 @@ class ViewScan(NamedTuple):
                 raise ValueError(source.problem("constant", p))
             if p in self.tiny:
                 raise ValueError(source.problem("underflow", p))
-        if source.hints_at_counts:
-            source.hint_at_counts(sorted(self.counts))
+        if source.hints_at_counts and self.counts:
+            names = ", ".join(map(source.describe_view, sorted(self.counts)))
+            warnings.warn(
+                f"{names}: the values look like raw counts. These are usually normalized: pass "
+                "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
+                "dict, or preprocess={} to use them as they are.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def require_fittable(data: MultiViewData) -> None:

@@ -25,7 +25,7 @@ def require_unique_ids(ids: "pd.Index[Any]", view: str) -> None:
     if repeated:
         raise ValueError(
             f"{view} has the sample id {repeated[0]!r} more than once in its index. Samples are "
-            "aligned by index, so ids must be unique."
+            "aligned by index, so ids must be unique (of AnnData, call obs_names_make_unique())."
         )
 
 

@@ -87,15 +87,6 @@ def require_mudata(obj: object) -> None:
         raise TypeError(f"Expected a MuData or AnnData object; got {type(obj).__name__}.")
 
 
-def require_unique_names(names: "pd.Index[Any]") -> None:
-    """Raise if a sample name occurs more than once."""
-    repeated = names[names.duplicated()]
-    if len(repeated):
-        raise ValueError(
-            f"The sample name {repeated[0]!r} occurs more than once. Call obs_names_make_unique()."
-        )
-
-
 def modalities_of(mdata: Any) -> dict[str, Any]:
     """Modalities by name; an AnnData object is one, named "view_0"."""
     if is_anndata(mdata):

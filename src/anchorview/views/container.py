@@ -28,6 +28,7 @@ from anchorview.views.row_source import (
     LARGEST_BLOCK,
     Merge,
     PartFunction,
+    Records,
     Result,
     RowFunction,
     RowSource,
@@ -230,17 +231,11 @@ class MultiViewData(RowSource):
         return function(self)
 
     def map_fields(
-        self,
-        function: RowFunction,
-        dtype: "np.dtype[Any]",
-        fields: Sequence[str],
-        summary: Callable[[Array], Result],
-        merge: Merge[Result],
-        out: Path | None,
+        self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes of the samples, and a summary."""
-        records = function(self)
-        return {name: np.ascontiguousarray(records[name]) for name in fields}, summary(records)
+        rows = records.function(self)
+        return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
 
     def prepared(self, function: "PartFunction[MultiViewData]") -> "MultiViewData":
         """``function`` of all samples."""
@@ -315,9 +310,11 @@ class MultiViewData(RowSource):
 
     def is_informative(self, p: int) -> bool:
         """Whether some samples have a view and are not all equal in it."""
-        has = self._has(p)
-        rows = slice(0, len(self)) if has.all() else np.flatnonzero(has)
-        return bool(has.any()) and not _is_constant(self.views[p], rows)
+        rows = np.flatnonzero(self._has(p))
+        if not len(rows):
+            return False
+        first = dense_rows(self.views[p], rows[:1])
+        return _any_rows(self.views[p], rows, lambda block: bool((block != first).any()))
 
     def is_tiny(self, p: int) -> bool:
         """Whether all values of a view are too small to be squared."""
@@ -440,12 +437,6 @@ def dense_rows(view: Matrix, rows: slice | Array) -> Array:
     """Rows of a view as a dense array of the type of the view."""
     block = view[rows]
     return block if isinstance(block, np.ndarray) else block.toarray()
-
-
-def _is_constant(view: Matrix, rows: slice | Array) -> bool:
-    indices = np.arange(view.shape[0])[rows]
-    first = dense_rows(view, indices[:1])
-    return not _any_rows(view, indices, lambda block: bool((block != first).any()))
 
 
 def _any_rows(view: Matrix, rows: Array, holds: Callable[[Array], bool]) -> bool:

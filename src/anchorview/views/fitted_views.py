@@ -1,8 +1,6 @@
 """The views that an estimator was fitted on, to which those of new samples are matched."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,12 +58,40 @@ class FittedViews:
             default = np.arange(self.widths[p]).astype(str).astype(object)
             expected = default if set(default) == set(names) else None
         if expected is None or names is None:
-            self._require_width(p, width)
+            if width != self.widths[p]:
+                # With one view the message is scikit-learn's own.
+                subject = describe_view(p, self.names[p]) if len(self.names) > 1 else "X"
+                raise ValueError(
+                    f"{subject} has {width} features, but {self.estimator} is expecting "
+                    f"{self.widths[p]} features as input."
+                )
             return None
         if np.array_equal(names, expected):
             return None
-        self._require_same_names(p, pd.Index(names), pd.Index(expected))
-        return pd.Index(names).get_indexer(pd.Index(expected))
+        here, in_fit = pd.Index(names), pd.Index(expected)
+        view = describe_view(p, self.names[p])
+        for index, where in ((here, "here"), (in_fit, "in fit")):
+            if not index.is_unique:
+                raise ValueError(
+                    f"{view}: features cannot be matched by name, as the name "
+                    f"{index[index.duplicated()].tolist()[0]!r} occurs more than once {where}. Use "
+                    "unique names, or the same names in the same order as in fit."
+                )
+        missing, unknown = in_fit[~in_fit.isin(here)], here[~here.isin(in_fit)]
+        problems = [
+            f"{verb} {len(some)} feature{'s' * (len(some) > 1)} ({listed(list(some))}) that "
+            f"{self.estimator} was {fitted}"
+            for some, verb, fitted in (
+                (missing, "lacks", "fitted on"),
+                (unknown, "has", "not fitted on"),
+            )
+            if len(some)
+        ]
+        if problems:
+            raise ValueError(
+                f"{view} {' and '.join(problems)}. Give exactly the features of fit, in any order."
+            )
+        return here.get_indexer(in_fit)
 
     def unnamed(self, schema: RowSource) -> list[str]:
         """Descriptions of the views whose feature names were known in `fit`, but are not here."""
@@ -77,39 +103,3 @@ class FittedViews:
             and self.feature_names[p] is not None
             and schema.feature_names[position] is None
         ]
-
-    def _require_width(self, p: int, width: int) -> None:
-        if width != self.widths[p]:
-            # With one view the message is scikit-learn's own.
-            subject = describe_view(p, self.names[p]) if len(self.names) > 1 else "X"
-            raise ValueError(
-                f"{subject} has {width} features, but {self.estimator} is expecting "
-                f"{self.widths[p]} features as input."
-            )
-
-    def _require_same_names(
-        self, p: int, names: "pd.Index[Any]", expected: "pd.Index[Any]"
-    ) -> None:
-        view = describe_view(p, self.names[p])
-        for index, where in ((names, "here"), (expected, "in fit")):
-            if not index.is_unique:
-                raise ValueError(
-                    f"{view}: features cannot be matched by name, as the name "
-                    f"{index[index.duplicated()].tolist()[0]!r} occurs more than once {where}. Use "
-                    "unique names, or the same names in the same order as in fit."
-                )
-        missing, unknown = expected[~expected.isin(names)], names[~names.isin(expected)]
-        if len(missing) or len(unknown):
-            parts = []
-            if len(missing):
-                parts.append(f"lacks {_counted(missing)} {self.estimator} was fitted on")
-            if len(unknown):
-                parts.append(f"has {_counted(unknown)} {self.estimator} was not fitted on")
-            raise ValueError(
-                f"{view} {' and '.join(parts)}. Give exactly the features of fit, in any order."
-            )
-
-
-def _counted(names: Iterable[str]) -> str:
-    names = list(names)
-    return f"{len(names)} feature{'s' * (len(names) > 1)} ({listed(names)}) that"

@@ -34,7 +34,6 @@ from anchorview.views.anndata_matrices import (
     modalities_of,
     parse_selection,
     require_mudata,
-    require_unique_names,
     rows_in_modality,
 )
 from anchorview.views.matrix_checks import as_matrix
@@ -187,7 +186,7 @@ def _views_of_mudata(
     object, it names the views.
     """
     ids = mdata.obs_names
-    require_unique_names(ids)
+    require_unique_ids(ids, f"The {type(mdata).__name__} object")
     modalities = modalities_of(mdata)
     if choices is None:
         choices = dict.fromkeys(modalities, MatrixChoice())
@@ -275,29 +274,26 @@ def with_samples(given: NamedViews, rows: Array) -> NamedViews:
 
 def _with_common_samples(given: NamedViews) -> NamedViews:
     """Views of the samples that have all of them, in the order of the first view."""
-    if given.available is None:
-        if not all(isinstance(view, pd.DataFrame) for view in given.views):
-            raise ValueError(
-                "join='inner' needs views with sample ids: DataFrames, AnnData or MuData objects."
-            )
+    if given.available is not None:
+        rows = np.flatnonzero(given.available.all(axis=1))
+        common = replace(with_samples(given, rows), available=None)
+    elif all(isinstance(view, pd.DataFrame) for view in given.views):
         for view, description in zip(given.views, given.descriptions, strict=True):
             require_unique_ids(view.index, description)
-        common = given.views[0].index
+        rows = given.views[0].index
         for view in given.views[1:]:
-            common = common[common.isin(view.index)]
-        _require_some(common)
-        return replace(given, views=[view.loc[common] for view in given.views])
-    rows = np.flatnonzero(given.available.all(axis=1))
-    _require_some(rows)
-    return replace(with_samples(given, rows), available=None)
-
-
-def _require_some(samples: Any) -> None:
-    if not len(samples):
+            rows = rows[rows.isin(view.index)]
+        common = replace(given, views=[view.loc[rows] for view in given.views])
+    else:
+        raise ValueError(
+            "join='inner' needs views with sample ids: DataFrames, AnnData or MuData objects."
+        )
+    if not len(rows):
         raise ValueError(
             "No sample has all views, so join='inner' leaves nothing. Use join='outer', with which "
             "samples may lack views, or compare the sample ids of the views."
         )
+    return common
 
 
 def selection_like_fit(X: Any, fitted: ViewSelection | None) -> ViewSelection | None:

@@ -18,11 +18,6 @@ LISTED_COLUMNS = 5
 """Maximum number of columns that a message lists."""
 
 
-def is_dask_array(view: Any) -> bool:
-    """Whether a view is a dask array."""
-    return hasattr(view, "__dask_graph__") and hasattr(view, "chunks")
-
-
 def read_whole(view: Any) -> Matrix:
     """All rows of a view that is on disk or in Dask, if they fit into memory."""
     require_memory(
@@ -49,7 +44,7 @@ def as_matrix(view: Any, description: str) -> Matrix:
             f"{description} is a masked array, whose mask would be lost. Fill the rows of samples "
             "without this view with NaN: view.astype(float).filled(np.nan)."
         )
-    elif is_dask_array(view):
+    elif hasattr(view, "__dask_graph__") and hasattr(view, "chunks"):
         matrix = read_whole(view)
     else:
         _require_array_like(view, description)

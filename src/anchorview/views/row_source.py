@@ -4,12 +4,11 @@ Samples are processed part by part; those in memory are one part. A stage of the
 function of a part, which returns a few numbers, and a way to merge these.
 """
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -48,6 +47,17 @@ Result = TypeVar("Result")
 PartFunction = Callable[["MultiViewData"], Result]
 RowFunction = Callable[["MultiViewData"], Array]
 Merge = Callable[[Result, Result], Result]
+
+
+class Records(NamedTuple, Generic[Result]):
+    """Several results per sample, which are computed in one pass."""
+
+    function: RowFunction
+    """Returns one record per sample of a part."""
+    dtype: "np.dtype[Any]"
+    summary: Callable[[Array], Result]
+    """Returns a summary of the records of a part; those of all parts are merged in order."""
+    merge: Merge[Result]
 
 
 class RowSource(ABC):
@@ -103,19 +113,12 @@ class RowSource(ABC):
 
     @abstractmethod
     def map_fields(
-        self,
-        function: RowFunction,
-        dtype: "np.dtype[Any]",
-        fields: Sequence[str],
-        summary: Callable[[Array], Result],
-        merge: Merge[Result],
-        out: Path | None,
+        self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
         """Several results per sample in one pass, and a summary of them.
 
-        `function` returns one record of type `dtype` per sample. The `fields` of the records are
-        returned by name, each in the form of the source or as a memory map of a file in the folder
-        `out`; and the summaries of the records of all parts, merged in order.
+        The `fields` of the records are returned by name, each in the form of the source or as a
+        memory map of a file in the folder `out`.
         """
 
     @abstractmethod
@@ -138,17 +141,6 @@ class RowSource(ABC):
     def problem(self, kind: str, p: int) -> str:
         """Message for a view that cannot be used, by a key of `PROBLEMS`."""
         return f"{self.describe_view(p)} {PROBLEMS[kind].format(dtype=self.dtype)}"
-
-    def hint_at_counts(self, views: Iterable[int]) -> None:
-        """Warn that views hold raw counts, if there are any."""
-        if names := ", ".join(map(self.describe_view, views)):
-            warnings.warn(
-                f"{names}: the values look like raw counts. These are usually normalized: pass "
-                "preprocess='lognorm' (RNA), 'clr' (proteins) or 'tfidf' (peaks), by view in a "
-                "dict, or preprocess={} to use them as they are.",
-                UserWarning,
-                stacklevel=2,
-            )
 
 
 def ids_in_memory(source: RowSource) -> "pd.Index[Any] | None":

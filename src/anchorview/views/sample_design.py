@@ -157,7 +157,9 @@ def _sample(row: int, ids: Ids) -> str:
 def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     """Names of the batches, and the position of that of each sample."""
     codes, values_of_batches = pd.factorize(values, use_na_sentinel=True)
-    names = [_batch_name(value) for value in values_of_batches]
+    # The batches 1, 1.0 and "1" are the same, as files and tables do not keep the type.
+    whole = [isinstance(x, float | np.floating) and x.is_integer() for x in values_of_batches]
+    names = [str(int(x) if i else x) for x, i in zip(values_of_batches, whole, strict=True)]
     empty = np.array([name.strip() in MISSING for name in names] + [True])
     missing = np.flatnonzero(empty[codes])
     if len(missing):
@@ -168,13 +170,6 @@ def _batch_codes(values: Any, ids: Ids) -> tuple[tuple[str, ...], Array]:
     batches = tuple(sorted(set(names)))
     positions = np.array([batches.index(name) for name in names], np.int32)
     return batches, positions[codes]
-
-
-def _batch_name(value: Any) -> str:
-    """Name of a batch: 1, 1.0 and "1" are the same, as files and tables do not keep the type."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    return str(value)
 
 
 def _covariate_matrix(values: Any, ids: Ids) -> tuple[Array, tuple[str, ...], bool]:

@@ -31,30 +31,21 @@ def _open(path: Path) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMatrix(StoredView):
-    """A 2-D dataset whose rows are samples."""
-
-    key: str
-
-    def _read(self, start: int, stop: int) -> Array:
-        # Opened for each read: an open file can neither be pickled nor survive a fork.
-        with _open(self.path) as file:
-            return file[self.key][start:stop]
-
-
-@dataclass(frozen=True, eq=False)
-class CsrMatrix(StoredView):
-    """A group with the datasets ``data``, ``indices`` and ``indptr`` of a CSR matrix."""
+class StoredMatrix(StoredView):
+    """A 2-D dataset, or a group with the datasets of a CSR matrix, whose rows are samples."""
 
     key: str
 
     def _read(self, start: int, stop: int) -> Any:
+        # Opened for each read: an open file can neither be pickled nor survive a fork.
         with _open(self.path) as file:
-            group = file[self.key]
-            bounds = np.asarray(group["indptr"][start : stop + 1], dtype=np.int64)
+            node = file[self.key]
+            if not self.is_sparse:
+                return node[start:stop]
+            bounds = np.asarray(node["indptr"][start : stop + 1], dtype=np.int64)
             entries = slice(int(bounds[0]), int(bounds[-1]))
-            data = np.asarray(group["data"][entries], dtype=self.dtype)
-            columns = np.asarray(group["indices"][entries])
+            data = np.asarray(node["data"][entries], dtype=self.dtype)
+            columns = np.asarray(node["indices"][entries])
         bounds = bounds - bounds[0]
         _require_csr(bounds, columns, self.shape[1])
         shape = (stop - start, self.shape[1])
@@ -141,7 +132,7 @@ def open_matrix(node: Any) -> Any:
         n, d = map(int, node.attrs["shape"])
         dtype, count = node["data"].dtype.newbyteorder("="), int(node["data"].shape[0])
         if kind == "csr_matrix":
-            return CsrMatrix(path, (n, d), dtype, node.name, n_stored=count)
+            return StoredMatrix(path, (n, d), dtype, node.name, n_stored=count)
         # Rows of it are all over the file, so that reading in parts would read it all each time.
         require_memory(
             3.0 * count * (dtype.itemsize + np.dtype(np.int64).itemsize),
@@ -155,7 +146,7 @@ def open_matrix(node: Any) -> Any:
         raise ValueError(f"{node.name!r} is no matrix that can be read ({kind})")
     step = node.chunks[0] if node.chunks else 1
     dtype = node.dtype.newbyteorder("=")
-    return DenseMatrix(path, node.shape, dtype, node.name, row_step=step)
+    return StoredMatrix(path, node.shape, dtype, node.name, row_step=step)
 
 
 def _read_elem(node: Any) -> Any:

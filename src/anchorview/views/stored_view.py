@@ -170,18 +170,15 @@ class StoredView(ABC):
             raise
         # Parsers raise nearly any type of exception on damaged files.
         except Exception as error:
-            if not self.path.exists():
-                raise DataFileError(
-                    f"{self.path}: rows {start} to {stop - 1} cannot be read: there is no such "
-                    "file any more. Put it back."
-                ) from error
             reason = f"{type(error).__name__}: {one_line(error)}"
             raise self._unreadable(start, stop, reason) from error
 
     def _unreadable(self, start: int, stop: int, reason: str) -> DataFileError:
+        advice = "The file is truncated or damaged: copy or export it again."
+        if not self.path.exists():
+            advice = "There is no such file any more: put it back."
         return DataFileError(
-            f"{self.path}: rows {start} to {stop - 1} cannot be read ({reason}). The file is "
-            "truncated or damaged: copy or export it again."
+            f"{self.path}: rows {start} to {stop - 1} cannot be read ({reason}). {advice}"
         )
 
 

@@ -117,10 +117,8 @@ def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | No
     values = table.to_numpy()
     if values.dtype.kind == "O":
         values = table.select(nw.all().cast(nw.Float64)).to_numpy()
-    if table.columns:
-        first = pd.Series(values[:, 0], name=table.columns[0])
-        _warn_about_ids(first, description, "table.to_pandas().set_index(...)")
-    _warn_about_labels(table.columns, description)
+    first = [pd.Series(values[:, 0], name=name) for name in table.columns[:1]]
+    _warn(first, table.columns, description, "table.to_pandas().set_index(...)")
     return values, np.array(table.columns, dtype=object)
 
 
@@ -128,36 +126,33 @@ def warn_about_columns(view: Any, description: str) -> None:
     """Warn if the first column of a frame is probably sample ids, or a column class labels."""
     frame = getattr(view, "_meta", view)
     if isinstance(frame, pd.DataFrame):
-        if frame.shape[1]:
-            _warn_about_ids(frame.iloc[:, 0], description, "frame.set_index(...)")
+        first = [frame.iloc[:, 0]] if frame.shape[1] else []
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
-        _warn_about_labels(frame.columns[numeric], description)
+        _warn(first, frame.columns[numeric], description, "frame.set_index(...)")
     elif isinstance(view, StoredView) and view.feature_names is not None:
-        _warn_about_labels(view.feature_names, description)
+        _warn([], view.feature_names, description)
 
 
-def _warn_about_labels(columns: Iterable[Any], view: str) -> None:
+def _warn(
+    first: "list[pd.Series[Any]]", columns: Iterable[Any], view: str, advice: str = ""
+) -> None:
+    """Warn if the first column, if there is one, is like ids, or a name like that of labels."""
     names = {str(name).lower(): name for name in columns}
     # Beside x, y is a coordinate.
     labels = sorted(names.keys() & LABEL_COLUMNS - ({"y"} if "x" in names else set()))
-    if labels:
-        warnings.warn(
-            f"{view}: column {quoted(names[labels[0]])} is named like class labels, but is used as "
-            "a feature. Drop it if it holds labels.",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _warn_about_ids(first: "pd.Series[Any]", view: str, advice: str) -> None:
-    if _are_ids(first):
-        warnings.warn(
-            f"{view}: the first column, {quoted(first.name)}, has a different integer in every "
-            "row, like sample ids, but is used as a feature. If these are ids, make them the "
-            f"index, by which samples are aligned: {advice}.",
-            UserWarning,
-            stacklevel=2,
-        )
+    messages = [
+        f"column {quoted(names[label])} is named like class labels, but is used as a feature. Drop "
+        "it if it holds labels."
+        for label in labels[:1]
+    ] + [
+        f"the first column, {quoted(column.name)}, has a different integer in every row, like "
+        "sample ids, but is used as a feature. If these are ids, make them the index, by which "
+        f"samples are aligned: {advice}."
+        for column in first
+        if _are_ids(column)
+    ]
+    for message in messages:
+        warnings.warn(f"{view}: {message}", UserWarning, stacklevel=2)
 
 
 def _are_ids(column: "pd.Series[Any]") -> bool:

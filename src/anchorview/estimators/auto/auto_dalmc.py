@@ -59,7 +59,7 @@ from anchorview.sources.disk_source import DiskSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
-from anchorview.views.row_source import RowSource
+from anchorview.views.row_source import Records, RowSource
 
 TYPICAL_CLUSTERS = 100
 """Number of clusters for which memory must suffice if the number is not given."""
@@ -624,14 +624,9 @@ class AutoDALMC(EmbeddingClusterer):
     ) -> tuple[dict[str, Any], tuple[ClusterSpread, RowSums]]:
         """Results of all samples of a source, and sums over each cluster, in one pass."""
         labeler = self._labeler_with(self._others if "level_labels" in fields else ())
-        return source.map_fields(
-            labeler,
-            labeler.record_type(source.dtype),
-            fields,
-            SumsOfRecords(self.n_clusters_),
-            merged_sums,
-            None if out is None else Path(out),
-        )
+        record_type = labeler.record_type(source.dtype)
+        records = Records(labeler, record_type, SumsOfRecords(self.n_clusters_), merged_sums)
+        return source.map_fields(records, fields, None if out is None else Path(out))
 
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""

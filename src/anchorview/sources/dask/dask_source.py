@@ -38,7 +38,7 @@ from anchorview.views.container import (
 )
 from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix
-from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction
+from anchorview.views.row_source import Merge, PartFunction, Records, Result, RowFunction
 from anchorview.views.table_columns import frame_values
 
 SHARE_OF_BUDGET = 0.25
@@ -123,7 +123,7 @@ class DaskSource(PartSource):
         self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
     ) -> Any:
         """Rows that a function computes of the samples: a dask array, not computed yet."""
-        _refuse(out)
+        self.require_output_folder(out)
         return self._rows(function, width, dtype, stage)
 
     def _rows(self, function: RowFunction, width: int | None, dtype: Any, stage: str) -> Any:
@@ -136,31 +136,28 @@ class DaskSource(PartSource):
         return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
     def map_fields(
-        self,
-        function: RowFunction,
-        dtype: "np.dtype[Any]",
-        fields: Sequence[str],
-        summary: Callable[[Array], Result],
-        merge: Merge[Result],
-        out: Path | None,
+        self, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
         """Fields of the records that a function computes, as dask arrays, and their summary."""
-        _refuse(out)
-        records = self._rows(function, None, dtype, "labeling")
-        records = kept(records, "labeling") if _can_be_kept(records) else records
-        total: Result = reduce_blocks(records, summary, [()] * records.numblocks[0], merge)
-        contiguous = {name: records[name].map_blocks(np.ascontiguousarray) for name in fields}
+        rows = self._rows(records.function, None, records.dtype, "labeling")
+        rows = kept(rows, "labeling") if _can_be_kept(rows) else rows
+        no_arguments = [()] * rows.numblocks[0]
+        total: Result = reduce_blocks(rows, records.summary, no_arguments, records.merge)
+        contiguous = {name: rows[name].map_blocks(np.ascontiguousarray) for name in fields}
         return contiguous, total
 
     @contextmanager
     def embed(self, function: RowFunction, width: int, out: Path | None) -> "Iterator[DaskRows]":
         """Embed all samples; the embedding and the labels are dask arrays."""
-        _refuse(out)
         yield DaskRows(self._rows(function, width, self.dtype, "embedding"))
 
-    def require_output_folder(self, out: Path) -> None:
+    def require_output_folder(self, out: Path | None) -> None:
         """Raise, as results are dask arrays."""
-        _refuse(out)
+        if out is not None:
+            raise ValueError(
+                "out= cannot be used with views in Dask: the results are dask arrays. Store them "
+                "with their to_zarr method, or with dask.array.to_npy_stack."
+            )
 
     def read(self) -> MultiViewData:
         """All samples, computed; raises if they do not fit."""
@@ -237,14 +234,6 @@ class DaskSource(PartSource):
 
 def _same(part: MultiViewData) -> MultiViewData:
     return part
-
-
-def _refuse(out: Path | None) -> None:
-    if out is not None:
-        raise ValueError(
-            "out= cannot be used with views in Dask: the results are dask arrays. Store them with "
-            "their to_zarr method, or with dask.array.to_npy_stack."
-        )
 
 
 def _one_task(function: Callable[..., Any], *arguments: Any) -> Any:
