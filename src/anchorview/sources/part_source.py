@@ -46,6 +46,9 @@ class PartSource(RowSource):
     _compresses: bool = False
     """Whether a fit is planned that adds up Gram matrices of all patterns."""
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def prepared(self, function: PartFunction[MultiViewData]) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
         source = copy(self)

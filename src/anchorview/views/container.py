@@ -20,7 +20,6 @@ from anchorview.views.matrix_checks import (
     availability,
     common_length,
     finite_rows,
-    none_if_complete,
     read_whole,
     require_a_view,
 )
@@ -162,8 +161,11 @@ class MultiViewData(RowSource):
         self.set_schema(contents, contents.views)
         has = contents.available
         self.views = tuple(contents.views)
-        self.available = None if has is None else none_if_complete(has)
+        self.available = None if has is None or has.all() else has
         self.sample_ids = contents.sample_ids
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     @property
     def contents(self) -> NamedViews:

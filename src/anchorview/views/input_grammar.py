@@ -96,8 +96,10 @@ class NamedViews:
         """
         # The size of a dask dataframe is known only once it is computed.
         views = [view.compute() if hasattr(view, "divisions") else view for view in self.views]
-        warns = self.expects_shared_ids and self.available is None
-        ids, views = align_frames(views, self.descriptions, warns)
+        ids = None
+        if any(isinstance(view, pd.DataFrame) for view in views):
+            warns = self.expects_shared_ids and self.available is None
+            ids, views = align_frames(views, self.descriptions, warns)
         matrices = [as_matrix(view, d) for view, d in zip(views, self.descriptions, strict=True)]
         return replace(self, views=matrices, sample_ids=self.sample_ids if ids is None else ids)
 

@@ -86,8 +86,9 @@ class RowSource(ABC):
         self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
 
+    @abstractmethod
     def __len__(self) -> int:
-        return self.shape[0]
+        """Number of samples."""
 
     @abstractmethod
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
