@@ -154,17 +154,14 @@ def test_dtypes(many_parts, store, dtype):
     views = make_views()
     scaled = {name: view > 0 if dtype is bool else 20 + 2 * view for name, view in views.items()}
     typed = {name: view.astype(dtype) for name, view in scaled.items()}
-    model = quick().fit(store(typed))
-    expected = quick().fit(typed)
-    assert_same_model(model, expected, tolerance_of(expected.embedding_.dtype))
-
-
-def test_single_view(many_parts, store):
-    views = make_views()
-    stored = store(views)["view_2"]
+    stored = store(typed)
     model = quick().fit(stored)
-    assert_same_model(model, quick().fit(views["view_2"]))
-    np.testing.assert_array_equal(model.predict(stored), model.labels_)
+    expected = quick().fit(typed)
+    # A view alone has the same form.
+    alone = quick().fit(stored["view_2"])
+    assert_same_model(alone, quick().fit(typed["view_2"]), tolerance_of(expected.embedding_.dtype))
+    np.testing.assert_array_equal(alone.predict(stored["view_2"]), alone.labels_)
+    assert_same_model(model, expected, tolerance_of(expected.embedding_.dtype))
 
 
 @pytest.mark.parametrize("options", [{"unit_norm": False}, {"init": "random"}])
@@ -212,29 +209,21 @@ def test_part_size_and_threads_do_not_change_results(set_constants, store):
         np.testing.assert_array_equal(model.embedding_, models[0].embedding_)
 
 
-def test_out_files_equal_returned_results(many_parts, store, tmp_path):
+def test_out_files_equal_returned_results_until_a_second_fit(many_parts, store, tmp_path):
     views = make_views()
     out = tmp_path / "results"
     model = quick().fit(store(views), out=out)
     assert sorted(folder_contents(out)) == ["embedding.npy", "labels.npy", "sample_ids.npy"]
-    assert isinstance(model.embedding_, np.memmap)
-    assert isinstance(model.labels_, np.memmap)
-    np.testing.assert_array_equal(np.load(out / "embedding.npy"), model.embedding_)
-    np.testing.assert_array_equal(np.load(out / "labels.npy"), model.labels_)
     plain = quick().fit(store(views))
-    np.testing.assert_array_equal(plain.embedding_, model.embedding_)
-    np.testing.assert_array_equal(plain.labels_, model.labels_)
-    assert not isinstance(plain.labels_, np.memmap)
-
-
-def test_second_fit_replaces_out_files(store, tmp_path):
-    out = tmp_path / "results"
-    first = quick().fit(store(make_views()), out=out)
-    kept = np.array(first.labels_)
+    for name in ("embedding", "labels"):
+        result, in_memory = getattr(model, f"{name}_"), getattr(plain, f"{name}_")
+        assert isinstance(result, np.memmap) and not isinstance(in_memory, np.memmap)
+        np.testing.assert_array_equal(np.load(out / f"{name}.npy"), result)
+        np.testing.assert_array_equal(in_memory, result)
     second = quick(3).fit(store(make_views(seed=1)), out=out)
     np.testing.assert_array_equal(np.load(out / "labels.npy"), second.labels_)
     assert np.load(out / "embedding.npy").shape == (N, 3)
-    np.testing.assert_array_equal(first.labels_, kept)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -285,25 +274,24 @@ def test_views_that_differ_from_the_fit_raise(store, tmp_path, to_file):
     assert not (tmp_path / "l.npy").exists()
 
 
-@pytest.mark.parametrize(("value", "kind"), [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        (("view_1", (2345, 6)), np.nan, "view 1 contains NaN at row 2345, column 6"),
+        (("view_1", (2345, 6)), np.inf, "view 1 contains infinity at row 2345, column 6"),
+        (("", 2222), np.nan, "Sample 2222 has no view at all"),
+    ],
+)
 @pytest.mark.parametrize("scaling", ["zscore-unit", "none"])
-def test_error_for_nonfinite_value_has_row_in_file(many_parts, store, value, kind, scaling):
-    views = make_views()
-    views["view_1"][2345, 6] = value
-    with pytest.raises(ValueError, match=f"view 1 contains {kind} at row 2345, column 6"):
-        quick(scaling=scaling).fit(store(views))
+def test_errors_have_the_row_in_the_file(many_parts, store, where, value, message, scaling):
     model = quick(scaling=scaling).fit(store(make_views(seed=1)))
-    with pytest.raises(ValueError, match=f"view 1 contains {kind} at row 2345, column 6"):
-        model.predict(store(views))
-
-
-def test_error_for_sample_without_views_has_row_in_file(many_parts, store):
-    model = quick().fit(store(make_views()))
     views = make_views()
-    for view in views.values():
-        view[2222] = np.nan
-    for use in (quick().fit, model.predict):
-        with pytest.raises(ValueError, match="Sample 2222 has no view at all"):
+    chosen, cells = where
+    for name, view in views.items():
+        if chosen in name:
+            view[cells] = value
+    for use in (quick(scaling=scaling).fit, model.predict):
+        with pytest.raises(ValueError, match=message):
             use(store(views))
 
 
@@ -450,16 +438,13 @@ def unreadable(store):
         ("taken", "labels.npy: is a folder"),
     ],
 )
-def test_unusable_output_folders_raise_before_reading(unreadable, tmp_path, out, message):
+def test_unusable_outputs_raise_before_reading(unreadable, tmp_path, out, message):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "taken" / "labels.npy").mkdir(parents=True)
     with pytest.raises(OutputFileError, match=message):
         quick().fit([unreadable], out=tmp_path / out)
     assert (tmp_path / "file").read_text() == "mine"
     assert not (tmp_path / "missing").exists()
-
-
-def test_unusable_output_files_raise_before_reading(unreadable, tmp_path):
     model = quick().fit([make_views()["view_2"]])
     with pytest.raises(OutputFileError):
         model.predict([unreadable], out=tmp_path)
@@ -483,21 +468,20 @@ def test_impossible_settings_raise_before_reading(unreadable, settings, message)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("absent", [None, np.full((N, 7), np.nan)])
-def test_view_missing_for_all_samples_raises(many_parts, store, scaling, absent):
-    stored = {**store(make_views()), "empty": absent}
-    with pytest.raises(ValueError, match=r"view 3 \('empty'\) is missing for all samples"):
-        quick(scaling=scaling).fit(stored)
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_constant_view_raises(many_parts, store, scaling, dtype):
-    stored = store({**make_views(dtype), "same": np.full((N, 5), 0.1, dtype)})
-    with pytest.raises(
-        ValueError, match=r"view 3 \('same'\) is constant: every sample has the sam"
-    ):
-        quick(scaling=scaling).fit(stored)
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (None, "is missing for all samples"),
+        (np.full((N, 7), np.nan), "is missing for all samples"),
+        (np.full((N, 5), 0.1), "is constant: every sample has the same"),
+        (np.full((N, 5), 0.1, np.float32), "is constant: every sample has the same"),
+    ],
+)
+def test_views_without_information_raise(many_parts, store, scaling, view, message):
+    stored = store(make_views(np.float64 if view is None else view.dtype))
+    added = view if view is None or np.isnan(view).any() else store({"added": view})["added"]
+    with pytest.raises(ValueError, match=rf"view 3 \('added'\) {message}"):
+        quick(scaling=scaling).fit({**stored, "added": added})
 
 
 def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_path):
@@ -510,12 +494,7 @@ def test_more_features_than_samples_are_read_into_memory(many_parts, store, tmp_
     with pytest.raises(ValueError, match="needs data that are read in parts"):
         quick(3).fit(store(views), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_more_features_than_samples_compressed_in_parts(many_parts, store):
-    views, _ = make_multiview(60, n_clusters=3, n_features=(40, 50), random_state=0)
-    model = quick(3, solver="compressed").fit(store(views))
-    assert_same_model(model, quick(3).fit(views))
+    assert_same_model(quick(3, solver="compressed").fit(store(views)), expected)
 
 
 @pytest.mark.parametrize(

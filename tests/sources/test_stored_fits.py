@@ -9,13 +9,7 @@ import pytest
 import zarr
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import (
-    DALMC,
-    AutoDALMC,
-    load,
-    make_multiview,
-    open_views,
-)
+from anchorview import DALMC, AutoDALMC, load, make_multiview, open_views
 from anchorview._utils import memory
 from anchorview._utils.errors import DataFileError
 from anchorview.compared import BMVC
@@ -44,11 +38,11 @@ def write_npy(path, views, y):
     return write_npy_folder(path, **views, labels=y)
 
 
-def write_hdf5(path, views, y):
+def write_hdf5(path, views, y, rows=CHUNK):
     path = path.with_suffix(".h5")
     with h5py.File(path, "w") as file:
         for name, view in views.items():
-            file.create_dataset(name, data=view, chunks=(CHUNK, view.shape[1]), compression="gzip")
+            file.create_dataset(name, data=view, chunks=(rows, view.shape[1]), compression="gzip")
         file["y"] = y
     return path
 
@@ -117,11 +111,7 @@ def test_each_pass_reads_every_row_once(tmp_path, views_and_y, write, monkeypatc
 
 
 def test_chunks_larger_than_the_limit_raise(tmp_path, views_and_y):
-    views, _ = views_and_y
-    path = tmp_path / "whole.h5"
-    with h5py.File(path, "w") as file:
-        for name, view in views.items():
-            file.create_dataset(name, data=view, chunks=view.shape, compression="gzip")
+    path = write_hdf5(tmp_path / "whole", *views_and_y, rows=N)
     message = "1500 rows have to be read at a time.*datasets.convert"
     with pytest.raises(MemoryError, match=message):
         DALMC(K, memory_limit="200kB").fit(open_views(path))

@@ -50,9 +50,6 @@ def object_strings():
             yield
 
 
-# Recognition.
-
-
 def test_neither_package_is_imported():
     code = "import sys, anchorview.scverse; assert not {'mudata', 'anndata'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -104,15 +101,12 @@ def test_integers_become_floats_only_if_samples_are_missing():
     np.testing.assert_array_equal(beside["rna"][:3], RNA)
 
 
-def test_part_of_an_object():
+def test_part_of_an_object_and_anndata():
     part = example()[["d", "0012"]]
     views, available = views_from_mudata(part)
     np.testing.assert_array_equal(available, AVAILABLE[[3, 0]])
     np.testing.assert_array_equal(views["rna"], [[np.nan] * 3, RNA[0]])
     np.testing.assert_array_equal(views["protein"].toarray(), [[2.5, 0], [0, 0]])
-
-
-def test_anndata_is_one_view():
     views, available = views_from_mudata(modality(RNA, IDS[:3]))
     assert list(views) == ["view_0"]
     assert list(views["view_0"].index) == IDS[:3]
@@ -168,9 +162,6 @@ def test_feature_selection_applies_to_layers_but_not_to_representations():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layer": "raw"}, "Modality 'rna' has no layer 'raw'; there is log"),
-        ({"use_rep": {"protein": "umap"}}, "Modality 'protein' has no 'umap' in obsm; .* X_pca"),
-        ({"use_var": {"protein": "hv"}}, "Modality 'protein' has no column 'hv' in var"),
         ({"use_var": "none"}, "column 'none' of var must be True or False for each"),
         ({"use_var": "text"}, "column 'text' of var must be True or False for each"),
         ({"layer": {"atac": "log"}}, "layer names 'atac', but the modalities are rna, protein"),
@@ -304,25 +295,17 @@ class TestFiles:
         (example() if data is None else data).write(folder / "data.h5mu")
         return folder / "data.h5mu"
 
-    def test_views_are_read(self, tmp_path):
-        file = read_views(self.save(tmp_path))
-        assert list(file.views) == ["rna", "protein"]
-        assert list(file.sample_ids) == IDS
-        assert file.target is None
-        np.testing.assert_array_equal(file.available, AVAILABLE)
-        np.testing.assert_array_equal(file.views["rna"][:3], RNA)
-        assert file.views["protein"].format == "csr"
-        data = MultiViewData(file.views, available=file.available)
-        assert list(data.sample_ids) == IDS
-        np.testing.assert_array_equal(data.available, AVAILABLE)
-
-    def test_labels_in_obs(self, tmp_path):
+    def test_views_and_labels_are_read(self, tmp_path):
         data = example()
         data.obs["other"] = 0.5
         data.obs["Label"] = pd.Categorical(["u", "v", "u", "w"])
-        target = read_views(self.save(tmp_path, data)).target
-        assert target.tolist() == ["u", "v", "u", "w"]
-        assert list(target.index) == IDS
+        file = read_views(self.save(tmp_path, data))
+        assert file.target.tolist() == ["u", "v", "u", "w"]
+        assert list(file.target.index) == list(file.sample_ids) == IDS
+        assert list(file.views) == ["rna", "protein"]
+        np.testing.assert_array_equal(file.available, AVAILABLE)
+        np.testing.assert_array_equal(file.views["rna"][:3], RNA)
+        assert file.views["protein"].format == "csr"
 
     def test_sample_without_label(self, tmp_path):
         data = example()

@@ -174,12 +174,10 @@ class StoredView(ABC):
             raise self._unreadable(start, stop, reason) from error
 
     def _unreadable(self, start: int, stop: int, reason: str) -> DataFileError:
-        advice = "The file is truncated or damaged: copy or export it again."
+        why = f" ({reason}). The file is truncated or damaged: copy or export it again."
         if not self.path.exists():
-            advice = "There is no such file any more: put it back."
-        return DataFileError(
-            f"{self.path}: rows {start} to {stop - 1} cannot be read ({reason}). {advice}"
-        )
+            why = ": there is no such file any more. Put it back."
+        return DataFileError(f"{self.path}: rows {start} to {stop - 1} cannot be read{why}")
 
 
 # In quotes: older SciPy's sparse arrays take no type parameters at run time.
