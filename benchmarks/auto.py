@@ -154,7 +154,10 @@ def pool(job: Job) -> Scores:
     data, y = some_of(job.data)
     k = len(np.unique(y))
     model = AutoDALMC(k, random_state=job.seed).fit(data)
-    partitions, families = model._labeler.partitions(data), families_of(model._candidates)
+    partitions, families = (
+        model._labeler.partitions(data),
+        families_of(model._clustering.candidates),
+    )
     agreement = agreement_matrix(partitions, k)
     scores: Scores = {}
     for name, of_kinds in POOL_WEIGHTS.items():

@@ -63,7 +63,7 @@ def test_memberships_follow_their_definition(overlapping):
         squares = np.square(points[:, None] - model._assignment.centroids).sum(axis=2)
     else:
         runs = model._labeler.partitions(model._validate(views, reset=False))
-        k, weights = model.n_clusters_, model._consensus.weights
+        k, weights = model.n_clusters_, model._clustering.consensus.weights
         encoded = np.eye(k)[runs]
         centers = [encoded[:, model.labels_ == c].mean(axis=1) for c in range(k)]
         squares = np.stack(

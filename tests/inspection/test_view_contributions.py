@@ -9,7 +9,6 @@ from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.estimators.auto.labeling import LocatedSamples
-from anchorview.estimators.auto.landmarks import landmark_votes
 from anchorview.inspection import view_contributions
 from helpers.center_distances import distances_in_views
 from helpers.data import clustered_views
@@ -45,13 +44,13 @@ def margins(model, views, clusters=range(K)):
         return np.einsum("ij,ij->i", points, np.array(D)[fitted])
     data = model._validate(views, reset=False)
     labeler = model._labeler
-    counts = [candidate.n_partitions for candidate in model._candidates]
+    counts = [candidate.n_partitions for candidate in model._clustering.candidates]
     partitions, ends = labeler.partitions(data), np.cumsum(counts)[:-1]
-    fitted = model._consensus.labels(partitions)
+    fitted = model._clustering.consensus.labels(partitions)
     total = np.zeros(N)
-    weights = np.split(model._consensus.weights, ends)
+    weights = np.split(model._clustering.consensus.weights, ends)
     for candidate, runs, weight in zip(
-        model._candidates, np.split(partitions, ends), weights, strict=True
+        model._clustering.candidates, np.split(partitions, ends), weights, strict=True
     ):
         # Where landmarks give the labels, points are the weights of these in all partitions.
         samples = LocatedSamples(model._families, data)
@@ -60,9 +59,8 @@ def margins(model, views, clusters=range(K)):
             points = [unit_rows(samples.embedding(candidate))] * len(runs)
             centroids = [rule.centroids for rule in candidate.runs]
         else:
-            counts = model._families.landmarks[scaling].counts
-            near = samples.neighbors(scaling)
-            votes = [landmark_votes(near, labels, counts, K) for labels in of_landmarks]
+            landmarks, near = model._families.landmarks[scaling], samples.neighbors(scaling)
+            votes = [landmarks.votes(near, labels, K) for labels in of_landmarks]
             length = np.linalg.norm(np.hstack(votes), axis=1, keepdims=True)
             points, centroids = [own / length for own in votes], [np.eye(K)] * len(runs)
         for rows, center, labels, w in zip(points, centroids, runs, weight, strict=True):

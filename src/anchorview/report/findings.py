@@ -10,7 +10,7 @@ import pandas as pd
 
 from anchorview._utils.text import capitalized, one_line
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.settings import candidate_settings
+from anchorview.estimators.auto.settings import POOL
 from anchorview.estimators.auto.structure import structure_sentence
 from anchorview.estimators.explanation import explanation_of_model
 from anchorview.estimators.representation import batch_sentences, view_sentences
@@ -179,7 +179,7 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
     if fit.is_auto:
         # Only the fits without a view are affected, not the clusters of the model.
         model = copy(model).set_params(budget=REFIT_BUDGET)
-        cost = float(len(candidate_settings(REFIT_BUDGET)))
+        cost = float(len(POOL[REFIT_BUDGET]))
     n_samples = min(len(data), MAX_SAMPLES)
     cost *= float(n_samples) * data.shape[1] * len(data.views) * fit.n_clusters
     if cost > MAX_REFIT_COST:

@@ -22,16 +22,13 @@ from anchorview.estimators.auto.consensus import (
     cross_agreement,
     iterate_consensus,
 )
-from anchorview.estimators.auto.settings import (
-    KIND_WEIGHTS,
-    candidate_settings,
-)
+from anchorview.estimators.auto.settings import KIND_WEIGHTS, POOL
 from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
 from helpers.data import clustered_views
 
 SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta"]
-FAST = candidate_settings("fast")
+FAST = POOL["fast"]
 
 
 def two_views(n=150, k=3, widths=(12, 16), *, separation=8.0, **options):
@@ -77,7 +74,7 @@ def weight_of(family, families):
 def partitions_of(model, views):
     """Labels of samples in the partitions of each candidate."""
     labels = model._labeler.partitions(MultiViewData(views))
-    ends = np.cumsum([candidate.n_partitions for candidate in model._candidates])[:-1]
+    ends = np.cumsum([candidate.n_partitions for candidate in model._clustering.candidates])[:-1]
     return np.split(labels, ends)
 
 
@@ -86,7 +83,7 @@ def require_confidence_of_loops(model, views):
 
     A weight is that of the family times the agreement with the consensus of equal families.
     """
-    runs_of = families_of(model._candidates)
+    runs_of = families_of(model._clustering.candidates)
     partitions = np.vstack(partitions_of(model, views))
     weights = np.array([weight_of(own, runs_of) / runs_of.count(own) for own in runs_of])
     scores = cross_agreement(agreement_matrix(partitions, model.n_clusters_), runs_of)
@@ -179,7 +176,7 @@ class TestResult:
     def test_scores_are_the_agreement_with_the_other_families(self, overlapping):
         views, _, model = overlapping
         partitions = partitions_of(model, views)
-        families = [candidate.setting.family for candidate in model._candidates]
+        families = [candidate.setting.family for candidate in model._clustering.candidates]
 
         def score(run, own):
             by_family = {family: [] for family in families if family != own}
@@ -223,7 +220,7 @@ class TestResult:
 
     def test_view_weights_are_the_mean_over_families(self, overlapping):
         _, _, model = overlapping
-        solved = [own for own in model._candidates if own.view_weights is not None]
+        solved = [own for own in model._clustering.candidates if own.view_weights is not None]
         weights = pd.DataFrame([candidate.view_weights for candidate in solved])
         by_kind = weights.groupby([candidate.setting.kind for candidate in solved]).mean()
         expected = np.average(
@@ -250,7 +247,7 @@ class TestRepeats:
     def test_budgets(self, separated, budget):
         views, y, _ = separated
         model = fitted(views, budget=budget)
-        settings = candidate_settings(budget)
+        settings = POOL[budget]
         assert len(model.candidates_) == len(model.agreement_) == len(settings)
         expected = pd.DataFrame([setting.row(3) for setting in settings])
         pd.testing.assert_frame_equal(
@@ -520,11 +517,11 @@ def require_result_of_the_others(model, views, y, n_failed):
 
 class TestFailures:
     @pytest.mark.parametrize("error", [ValueError, MemoryError, LinAlgError])
-    @pytest.mark.parametrize("name", ["_linear_problem", "_neighbor_graph"])
+    @pytest.mark.parametrize("name", ["linear_problem", "graph"])
     def test_family_that_cannot_be_prepared(self, separated, monkeypatch, name, error):
         views, y, _ = separated
         make_fail(monkeypatch, CandidatePool, name, "unit-center".__eq__, error("bad luck"))
-        n_failed = 1 if name == "_linear_problem" else 2
+        n_failed = 1 if name == "linear_problem" else 2
         with pytest.warns(UserWarning, match=rf"^{n_failed} of 8 candidates .*bad luck$"):
             model = fitted(views)
         require_result_of_the_others(model, views, y, n_failed)

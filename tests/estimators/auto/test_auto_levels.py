@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview import AutoDALMC, load, make_multiview
 from anchorview.estimators.auto.levels import (
+    BRANCH,
     MAX_LEVELS,
     TRIVIAL_SHARE,
     LevelLabels,
@@ -18,19 +19,19 @@ from anchorview.estimators.auto.levels import (
 )
 
 
-def curves(agreement, chance=0.0):
-    """Agreement from 2 clusters on, and chance."""
-    index = pd.Index(range(2, 2 + len(agreement)), name="n_clusters")
-    return pd.Series(agreement, index=index), pd.Series(chance, index=index, dtype=float)
-
-
-def chosen(agreement, chance=0.0, distance=0.0, *, by_default=False):
-    """Number that is chosen, with agreements from 2 clusters on or by number."""
+def table_of(agreement, chance=0.0, distance=0.0):
+    """Scan of numbers of clusters, with agreements from 2 clusters on or by number."""
     if not isinstance(agreement, dict):
         agreement = dict(enumerate(agreement, 2))
     table = pd.DataFrame({"agreement": pd.Series(agreement), "chance": chance})
     table["distance"] = distance
-    return chosen_number(table, by_default=by_default)
+    return table
+
+
+def branches(coarse, fine, partitions, split_chance):
+    """Table of the branches between two levels."""
+    levels = [LevelLabels(max(labels) + 1, labels, partitions) for labels in (coarse, fine)]
+    return pd.DataFrame(find_branches(*levels, split_chance), columns=list(BRANCH))
 
 
 class TestChoice:
@@ -51,7 +52,7 @@ class TestChoice:
         ],
     )
     def test_given_number_with_the_most_structure(self, agreement, chance, number):
-        result = chosen(agreement, chance)
+        result = chosen_number(table_of(agreement, chance), by_default=False)
         assert result == number
         assert type(result) is int
 
@@ -69,36 +70,36 @@ class TestChoice:
         ],
     )
     def test_default_is_the_best_supported_level(self, agreement, distance, number):
-        assert chosen(agreement, 0.0, distance, by_default=True) == number
+        table = table_of(agreement, 0.0, distance)
+        assert chosen_number(table, by_default=True) == number
 
     def test_no_number_is_possible(self):
         with pytest.raises(ValueError, match="Give a single number as n_clusters"):
-            chosen([np.nan, np.nan])
+            chosen_number(table_of([np.nan, np.nan]), by_default=False)
 
 
 class TestLevels:
     def test_peaks_of_structure(self):
-        agreement, chance = curves([0.6, 0.2, 0.3, 0.8, 0.5, 0.55, 0.5, 0.54, 0.1], 0.1)
-        levels = find_levels(agreement, chance, 5)
+        table = table_of([0.6, 0.2, 0.3, 0.8, 0.5, 0.55, 0.5, 0.54, 0.1], 0.1)
+        levels = find_levels(table, 5)
         # The rise to 9 clusters, by 0.04 / 0.9, is prominent enough; that of noise is not.
-        assert [level.n_clusters for level in levels] == [2, 5, 7, 9]
-        best = levels[1]
-        assert (best.agreement, best.chance) == (0.8, 0.1)
-        assert best.support == pytest.approx(0.7 / 0.9)
-        assert best.prominence == pytest.approx(best.support)
-        assert levels[2].prominence == pytest.approx(0.05 / 0.9)
-        assert levels[3].prominence == pytest.approx(0.04 / 0.9)
+        assert levels.index.tolist() == [2, 5, 7, 9]
+        assert levels["chosen"].tolist() == [False, True, False, False]
+        best = levels.loc[5]
+        assert (best["agreement"], best["chance"]) == (0.8, 0.1)
+        assert best["support"] == pytest.approx(0.7 / 0.9)
+        expected = [best["support"], 0.05 / 0.9, 0.04 / 0.9]
+        assert levels["prominence"].tolist()[1:] == pytest.approx(expected)
 
     def test_chosen_number_is_a_level_even_without_structure(self):
-        agreement, chance = curves([0.1, 0.2, 0.15], 0.3)
-        (level,) = find_levels(agreement, chance, 3)
-        assert (level.n_clusters, level.support) == (3, 0)
-        assert level.prominence == pytest.approx(0, abs=1e-6)
+        levels = find_levels(table_of([0.1, 0.2, 0.15], 0.3), 3)
+        assert levels["support"].to_dict() == {3: 0}
+        assert levels["prominence"].item() == pytest.approx(0, abs=1e-6)
 
     def test_most_prominent_are_kept(self):
         heights = [0.1, 0.9, 0.1, 0.5, 0.1, 0.6, 0.1, 0.7, 0.1, 0.4, 0.1, 0.8, 0.1, 0.3]
-        levels = find_levels(*curves(heights), 3)
-        assert [level.n_clusters for level in levels] == [3, 5, 7, 9, 13]
+        levels = find_levels(table_of(heights), 3)
+        assert levels.index.tolist() == [3, 5, 7, 9, 13]
         assert len(levels) == MAX_LEVELS
 
 
@@ -106,26 +107,23 @@ class TestBranches:
     def test_planted_split(self):
         coarse = np.repeat([0, 1, 2], 20)
         fine = np.repeat([3, 0, 1, 2, 2], [10, 10, 20, 10, 10])
-        partitions = {("directions", "a"): fine[None], ("landmarks", "a"): fine[None].copy()}
-        partitions["landmarks", "a"][0, :20] = np.tile([0, 3], 10)
-        branches = find_branches(
-            LevelLabels(3, coarse, {}), LevelLabels(4, fine, partitions), split_chance=0.25
-        )
-        by_cluster = {branch.cluster: branch for branch in branches}
-        assert [by_cluster[c].parent for c in range(4)] == [0, 1, 2, 0]
-        assert [by_cluster[c].size for c in range(4)] == [10, 20, 20, 10]
-        assert {branch.overlap for branch in branches} == {1.0}
-        assert by_cluster[1].split_agreement is None
+        partitions = np.stack([fine, fine])
+        partitions[1, :20] = np.tile([0, 3], 10)
+        tree = branches(coarse, fine, partitions, split_chance=0.25)
+        assert tree["cluster"].tolist() == [0, 1, 2, 3]
+        assert tree["parent"].tolist() == [0, 1, 2, 0]
+        assert tree["size"].tolist() == [10, 20, 20, 10]
+        assert (tree["overlap"] == 1).all()
         expected = adjusted_rand_score(fine[:20], np.tile([0, 3], 10))
-        assert by_cluster[0].split_agreement == pytest.approx(expected)
-        assert by_cluster[0].split_chance == 0.25
+        assert tree["split_agreement"][[0, 3]].tolist() == pytest.approx([expected] * 2)
+        assert tree["split_chance"][[0, 3]].tolist() == [0.25, 0.25]
+        assert tree.loc[[1, 2], ["split_agreement", "split_chance"]].isna().all(axis=None)
 
     def test_overlap_is_the_share_of_the_cluster_in_its_parent(self):
         coarse, fine = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 2])
-        partitions = {("directions", "a"): fine[None], ("landmarks", "a"): fine[None]}
-        branches = find_branches(LevelLabels(2, coarse, {}), LevelLabels(3, fine, partitions), 0.0)
-        assert [branch.parent for branch in branches] == [0, 1, 1]
-        assert [branch.overlap for branch in branches] == [1, pytest.approx(2 / 3), 1]
+        tree = branches(coarse, fine, np.stack([fine, fine]), 0.0)
+        assert tree["parent"].tolist() == [0, 1, 1]
+        assert tree["overlap"].tolist() == [1, pytest.approx(2 / 3), 1]
 
 
 GROUPS = np.repeat([0, 1, 2, 3], [2, 2, 2, 3])

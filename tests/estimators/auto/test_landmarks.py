@@ -12,8 +12,6 @@ from anchorview.estimators.auto.landmarks import (
     N_NEIGHBORS,
     Landmarks,
     fit_landmarks,
-    labels_by_landmarks,
-    labels_of_landmarks,
     lifted_views,
 )
 
@@ -84,14 +82,14 @@ def test_labels_are_passed_on_by_weights(data):
     placed, neighbors = fit(data)
     partitions = np.random.default_rng(0).integers(3, size=(2, 300))
     weights = [matrix.toarray() for matrix in placed.weights(neighbors)]
-    of_landmarks = labels_of_landmarks(placed.weights(neighbors), partitions, 3)
+    of_landmarks = placed.labels(neighbors, partitions, 3)
     assert of_landmarks.shape == (2, 60)
-    for labels, given in zip(partitions, of_landmarks, strict=True):
+    found = placed.labels_of_samples(neighbors, of_landmarks, 3)
+    for labels, given, own in zip(partitions, of_landmarks, found, strict=True):
         tables = [matrix.T @ np.eye(3)[labels] for matrix in weights]
         np.testing.assert_array_equal(given, np.vstack(tables).argmax(axis=1))
         votes = np.hstack(weights) @ np.eye(3)[given]
-        found = labels_by_landmarks(neighbors, given, placed.counts, 3)
-        np.testing.assert_array_equal(found, votes.argmax(axis=1))
+        np.testing.assert_array_equal(own, votes.argmax(axis=1))
 
 
 def test_curved_clusters_become_separable():

@@ -8,10 +8,8 @@ import pytest
 from anchorview import AutoDALMC, make_multiview
 from anchorview.estimators.auto import view_consistency
 from anchorview.estimators.auto.view_consistency import (
-    ViewConsistency,
     agreement_of_views,
     consistency_sentences,
-    consistency_table,
     most_inconsistent,
 )
 from anchorview.estimators.representation import view_sentences
@@ -74,6 +72,7 @@ def test_a_planted_view_is_set_aside_as_if_it_were_not_there(extra, n_views):
     assert model.view_weights_["extra"] == 0
     assert abs(model.view_agreement_["extra"]) < 0.1
     table = model.view_consistency_
+    assert table.columns.tolist() == ["with_others", "among_others", "used"]
     assert table["used"].to_dict() == {name: name != "extra" for name in with_extra}
     assert table.loc["extra", "with_others"] < 0.05 < 0.3 < table.loc["extra", "among_others"]
 
@@ -299,18 +298,14 @@ def test_report(with_extra, fitted, tmp_path):
 
 
 def test_sentences():
-    views = [
-        ViewConsistency(0.5, 0.6, used=True, n_only=0),
-        ViewConsistency(-0.001, 0.836, used=False, n_only=0),
-    ]
-    assert consistency_sentences(["a", "noise"], views) == [
+    table = pd.DataFrame(
+        [(0.5, 0.6, True, 0), (-0.001, 0.836, False, 0)],
+        columns=["with_others", "among_others", "used", "n_only"],
+        index=["a", "noise"],
+    )
+    assert consistency_sentences(table) == [
         "view 'noise' was set aside: alone it agrees with the other views by 0.00, which agree "
         "with each other by 0.84"
-    ]
-    assert consistency_table(["a", "noise"], views).columns.tolist() == [
-        "with_others",
-        "among_others",
-        "used",
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC, MultiViewData, load
-from anchorview.estimators.auto.reference_data import without_clusters
+from anchorview.estimators.auto.levels import without_clusters
 from anchorview.estimators.auto.structure import structure_sentence, structure_word
 from helpers.command_line import output_of
 from helpers.data import clustered_views

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from anchorview import DALMC, AutoDALMC, load
 from anchorview.estimators.auto import bases, candidates
+from anchorview.estimators.auto.labeling import Clustering
 from helpers.data import clustered_views
 from helpers.model_files import (
     document_of,
@@ -186,9 +187,10 @@ def test_failed_candidates(tmp_path, monkeypatch):
 
 def test_empty_clusters(auto, tmp_path):
     model = deepcopy(auto)
-    offsets = model._consensus.offsets.copy()
+    offsets = model._clustering.consensus.offsets.copy()
     offsets[0] = -np.inf
-    model._consensus = replace(model._consensus, offsets=offsets)
+    consensus = replace(model._clustering.consensus, offsets=offsets)
+    model._clustering = replace(model._clustering, consensus=consensus)
     views = listed_views(40, (3, 4))
     loaded = round_trip(model, tmp_path)
     require_same_predictions(model, loaded, views)
@@ -257,7 +259,7 @@ def test_only_fitted_models_are_saved(tmp_path, model):
         ("auto", {"verbose": "loud"}),
         ("auto", {"best_candidate_": 4}),
         ("auto", {"_families": {}}),
-        ("auto", {"_candidates": []}),
+        ("auto", {"_clustering": Clustering([], None)}),
     ],
 )
 def test_models_that_could_not_be_loaded_are_not_saved(request, tmp_path, fixture, changes):
@@ -286,6 +288,7 @@ def test_parameters_newer_than_the_file_have_their_defaults(saved):
 
 
 WIDE = "_families/bases/zscore-unit/views/0"
+FITTED = "_clustering/candidates"
 
 
 @pytest.mark.parametrize(
@@ -294,7 +297,7 @@ WIDE = "_families/bases/zscore-unit/views/0"
         ("saved", {"more": 1}, "'more' is unknown"),
         ("saved", {"params/__class__": "x"}, "parameter '__class__' is unknown"),
         ("saved", {"params/n_components": [2, None]}, "'n_components' has a wrong type"),
-        ("saved_auto", {"state/_candidates/0/embedder/maps": []}, "is unknown"),
+        ("saved_auto", {"state/_clustering/candidates/0/embedder/maps": []}, "is unknown"),
         ("saved", {"state/_embedder": None}, "is unknown"),
         ("saved", {"state/view_names_in_": ["a"]}, "'n_features_per_view_' has length 2"),
         ("saved", {"state/n_features_per_view_": [3, 2]}, "'bases_/0' has shape (2, 1)"),
@@ -305,7 +308,7 @@ WIDE = "_families/bases/zscore-unit/views/0"
         ("saved_auto", {"params/n_clusters": [[2]]}, "'n_clusters' has a wrong type"),
         ("saved_auto", {"params/budget": [2]}, "'budget' parameter"),
         ("saved_auto", {"state/best_candidate_": 8}, "'best_candidate_' is unknown"),
-        ("saved_auto", {"state/_failed": [[{}, "error"]]}, "is missing"),
+        ("saved_auto", {"state/levels_/dtypes": ["complex"]}, "is not one of"),
     ],
 )
 def test_documents_that_contradict_themselves(request, fixture, changes, reason):
@@ -326,16 +329,16 @@ def test_documents_that_contradict_themselves(request, fixture, changes, reason)
         ("saved", "scalings_/0/center", lambda a: a[:-1], "'center' has shape"),
         ("saved", "_embedder/trace/start/fill/0", lambda a: a[:1], "'fill/0' has shape"),
         ("saved_auto", "second_labels_", lambda a: a[1:], "'second_labels_' has shape"),
-        ("saved_auto", "agreement_", lambda a: a[1:, 1:], "has shape"),
-        ("saved_auto", "_consensus/patterns", lambda a: a[0], "'patterns' has shape"),
+        ("saved_auto", "agreement_", lambda a: a[1:, 1:], "'candidates' has length 8"),
+        ("saved_auto", "_clustering/consensus/patterns", lambda a: a[0], "'patterns' has shape"),
         ("saved_auto", "_families/landmarks/unit-center/places/0", lambda a: a[1:], "has shape"),
-        ("saved_auto", "_candidates/5/landmark_labels", lambda a: a + 9, "is not between 0 and"),
+        ("saved_auto", f"{FITTED}/5/landmark_labels", lambda a: a + 9, "is not between 0 and"),
         ("saved_wide", f"{WIDE}/directions", lambda a: a[1:], "'directions' has shape (69, 12)"),
         ("saved_wide", f"{WIDE}/directions", lambda a: a[:, 1:], "'center' has shape"),
         ("saved_wide", f"{WIDE}/scaling/center", lambda a: a[1:], "'center' has shape"),
-        ("saved_auto", "_candidates/1/runs/1/centroids", lambda a: a[1:], "'centroids' has shape"),
-        ("saved_auto", "_candidates/1/embedder/maps/0/1", lambda a: a[1:], "the views (0,)"),
-        ("saved_auto", "_candidates/1/embedder/maps/2/1", lambda a: a[:, 1:], "map for the views"),
+        ("saved_auto", f"{FITTED}/1/runs/1/centroids", lambda a: a[1:], "'centroids' has shape"),
+        ("saved_auto", f"{FITTED}/1/embedder/maps/0/1", lambda a: a[1:], "the views (0,)"),
+        ("saved_auto", f"{FITTED}/1/embedder/maps/2/1", lambda a: a[:, 1:], "map for the views"),
     ],
 )
 def test_arrays_that_contradict_the_document(request, fixture, name, change, reason):

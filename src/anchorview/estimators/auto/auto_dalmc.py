@@ -24,32 +24,25 @@ from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array
-from anchorview.core.assign import Assignment, ClusterSpread
+from anchorview.core.assign import Assignment
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
-from anchorview.estimators.auto.candidates import MAX_CLUSTERS, candidate_table
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.consensus_explanation import ConsensusExplanation
 from anchorview.estimators.auto.labeling import (
     RESULTS,
-    LevelLabeler,
-    PartLabeler,
-    RowSums,
-    SumsOfRecords,
-    UsedViews,
+    Clustering,
+    Labeler,
+    Sums,
     merged_sums,
+    sums_of_records,
 )
 from anchorview.estimators.auto.landmarks import LABEL_DTYPE
-from anchorview.estimators.auto.levels import (
-    FittedLevel,
-    branch_table,
-    level_table,
-    requested_numbers,
-)
-from anchorview.estimators.auto.model_fit import fit_model, memory_needed
+from anchorview.estimators.auto.levels import requested_numbers
+from anchorview.estimators.auto.model_fit import FittedModel, fit_model, memory_needed
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.settings import BUDGETS, Budget
 from anchorview.estimators.auto.structure import BORDERS
-from anchorview.estimators.auto.view_consistency import consistency_sentences, consistency_table
+from anchorview.estimators.auto.view_consistency import consistency_sentences
 from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block, by_sample_id
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
@@ -60,6 +53,8 @@ from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import Records, RowSource
+
+MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
 
 TYPICAL_CLUSTERS = 100
 """Number of clusters for which memory must suffice if the number is not given."""
@@ -303,23 +298,32 @@ class AutoDALMC(EmbeddingClusterer):
         """
         source = self._open(X, out, views, join, batch, covariates)
         source, batches = self._fit_batches(source)
-        n_samples = len(source)
         _, seed = self._seeds()
         self._require_memory(source, out)
+        numbers = requested_numbers(self.n_clusters, len(source))
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = perf_counter()
-            sample = representative_sample(source, self._n_sampled(n_samples))
-            if len(sample) < n_samples:
+            sample = representative_sample(source, self._n_sampled(len(source)))
+            if len(sample) < len(source):
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
-            self._fit_to(source, sample, seed)
+            fitted = fit_model(source, sample, numbers, self.budget, seed, self._say)
             del sample
+        self._set_fitted(fitted)
         clock = perf_counter()
         self._label(source, out)
         if not isinstance(source, MultiViewData):
             self._say(f"labeled {source!r}", clock)
-        self._warn()
+        empty = int((self._spread.sizes == 0).sum())
+        if empty:
+            warnings.warn(f"{empty} of {self.n_clusters_} clusters are empty.", stacklevel=4)
+        if failed := fitted.fitted.failed:
+            warnings.warn(
+                f"{len(failed)} of {len(self.candidates_)} candidates could not be fitted and are "
+                f"left out; the first is {failed[0][0]}: {failed[0][1]}",
+                stacklevel=4,
+            )
         self._judge_batches(batches)
         return self
 
@@ -351,7 +355,8 @@ class AutoDALMC(EmbeddingClusterer):
             A dask array if the views are.
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        function = partial(_scaled_embedding, self._labeler, self._scale_factor if scale else 1.0)
+        factor = self._scale_factor if scale else 1.0
+        function = partial(self._labeler.embedding, factor=factor)
         path = None if out is None else Path(out)
         width = self._labeler.n_anchors
         rows = source.map_rows(function, width, source.dtype, "embedding", path)
@@ -388,14 +393,10 @@ class AutoDALMC(EmbeddingClusterer):
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
         path = None if out is None else Path(out)
-        fitted = self._level(level)
-        labeler = self._labeler if level is None else replace(self._labeler, clusters=None)
-        labels = (
-            labeler.labels
-            if fitted is None
-            else LevelLabeler(self._used_views, self._families, fitted)
-        )
-        rows = source.map_rows(labels, None, np.int32, "labeling", path)
+        labeler = self._labeler
+        if level is not None:
+            labeler = replace(labeler, clustering=self._clustering_at(level), clusters=None)
+        rows = source.map_rows(labeler.labels, None, np.int32, "labeling", path)
         return by_sample_id(rows, source.sample_ids, "cluster")
 
     def labels_at(self, n_clusters: int) -> Any:
@@ -412,11 +413,11 @@ class AutoDALMC(EmbeddingClusterer):
             A dask array if the views were.
         """
         check_is_fitted(self, "labels_")
-        fitted = self._level(n_clusters)
-        if fitted is None:
+        self._clustering_at(n_clusters)
+        if n_clusters == self.n_clusters_fit_:
             return self.labels_ if self._fit_labels is None else self._fit_labels
         assert self.level_labels_ is not None
-        return self.level_labels_[:, self._others.index(fitted)]
+        return self.level_labels_[:, list(self._others).index(n_clusters)]
 
     def predict_with_confidence(
         self,
@@ -441,7 +442,7 @@ class AutoDALMC(EmbeddingClusterer):
             In the form in which `predict` returns labels.
         """
         source = self._open_new(X, None, batch, covariates, unknown_batch)
-        results, _ = self._labeled(source, ("labels", "confidence"), None)
+        results, _ = self._labeled(source, self._labeler, ("labels", "confidence"), None)
         return (
             by_sample_id(results["labels"], source.sample_ids, "cluster"),
             by_sample_id(results["confidence"], source.sample_ids, "confidence"),
@@ -464,7 +465,7 @@ class AutoDALMC(EmbeddingClusterer):
             rows are unrelated. A dask array if the views are.
         """
         source = self._open_new(X, None, batch, covariates)
-        function, width = self._labeler.candidate_labels, len(self._candidates)
+        function, width = self._labeler.candidate_labels, len(self._clustering.candidates)
         return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
@@ -495,33 +496,23 @@ class AutoDALMC(EmbeddingClusterer):
         advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
         require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
 
-    def _fit_to(self, source: RowSource, sample: MultiViewData, seed: int) -> None:
-        """Fit the model to representative samples, and set the attributes that describe it."""
-        fitted = fit_model(
-            source,
-            sample,
-            self.n_clusters,
-            self.budget,
-            seed,
-            say=self._say,
-        )
-        self.n_clusters_ = fitted.n_clusters
+    def _set_fitted(self, fitted: FittedModel) -> None:
+        """Set the attributes that describe the model."""
         self._relabeling = self._fit_labels = None
-        self._families, self._consensus = fitted.families, fitted.result.consensus
-        self._candidates, self._failed = fitted.candidates, fitted.failed
-        self._consistency = fitted.views.consistency
-        self._levels, self._branches = fitted.levels, fitted.branches
-        self._scores, self._with_result = fitted.scores, fitted.agreement_with_result
-        self.agreement_, self.best_candidate_ = fitted.agreement, fitted.best_candidate
-        self.objective_ = self._candidates[self.best_candidate_].objective
+        self._families, self._clustering = fitted.families, fitted.clustering
+        self._others, self._consistency = fitted.others, fitted.consistency
+        self.n_clusters_ = self._clustering.n_clusters
+        self.candidates_ = fitted.candidate_table()
+        self.agreement_, self.best_candidate_ = fitted.agreement, fitted.best_candidate()
+        self.objective_ = self._clustering.candidates[self.best_candidate_].objective
         self.n_iter_ = len(self.objective_)
-        self.view_weights_ = self._by_view(fitted.view_weights(self.n_views_in_), "weight")
-        self.view_agreement_ = self._by_view(fitted.view_agreement, "agreement")
-        scan, structure = fitted.scan, fitted.structure
-        self.curve_ = None if scan is None else scan.agreement
-        self.chance_curve_ = None if scan is None else scan.chance
-        self.structure_, self._borders = structure.value, structure.borders
-        self._set_tables()
+        self.view_weights_ = self._by_view(fitted.view_weights(), "weight")
+        self.view_agreement_ = self._by_view(fitted.view_agreement(), "agreement")
+        table = None if fitted.scan is None else fitted.scan.table
+        self.curve_ = None if table is None else table["agreement"]
+        self.chance_curve_ = None if table is None else table["chance"]
+        self.levels_, self.tree_ = fitted.levels, fitted.tree
+        self.structure_, self._borders = fitted.structure.value, fitted.structure.borders
 
     @property
     def borders_(self) -> tuple[str, ...] | None:
@@ -543,53 +534,27 @@ class AutoDALMC(EmbeddingClusterer):
     @property
     def _used(self) -> tuple[int, ...]:
         """Positions of the views that were not set aside."""
-        return tuple(p for p, own in enumerate(self._consistency) if own.used)
+        return tuple(np.flatnonzero(self._consistency["used"]).tolist())
 
     @property
     def view_consistency_(self) -> pd.DataFrame:
         """How well each view, clustered alone, agrees with the other views that are used."""
-        return consistency_table(self.view_names_in_, self._consistency)
+        return self._consistency.drop(columns="n_only")
 
     def _view_sentences(self) -> list[str]:
         """Sentences on the views that were set aside, or would have been."""
-        return consistency_sentences(self.view_names_in_, self._consistency)
+        return consistency_sentences(self._consistency)
 
-    def _set_tables(self) -> None:
-        """Set the tables of candidates, levels and branches."""
-        results = {
-            "agreement": self._scores,
-            "agreement_with_result": self._with_result,
-            "stability": self.agreement_.diagonal(),
-        }
-        self.candidates_ = candidate_table(
-            self._candidates, self._failed, self.n_clusters_fit_, results
-        )
-        levels = [fitted.level for fitted in self._levels]
-        self.levels_ = level_table(levels, self.n_clusters_fit_) if levels else None
-        self.tree_ = branch_table(self._branches) if levels else None
-
-    @property
-    def _others(self) -> tuple[FittedLevel, ...]:
-        """Levels other than the chosen one."""
-        return tuple(fitted for fitted in self._levels if fitted.consensus is not None)
-
-    def _level(self, n_clusters: int | None) -> FittedLevel | None:
-        """Fitted level with a number of clusters; None if it is the chosen one."""
-        if n_clusters is None or n_clusters == self.n_clusters_fit_:
-            return None
-        for fitted in self._others:
-            if fitted.level.n_clusters == n_clusters:
-                return fitted
-        known = sorted({*(f.level.n_clusters for f in self._levels), self.n_clusters_fit_})
+    def _clustering_at(self, n_clusters: int) -> Clustering:
+        """Clusters of a level as they were fitted."""
+        levels = {**self._others, self.n_clusters_fit_: self._clustering}
+        if n_clusters in levels:
+            return levels[n_clusters]
         raise ValueError(
             f"There is no level with {n_clusters!r} clusters, only with "
-            f"{', '.join(map(str, known))}, also after relabel: labels_ has merged clusters. Fit "
-            f"a model with n_clusters={n_clusters!r}."
+            f"{', '.join(map(str, sorted(levels)))}, also after relabel: labels_ has merged "
+            f"clusters. Fit a model with n_clusters={n_clusters!r}."
         )
-
-    @property
-    def _used_views(self) -> UsedViews:
-        return UsedViews(self._fitted_views, self._used)
 
     def __anchorview_explain__(self) -> ConsensusExplanation:
         check_is_fitted(self, "labels_")
@@ -605,33 +570,30 @@ class AutoDALMC(EmbeddingClusterer):
         )
 
     @property
-    def _labeler(self) -> PartLabeler:
-        return self._labeler_with(())
-
-    def _labeler_with(self, other_levels: tuple[FittedLevel, ...]) -> PartLabeler:
-        return PartLabeler(
-            self._used_views,
+    def _labeler(self) -> Labeler:
+        return Labeler(
+            self._fitted_views,
+            self._used,
             self._families,
-            self._candidates,
-            self._consensus,
+            self._clustering,
             self.best_candidate_,
             None if self._relabeling is None else self._relabeling.clusters,
-            other_levels,
         )
 
     def _labeled(
-        self, source: RowSource, fields: Sequence[str], out: PathLike | None
-    ) -> tuple[dict[str, Any], tuple[ClusterSpread, RowSums]]:
+        self, source: RowSource, labeler: Labeler, fields: Sequence[str], out: PathLike | None
+    ) -> tuple[dict[str, Any], Sums]:
         """Results of all samples of a source, and sums over each cluster, in one pass."""
-        labeler = self._labeler_with(self._others if "level_labels" in fields else ())
-        record_type = labeler.record_type(source.dtype)
-        records = Records(labeler, record_type, SumsOfRecords(self.n_clusters_), merged_sums)
+        summary = partial(sums_of_records, self.n_clusters_)
+        dtype = labeler.record_type(source.dtype)
+        records = Records(labeler.records, dtype, summary, merged_sums)
         return source.map_fields(records, fields, None if out is None else Path(out))
 
     def _label(self, source: RowSource, out: PathLike | None) -> None:
         """Set the attributes with one entry per sample."""
+        labeler = replace(self._labeler, others=tuple(self._others.values()))
         fields = (*RESULTS, "level_labels") if self._others else RESULTS
-        results, (self._spread, self._row_sums) = self._labeled(source, fields, out)
+        results, (self._spread, self._row_sums) = self._labeled(source, labeler, fields, out)
         self.level_labels_ = results.get("level_labels")
         self.labels_, self.confidence_ = results["labels"], results["confidence"]
         self.second_labels_, self.embedding_ = results["second_labels"], results["embedding"]
@@ -644,26 +606,6 @@ class AutoDALMC(EmbeddingClusterer):
         if self.second_labels_ is not None:
             function = partial(_relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)
-
-    def _warn(self) -> None:
-        """Warn about empty clusters and failed candidates."""
-        assert self._spread is not None
-        empty = int((self._spread.sizes == 0).sum())
-        if empty:
-            warnings.warn(f"{empty} of {self.n_clusters_} clusters are empty.", stacklevel=4)
-        if self._failed:
-            setting, error = self._failed[0]
-            warnings.warn(
-                f"{len(self._failed)} of {len(self.candidates_)} candidates could not be fitted "
-                f"and are left out; the first is {setting}: {error}",
-                stacklevel=4,
-            )
-
-
-def _scaled_embedding(labeler: PartLabeler, factor: float, part: MultiViewData) -> Array:
-    embedding = labeler.embedding(part)
-    embedding *= factor
-    return embedding
 
 
 def _relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:

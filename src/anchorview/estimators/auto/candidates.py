@@ -1,14 +1,14 @@
 """The candidates of AutoDALMC: settings, fitted to the coordinates of some samples."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import wraps
+from threading import Lock
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.linalg import LinAlgError
 from scipy.sparse.linalg import ArpackError
 
@@ -30,8 +30,6 @@ from anchorview.estimators.auto.landmarks import (
     Landmarks,
     Neighbors,
     fit_landmarks,
-    labels_by_landmarks,
-    labels_of_landmarks,
     lifted_views,
 )
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
@@ -44,9 +42,6 @@ MAX_ITER, TOL = 50, 1e-4
 N_KMEANS_RUNS = 2
 """Number of K-means runs per candidate. One run of each, or four, did not do better."""
 
-N_RUNS_PER_VIEW = 4
-"""The same for each view alone."""
-
 MAX_TRIALS = 10
 """Maximum number of candidates per centroid of a start; runs are not repaired as a rule."""
 
@@ -56,17 +51,11 @@ SETTLED = 1e-4
 LANDMARK_ROWS = 4_000
 """Maximum number of rows that place landmarks."""
 
-MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
-
 FIT_ERRORS = (ValueError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
 
-NO_CANDIDATE = "No candidate can be fitted. The first fails: "
-
+P = ParamSpec("P")
 Result = TypeVar("Result")
-
-Preparations = dict[tuple[Any, ...], Callable[[], Any]]
-"""What candidates share, by a name and parameters, and how it is computed."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +85,34 @@ class Candidate:
         return len(self.runs) if self.landmark_labels is None else len(self.landmark_labels)
 
 
-Outcome = tuple[Candidate, Array] | Exception
-"""Candidate and labels of the samples in its partitions, or why it cannot be fitted."""
+def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
+    """Family of each partition of candidates."""
+    return [c.setting.family for c in candidates for _ in range(c.n_partitions)]
 
-Failures = list[tuple[Setting, str]]
-"""Settings that could not be fitted, and why."""
+
+def first_partitions(candidates: Sequence[Candidate]) -> Array:
+    """Position of the first partition of each candidate, if those of a candidate follow it."""
+    return np.cumsum([0, *(candidate.n_partitions for candidate in candidates[:-1])])
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCandidates:
+    """Candidates, and their partitions of the samples of a pool."""
+
+    candidates: list[Candidate]
+    failed: list[tuple[Setting, str]]
+    """Settings that could not be fitted, and why."""
+    partitions: Array
+    """(n_partitions, n_samples); those of a candidate follow each other."""
+
+    @property
+    def by_family(self) -> Array:
+        """First partition of each family."""
+        firsts: dict[FamilyKey, int] = {}
+        positions = first_partitions(self.candidates)
+        for candidate, position in zip(self.candidates, positions, strict=False):
+            firsts.setdefault(candidate.setting.family, position)
+        return self.partitions[list(firsts.values())]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +123,23 @@ class LandmarkFit:
     neighbors: list[Neighbors]
     data: MultiViewData
     problem: Problem
+
+
+def shared(
+    method: Callable[Concatenate["CandidatePool", P], Result],
+) -> Callable[Concatenate["CandidatePool", P], Result]:
+    """Method of a pool that is called once with the same arguments, by the first who needs it."""
+
+    @wraps(method)
+    def once(self: "CandidatePool", /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        key = method.__name__, args
+        with self._locks.setdefault(key, Lock()):
+            if key not in self._shared:
+                self._shared[key] = method(self, *args, **kwargs)
+        result: Result = self._shared[key]
+        return result
+
+    return once
 
 
 class CandidatePool:
@@ -140,6 +169,7 @@ class CandidatePool:
         self.n_landmarks = N_LANDMARKS
         """Number of landmarks per view, if there are as many samples."""
         self._shared: dict[tuple[Any, ...], Any] = {}
+        self._locks: dict[tuple[Any, ...], Any] = {}
 
     @property
     def data(self) -> MultiViewData:
@@ -154,77 +184,45 @@ class CandidatePool:
         some = {key: data.with_views(positions) for key, data in self.coordinates.items()}
         return CandidatePool(some, self.seed, self.norm_factor, errors=self.errors)
 
-    def fit_all(self, settings: Sequence[Setting], n_clusters: int) -> Iterator[Outcome]:
-        """Yield the outcomes of all settings, in order."""
-        self._prepare({key: way for each in settings for key, way in self._needed(each).items()})
-        spectra = (self._spectra_needed(n_clusters, setting) for setting in settings)
-        self._prepare({key: way for needed in spectra for key, way in needed.items()})
+    def fit(
+        self,
+        settings: Sequence[Setting],
+        n_clusters: int,
+        say: Callable[[str], object] | None = None,
+    ) -> FittedCandidates:
+        """Fit all settings; `say`, if given, is called with what happens."""
 
-        def work(setting: Setting) -> Outcome:
+        def work(setting: Setting) -> tuple[Candidate, Array] | Exception:
             # The stages of a candidate are too short to be reported.
             with listen_to_progress(lambda *_: None):
-                return _result_or_error(partial(self._fit, setting, n_clusters))
+                try:
+                    return self._fit(setting, n_clusters)
+                except FIT_ERRORS as error:
+                    return error
 
-        for _, outcome in parallel_map(work, settings):
-            yield outcome
+        fitted = FittedCandidates([], [], np.empty((0, len(self)), LABEL_DTYPE))
+        partitions = [fitted.partitions]
+        for done, (setting, outcome) in enumerate(parallel_map(work, settings), 1):
+            if isinstance(outcome, Exception):
+                fitted.failed.append((setting, str(outcome)))
+                message = f"left out {setting}: {outcome}"
+            else:
+                fitted.candidates.append(outcome[0])
+                partitions.append(outcome[1])
+                message = f"candidate {done}/{len(settings)}: {setting}"
+            if say is not None:
+                say(message)
+                report_progress("candidates", done, len(settings))
+        return FittedCandidates(fitted.candidates, fitted.failed, np.vstack(partitions))
 
-    def _prepare(self, needed: Preparations) -> None:
-        def work(key: tuple[Any, ...]) -> Any:
-            return _result_or_error(needed[key])
-
-        for key, result in parallel_map(work, [key for key in needed if key not in self._shared]):
-            self._shared[key] = result
-
+    @shared
     def graph(self, scaling: str) -> NeighborGraph:
         """Neighbor graph in a scaling."""
-        key = "graph", scaling
-        if key not in self._shared:
-            self._shared[key] = _result_or_error(partial(self._neighbor_graph, scaling))
-        graph: NeighborGraph = self._prepared(*key)
-        return graph
-
-    def landmark_fit(self, scaling: str) -> LandmarkFit:
-        """Landmarks in a scaling, which have been placed."""
-        fit: LandmarkFit = self._prepared("landmarks", scaling, self.n_landmarks)
-        return fit
-
-    def _needed(self, setting: Setting) -> Preparations:
-        """What a setting needs, and how it is computed."""
-        scaling = setting.scaling
-        if setting.kind == "directions":
-            return {("problem", scaling): partial(self._linear_problem, scaling)}
-        needed: Preparations = {
-            ("landmarks", scaling, self.n_landmarks): partial(self._place_landmarks, scaling)
-        }
-        if setting.kind != "landmarks":
-            needed["graph", scaling] = partial(self._neighbor_graph, scaling)
-        return needed
-
-    def _spectra_needed(self, n_clusters: int, setting: Setting) -> Preparations:
-        if setting.kind != "landmarks":
-            return {}
-        count = n_clusters * max(components for _, components in LANDMARK_SIZES)
-        return {
-            ("spectra", setting.scaling, self.n_landmarks, n_clusters): lambda: leading_spectra(
-                self.landmark_fit(setting.scaling).problem, count
-            )
-        }
-
-    def _prepared(self, *key: Any) -> Any:
-        prepared = self._shared[key]
-        if isinstance(prepared, Exception):
-            raise prepared
-        return prepared
-
-    def _neighbor_graph(self, scaling: str) -> NeighborGraph:
         return NeighborGraph(self._coordinates_in(scaling))
 
-    def _coordinates_in(self, scaling: str) -> MultiViewData:
-        if scaling not in self.coordinates:
-            raise self.errors.get(scaling, ValueError(f"There are no views with {scaling!r}."))
-        return self.coordinates[scaling]
-
-    def _linear_problem(self, scaling: str) -> tuple[Problem, Any]:
+    @shared
+    def linear_problem(self, scaling: str) -> tuple[Problem, Any]:
+        """Problem in the coordinates of a scaling, and its leading spectra."""
         data = self._coordinates_in(scaling)
         n_rows = sum(
             min(group.size, sum(data.n_features_per_view[p] for p in group.views))
@@ -239,10 +237,12 @@ class CandidatePool:
         problem = problem._replace(left_out=left_out, scalings=scalings)
         return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)
 
-    def _place_landmarks(self, scaling: str) -> LandmarkFit:
+    @shared
+    def landmark_fit(self, scaling: str, count: int) -> LandmarkFit:
+        """As many landmarks in a scaling."""
         data = self._coordinates_in(scaling)
         rows = representative_rows(np.arange(len(data)), data.available, LANDMARK_ROWS)
-        landmarks = fit_landmarks(data, self.n_landmarks, rows, self.seed)
+        landmarks = fit_landmarks(data, count, rows, self.seed)
         neighbors = landmarks.nearest(data)
         lifted = lifted_views(data, landmarks, neighbors)
         # Samples have so few weights that compressing them would cost more.
@@ -251,16 +251,29 @@ class CandidatePool:
         problem = Problem(views, data.available, _unscaled(data), nothing, data.dtype)
         return LandmarkFit(landmarks, neighbors, lifted, problem)
 
+    @shared
+    def landmark_spectra(self, scaling: str, count: int, n_clusters: int) -> Any:
+        """Leading spectra of weights on landmarks."""
+        n_leading = n_clusters * max(components for _, components in LANDMARK_SIZES)
+        return leading_spectra(self.landmark_fit(scaling, count).problem, n_leading)
+
+    def _coordinates_in(self, scaling: str) -> MultiViewData:
+        if scaling not in self.coordinates:
+            raise self.errors.get(scaling, ValueError(f"There are no views with {scaling!r}."))
+        return self.coordinates[scaling]
+
     def _fit(self, setting: Setting, n_clusters: int) -> tuple[Candidate, Array]:
+        """Candidate, and labels of the samples in its partitions."""
         clock = perf_counter()
         embedder, weights, objective = None, None, np.empty(0)
         runs: tuple[Assignment, ...] = ()
+        by_landmark: Array | None = None
         inertia: float | None = None
         if setting.kind == "communities":
             communities = self.graph(setting.scaling).n_communities(n_clusters)
             labels = communities[None].astype(LABEL_DTYPE)
         else:
-            if setting.kind in ("directions", "landmarks"):
+            if setting.anchors:
                 embedder, rows, weights, objective = self._solve(setting, n_clusters)
             else:
                 graph = self.graph(setting.scaling)
@@ -271,20 +284,12 @@ class CandidatePool:
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():
             raise ValueError("All samples fall into one cluster.")
-        if setting.kind == "directions":
-            by_landmark = None
-        else:
+        if embedder is None:
             runs = ()
-            fit = self.landmark_fit(setting.scaling)
-            weights_on = fit.landmarks.weights(fit.neighbors)
-            by_landmark = labels_of_landmarks(weights_on, labels, n_clusters)
+            fit = self.landmark_fit(setting.scaling, self.n_landmarks)
+            by_landmark = fit.landmarks.labels(fit.neighbors, labels, n_clusters)
             # As any other samples are labeled.
-            labels = np.array(
-                [
-                    labels_by_landmarks(fit.neighbors, run, fit.landmarks.counts, n_clusters)
-                    for run in by_landmark
-                ]
-            )
+            labels = fit.landmarks.labels_of_samples(fit.neighbors, by_landmark, n_clusters)
         seconds = perf_counter() - clock
         candidate = Candidate(
             setting, embedder, runs, by_landmark, weights, objective, inertia, seconds
@@ -297,12 +302,11 @@ class CandidatePool:
         """Embedder, embedding, view weights and objective of the solution for a setting."""
         if setting.kind == "directions":
             data = self._coordinates_in(setting.scaling)
-            problem, spectra = self._prepared("problem", setting.scaling)
+            problem, spectra = self.linear_problem(setting.scaling)
         else:
-            fit = self.landmark_fit(setting.scaling)
+            fit = self.landmark_fit(setting.scaling, self.n_landmarks)
             data, problem = fit.data, fit.problem
-            key = setting.scaling, self.n_landmarks, n_clusters
-            spectra = self._prepared("spectra", *key)
+            spectra = self.landmark_spectra(setting.scaling, self.n_landmarks, n_clusters)
         sizes = Sizes(
             n_clusters,
             n_components=setting.components * n_clusters,
@@ -315,91 +319,6 @@ class CandidatePool:
         embedder = embedder_of(solution, problem)
         assert embedder is not None
         return embedder, embedder(data), solution.weights, solution.objective
-
-    def view_partitions(self, n_clusters: int) -> Iterator[tuple[slice | Array, Array]]:
-        """Rows that have a view, and their clusters by this view, for each view."""
-        data = self.data
-
-        def work(p: int) -> tuple[slice | Array, Array]:
-            has = slice(None) if data.available is None else np.flatnonzero(data.available[:, p])
-            rows = data.views[p][has]
-            _, s, Vt = np.linalg.svd(rows.T @ rows)
-            leading = s[:n_clusters] > s[0] * np.finfo(rows.dtype).eps
-            whitened = rows @ (Vt[:n_clusters][leading].T / np.sqrt(s[:n_clusters][leading]))
-            _, labels, _ = kmeans_runs(
-                whitened, min(n_clusters, len(rows)), self.seed, N_RUNS_PER_VIEW
-            )
-            return has, labels[0]
-
-        return (found for _, found in parallel_map(work, range(len(data.views))))
-
-
-@dataclass(frozen=True, eq=False)
-class FittedCandidates:
-    """Candidates, and their partitions of the samples of a pool."""
-
-    candidates: list[Candidate]
-    failed: Failures
-    partitions: Array
-    """(n_partitions, n_samples); those of a candidate follow each other."""
-
-    @property
-    def families(self) -> list[FamilyKey]:
-        """Family of each partition."""
-        return families_of(self.candidates)
-
-
-def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
-    """Family of each partition of candidates."""
-    return [c.setting.family for c in candidates for _ in range(c.n_partitions)]
-
-
-def fit_candidates(
-    pool: CandidatePool,
-    settings: Sequence[Setting],
-    n_clusters: int,
-    say: Callable[[str], object] | None = None,
-) -> FittedCandidates:
-    """Fit all settings to the samples of a pool; `say`, if given, is called with what happens.
-
-    Raises if none can be fitted.
-    """
-    fitted: list[Candidate] = []
-    failed: Failures = []
-    partitions = []
-    outcomes = zip(settings, pool.fit_all(settings, n_clusters), strict=True)
-    for done, (setting, outcome) in enumerate(outcomes, 1):
-        if isinstance(outcome, Exception):
-            failed.append((setting, str(outcome)))
-            message = f"left out {setting}: {outcome}"
-        else:
-            fitted.append(outcome[0])
-            partitions.append(outcome[1])
-            message = f"candidate {done}/{len(settings)}: {setting}"
-        if say is not None:
-            say(message)
-            report_progress("candidates", done, len(settings))
-    if not fitted:
-        raise ValueError(f"{NO_CANDIDATE}{failed[0][1]}")
-    return FittedCandidates(fitted, failed, np.vstack(partitions))
-
-
-def candidate_table(
-    fitted: Sequence[Candidate], failed: Failures, n_clusters: int, results: dict[str, Array]
-) -> pd.DataFrame:
-    """One row per candidate: its settings, results by name, and the error if it failed."""
-    settings = [*(c.setting for c in fitted), *(setting for setting, _ in failed)]
-    columns = {
-        **results,
-        "inertia": [c.inertia for c in fitted],
-        "n_iter": [len(c.objective) or None for c in fitted],
-        "seconds": [c.seconds for c in fitted],
-    }
-    table = pd.DataFrame([setting.row(n_clusters) for setting in settings])
-    table = table.join(pd.DataFrame(columns))
-    table["error"] = [""] * len(fitted) + [error for _, error in failed]
-    integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")
-    return table.astype({**integers, "inertia": "float64", "beta": "float64"})
 
 
 def kmeans_runs(
@@ -440,11 +359,3 @@ def kmeans_runs(
 
 def _unscaled(data: MultiViewData) -> tuple[ViewScaling, ...]:
     return (ViewScaling(),) * len(data.views)
-
-
-def _result_or_error(function: Callable[[], Result]) -> Result | Exception:
-    """Result of a function, or the error by which a candidate is left out."""
-    try:
-        return function()
-    except FIT_ERRORS as error:
-        return error

@@ -7,7 +7,7 @@ need to occur; equal labels in different partitions are unrelated.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -99,13 +99,12 @@ def cross_agreement(agreement: Array, families: Sequence[FamilyKey]) -> Array:
     return (agreement * weights).sum(axis=1) / weights.sum(axis=1)
 
 
-def agreement_between(partitions: Mapping[FamilyKey, Array]) -> float:
-    """Mean agreement of every two first partitions of families; NaN if there are fewer than two."""
+def agreement_between(partitions: Array) -> float:
+    """Mean agreement of every two partitions; NaN if there are fewer than two."""
     if len(partitions) < 2:
         return np.nan
-    first = np.array([labels[0] for labels in partitions.values()])
-    agreement = agreement_matrix(first, 1 + int(first.max(initial=0)))
-    return float(agreement[np.triu_indices(len(first), 1)].mean())
+    agreement = agreement_matrix(partitions, 1 + int(partitions.max(initial=0)))
+    return float(agreement[np.triu_indices(len(partitions), 1)].mean())
 
 
 @dataclass(frozen=True)
@@ -163,8 +162,7 @@ class Consensus:
 
     def mean_square(self, partitions: Array) -> float:
         """Mean squared distance of samples to the nearest patterns."""
-        total = sum(_squared(scores.max(axis=1)).sum() for _, scores in self._scores(partitions))
-        return float(total) / partitions.shape[1]
+        return float(self.nearest_two(partitions)[2].mean())
 
     def _scores(self, partitions: Array) -> Iterator[tuple[slice, Array]]:
         """Scores of all clusters for blocks of samples; the nearest pattern has the largest."""

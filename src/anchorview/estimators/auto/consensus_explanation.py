@@ -1,6 +1,6 @@
 """Explanation of AutoDALMC: confidence by its partitions, distances in one embedding."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,11 @@ import numpy as np
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import PartPreparation
+from anchorview.core.embed import Embedder, Pattern
+from anchorview.core.scale import ViewScaling
+from anchorview.estimators.auto.candidates import first_partitions
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.labeling import FamilyTransform, PartLabeler, VotesOfLandmarks
+from anchorview.estimators.auto.labeling import Families, Labeler, LocatedSamples
 from anchorview.estimators.explanation import (
     ROUNDING,
     Contributions,
@@ -24,7 +27,7 @@ from anchorview.estimators.explanation import (
     with_largest_at,
 )
 from anchorview.estimators.relabeling import Relabeling
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, container_with_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,7 @@ class ConsensusExplanation(Explanation):
     prepare: PartPreparation
     view_names: tuple[str, ...]
     relabeling: Relabeling | None
-    labeler: PartLabeler
+    labeler: Labeler
     assignment: Assignment
     spread: ClusterSpread
     scale: float
@@ -49,7 +52,7 @@ class ConsensusExplanation(Explanation):
     @property
     def consensus(self) -> Consensus:
         """Patterns of the clusters that were fitted."""
-        return self.labeler.consensus
+        return self.labeler.clustering.consensus
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -100,9 +103,9 @@ class ConsensusExplanation(Explanation):
         frequency of their labels in the cluster. Where landmarks give the labels, centroids are
         those of samples that have all of their weight on one label.
         """
-        candidates, families = self.labeler.candidates, self.labeler.families
+        candidates, families = self.labeler.clustering.candidates, self.labeler.families
         occupied = np.isfinite(self.consensus.offsets)
-        ends = np.cumsum([candidate.n_partitions for candidate in candidates])[:-1]
+        ends = first_partitions(candidates)[1:]
         readouts = []
         # Patterns contain the weights of the partitions, which sum to 1 over all candidates.
         for candidate, patterns in zip(
@@ -121,5 +124,47 @@ class ConsensusExplanation(Explanation):
             directions = cluster_directions(centers, self.relabeling, occupied)
             transform = FamilyTransform(families, scaling, candidate.landmark_labels is not None)
             readouts.append(Readout(transform, embedder, directions, normalize=True))
-        used = self.labeler.views.positions
+        used = self.labeler.used
         return Contributions(self.prepare, self.fitted_labels, self.relabeling, readouts, used)
+
+
+class VotesOfLandmarks(Embedder):
+    """Weights of the labels that landmarks give to samples, as an embedding of lifted views."""
+
+    def __init__(self, landmark_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
+        super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
+        votes = np.eye(n_clusters)[landmark_labels]
+        stacked = votes.transpose(1, 0, 2).reshape(landmark_labels.shape[1], -1)
+        self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
+
+    @property
+    def n_anchors(self) -> int:
+        """Number of labels in all partitions."""
+        return int(self._by_view[0].shape[1])
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of landmarks of each view."""
+        return [len(rows) for rows in self._by_view]
+
+    def map_from(self, views: Pattern) -> Array:
+        """Map from the weights on the landmarks of some views to those of labels."""
+        return np.vstack([self._by_view[p] for p in views])
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTransform:
+    """Coordinates of samples in a scaling, or their weights on the landmarks; can be pickled."""
+
+    families: Families
+    scaling: str
+    lifted: bool
+
+    def __call__(self, data: MultiViewData) -> MultiViewData:
+        """Transformed views of samples."""
+        samples = LocatedSamples(self.families, data)
+        coordinates = samples.coordinates(self.scaling)
+        if not self.lifted:
+            return coordinates
+        weights = self.families.landmarks[self.scaling].weights(samples.neighbors(self.scaling))
+        return container_with_views(coordinates, tuple(weights))

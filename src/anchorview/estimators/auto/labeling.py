@@ -1,8 +1,7 @@
 """Labels of any samples by the candidates and their consensus, in one pass over the parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,14 @@ from anchorview._utils.text import listed, quoted
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import ClusterSpread, labels_of_runs
-from anchorview.core.embed import Embedder, Pattern
-from anchorview.core.scale import ViewScaling
 from anchorview.estimators.auto.bases import Basis, Coordinates
-from anchorview.estimators.auto.candidates import Candidate
+from anchorview.estimators.auto.candidates import Candidate, first_partitions
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.landmarks import (
-    LABEL_DTYPE,
-    Landmarks,
-    Neighbors,
-    labels_by_landmarks,
-)
-from anchorview.estimators.auto.levels import FittedLevel
+from anchorview.estimators.auto.landmarks import LABEL_DTYPE, Landmarks, Neighbors
 from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.explanation import row_blocks
 from anchorview.estimators.relabeling import Relabeling
-from anchorview.views.container import MultiViewData, container_with_views
+from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 
 BLOCK_BYTES, MIN_BLOCK = 16 * 2**20, 256
@@ -54,38 +45,26 @@ def record_type(n_anchors: int, dtype: "np.dtype[Any]", n_other_levels: int = 0)
 
 
 @dataclass(frozen=True, eq=False)
-class UsedViews:
-    """Matches the views of samples to those of a fit, and selects those that it uses."""
+class Families:
+    """What the candidates of a fitted model take samples in; can be pickled."""
 
-    fitted: FittedViews
-    positions: tuple[int, ...]
-    """Positions of the views that are used."""
+    bases: dict[str, Basis]
+    """By the first of the two scalings of each."""
+    landmarks: dict[str, Landmarks]
+    """By scaling."""
 
-    def __call__(self, part: MultiViewData) -> MultiViewData:
-        """Samples with these views; raises if a sample has none of them."""
-        data = part.matched_to(self.fitted)
-        if len(self.positions) == len(self.fitted.names):
-            return data
-        used = data.with_views(self.positions)
-        if used.available is not None and not (has := used.available.any(axis=1)).all():
-            row = int(np.flatnonzero(~has)[0])
-            sample = "" if data.sample_ids is None else f" ({quoted(data.sample_ids[row])})"
-            assert data.available is not None
-            own = [data.names[p] for p in np.flatnonzero(data.available[row])]
-            only = f"the view{'s' * (len(own) > 1)} {listed(own)}"
-            raise ValueError(
-                f"Sample {part.first_row + row}{sample} has only {only}, set aside by "
-                f"{self.fitted.estimator} in fit because of disagreement with the other views. "
-                f"Give one of {listed(used.names)} for it, drop it, or use DALMC, which uses all "
-                "views."
-            )
-        return used
+    def basis_of(self, scaling: str) -> Basis | None:
+        """Basis of a scaling; None if there is none."""
+        for first, second in SHARING_A_BASIS.items():
+            if scaling in (first, second):
+                return self.bases.get(first)
+        return None
 
 
 class LocatedSamples:
     """Some samples in coordinates and among landmarks, each of which is computed once."""
 
-    def __init__(self, families: "Families", data: MultiViewData) -> None:
+    def __init__(self, families: Families, data: MultiViewData) -> None:
         self._families, self._data = families, data
         self._coordinates: Coordinates = {}
         self._neighbors: dict[str, list[Neighbors]] = {}
@@ -110,217 +89,141 @@ class LocatedSamples:
         assert candidate.embedder is not None
         return candidate.embedder(self.coordinates(candidate.setting.scaling))
 
-    def partitions(self, candidates: Sequence[Candidate], n_clusters: int) -> Array:
-        """Labels in all partitions of candidates, (n_partitions, n)."""
-        partitions: list[Array] = []
-        for candidate in candidates:
-            scaling = candidate.setting.scaling
-            if candidate.landmark_labels is None:
-                partitions.extend(labels_of_runs(candidate.runs, self.embedding(candidate)))
-                continue
-            neighbors, counts = self.neighbors(scaling), self._families.landmarks[scaling].counts
-            for labels in candidate.landmark_labels:
-                partitions.append(labels_by_landmarks(neighbors, labels, counts, n_clusters))
-        return np.array(partitions, dtype=LABEL_DTYPE)
+    def labels(self, candidate: Candidate, n_clusters: int) -> Array:
+        """Labels in the partitions of a candidate, (n_partitions, n)."""
+        if candidate.landmark_labels is None:
+            return labels_of_runs(candidate.runs, self.embedding(candidate))
+        scaling = candidate.setting.scaling
+        return self._families.landmarks[scaling].labels_of_samples(
+            self.neighbors(scaling), candidate.landmark_labels, n_clusters
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Families:
-    """What the candidates of a fitted model take samples in; can be pickled."""
+class Clustering:
+    """Candidates with the same number of clusters, and their consensus."""
 
-    bases: dict[str, Basis]
-    """By the first of the two scalings of each."""
-    landmarks: dict[str, Landmarks]
-    """By scaling."""
-
-    def basis_of(self, scaling: str) -> Basis | None:
-        """Basis of a scaling; None if there is none."""
-        for first, basis in self.bases.items():
-            if scaling in (first, SHARING_A_BASIS[first]):
-                return basis
-        return None
-
-    def blocks(self, data: MultiViewData) -> list[slice]:
-        """Rows that are labeled at a time."""
-        width = max(sum(data.n_features_per_view), 1)
-        step = max(MIN_BLOCK, BLOCK_BYTES // (data.dtype.itemsize * width))
-        return list(gen_batches(len(data), step)) if len(data) else []
-
-    def for_blocks(
-        self, function: Callable[[slice, LocatedSamples], None], data: MultiViewData
-    ) -> None:
-        """Call a function of rows, and of the samples there, for blocks that cover all samples."""
-
-        def work(rows: slice) -> None:
-            with without_nested_threads():
-                function(rows, LocatedSamples(self, data[rows]))
-
-        for _ in parallel_map(work, self.blocks(data)):
-            pass
-
-    def partitions(
-        self, candidates: Sequence[Candidate], n_clusters: int, data: MultiViewData
-    ) -> Array:
-        """Labels of samples in all partitions of candidates, (n_partitions, n)."""
-        count = sum(candidate.n_partitions for candidate in candidates)
-        partitions = np.empty((count, len(data)), dtype=LABEL_DTYPE)
-
-        def write(rows: slice, samples: LocatedSamples) -> None:
-            partitions[:, rows] = samples.partitions(candidates, n_clusters)
-
-        self.for_blocks(write, data)
-        return partitions
-
-
-@dataclass(frozen=True, eq=False)
-class PartLabeler:
-    """Labels samples as a fitted model does; it has what workers need, and can be pickled.
-
-    Calling it returns the records of samples: cluster, the one with the second nearest pattern,
-    confidence, squared distance to the pattern of the cluster, and embedding by the best candidate.
-    """
-
-    views: UsedViews
-    families: Families
-    candidates: Sequence[Candidate]
+    candidates: list[Candidate]
     consensus: Consensus
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.consensus.offsets)
+
+    def partitions(self, samples: LocatedSamples) -> Array:
+        """Labels of samples in all partitions of the candidates, (n_partitions, n)."""
+        labels = [samples.labels(candidate, self.n_clusters) for candidate in self.candidates]
+        return np.vstack(labels).astype(LABEL_DTYPE)
+
+
+@dataclass(frozen=True, eq=False)
+class Labeler:
+    """Labels samples as a fitted model does; it has what workers need, and can be pickled."""
+
+    fitted_views: FittedViews
+    used: tuple[int, ...]
+    """Positions of the views that are used."""
+    families: Families
+    clustering: Clustering
     best: int
     """Position of the candidate whose embedding is returned."""
     clusters: Array | None = None
     """New clusters by those that were fitted, if these have been merged or renamed."""
-    other_levels: tuple[FittedLevel, ...] = ()
+    others: tuple[Clustering, ...] = ()
     """Levels that are labeled too."""
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters that were fitted."""
-        return len(self.consensus.offsets)
 
     @property
     def n_anchors(self) -> int:
         """Columns of the embedding."""
-        embedder = self.candidates[self.best].embedder
+        embedder = self.clustering.candidates[self.best].embedder
         assert embedder is not None
         return embedder.n_anchors
 
-    def __call__(self, part: MultiViewData) -> Array:
-        """Records of the samples of a part."""
-        data = self.views(part)
-        records = np.empty(len(data), self.record_type(part.dtype))
-        consensus, clusters = self.consensus, self.clusters
+    def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+        """Type of the record of a sample, whose embedding has the type `dtype`."""
+        return record_type(self.n_anchors, dtype, len(self.others))
+
+    def records(self, part: MultiViewData) -> Array:
+        """Records of the samples of a part.
+
+        These are the cluster, the one with the second nearest pattern, the confidence, the squared
+        distance to the pattern of the cluster, and the embedding by the best candidate.
+        """
+        consensus, clusters = self.clustering.consensus, self.clusters
         voting = consensus if clusters is None else consensus.with_votes_for(clusters)
 
-        def write(rows: slice, samples: LocatedSamples) -> None:
-            partitions = samples.partitions(self.candidates, self.n_clusters)
+        def of_block(samples: LocatedSamples) -> Array:
+            partitions = self.clustering.partitions(samples)
             labels, second, squares = consensus.nearest_two(partitions)
             if clusters is not None:
                 labels, second = clusters[labels], clusters[second]
                 second = np.where(second == labels, np.int32(-1), second)
-            records["labels"][rows] = labels
-            records["second_labels"][rows] = second
-            records["confidence"][rows] = voting.confidence(partitions, labels)
-            records["squares"][rows] = squares
-            records["embedding"][rows] = samples.embedding(self.candidates[self.best])
-            for position, level in enumerate(self.other_levels):
-                records["level_labels"][rows, position] = level.labels(samples)
+            records = np.empty(len(labels), self.record_type(part.dtype))
+            records["labels"] = labels
+            records["second_labels"] = second
+            records["confidence"] = voting.confidence(partitions, labels)
+            records["squares"] = squares
+            records["embedding"] = samples.embedding(self.clustering.candidates[self.best])
+            for position, level in enumerate(self.others):
+                own = level.consensus.labels(level.partitions(samples))
+                records["level_labels"][:, position] = own
+            return records
 
-        self.families.for_blocks(write, data)
-        return records
-
-    def record_type(self, dtype: "np.dtype[Any]") -> "np.dtype[Any]":
-        """Type of the record of a sample, whose embedding has the type `dtype`."""
-        return record_type(self.n_anchors, dtype, len(self.other_levels))
+        return self._of_blocks(of_block, part)
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
-        return self.consensus_labels(self.partitions(part))
-
-    def consensus_labels(self, partitions: Array) -> Array:
-        """Clusters of samples with these labels in the partitions."""
-        labels = self.consensus.labels(partitions)
+        labels = self.clustering.consensus.labels(self.partitions(part))
         return labels if self.clusters is None else self.clusters[labels]
 
-    def embedding(self, part: MultiViewData) -> Array:
-        """Embedding of the samples of a part by the best candidate."""
-        data = self.views(part)
-        embedding = np.empty((len(data), self.n_anchors), part.dtype)
-
-        def write(rows: slice, samples: LocatedSamples) -> None:
-            embedding[rows] = samples.embedding(self.candidates[self.best])
-
-        self.families.for_blocks(write, data)
-        return embedding
+    def embedding(self, part: MultiViewData, factor: float = 1.0) -> Array:
+        """Embedding of the samples of a part by the best candidate, times a factor."""
+        best = self.clustering.candidates[self.best]
+        # The views that are used may be in a lower precision than all.
+        rows = self._of_blocks(lambda own: own.embedding(best).astype(part.dtype), part)
+        rows *= factor
+        return rows
 
     def partitions(self, part: MultiViewData) -> Array:
         """Labels in all partitions, (n_partitions, n); those of a candidate follow each other."""
-        return self.families.partitions(self.candidates, self.n_clusters, self.views(part))
+        return self._of_blocks(lambda samples: self.clustering.partitions(samples).T, part).T
 
     def candidate_labels(self, part: MultiViewData) -> Array:
         """Labels in the first partition of each candidate, (n, n_candidates)."""
-        firsts = np.cumsum([0, *(c.n_partitions for c in self.candidates[:-1])])
-        return self.partitions(part)[firsts].T
+        return self.partitions(part)[first_partitions(self.clustering.candidates)].T
 
+    def _of_blocks(self, function: Callable[[LocatedSamples], Array], part: MultiViewData) -> Array:
+        """Rows that a function computes of the samples of a part, block by block."""
+        data = self._used_views(part)
+        step = BLOCK_BYTES // (data.dtype.itemsize * max(sum(data.n_features_per_view), 1))
 
-@dataclass(frozen=True, eq=False)
-class LevelLabeler:
-    """Labels samples at a level that is not the chosen one; it can be pickled."""
+        def work(rows: slice) -> Array:
+            with without_nested_threads():
+                return function(LocatedSamples(self.families, data[rows]))
 
-    views: UsedViews
-    families: Families
-    level: FittedLevel
+        blocks = list(gen_batches(len(data), max(MIN_BLOCK, step))) or [slice(0)]
+        return np.concatenate([rows for _, rows in parallel_map(work, blocks)])
 
-    def __call__(self, part: MultiViewData) -> Array:
-        """Clusters of the samples of a part."""
-        data = self.views(part)
-        labels = np.empty(len(data), np.int32)
-
-        def write(rows: slice, samples: LocatedSamples) -> None:
-            labels[rows] = self.level.labels(samples)
-
-        self.families.for_blocks(write, data)
-        return labels
-
-
-class VotesOfLandmarks(Embedder):
-    """Weights of the labels that landmarks give to samples, as an embedding of lifted views."""
-
-    def __init__(self, landmark_labels: Array, counts: Sequence[int], n_clusters: int) -> None:
-        super().__init__(None, (ViewScaling(),) * len(counts), complete=False, maps={})
-        votes = np.eye(n_clusters)[landmark_labels]
-        stacked = votes.transpose(1, 0, 2).reshape(landmark_labels.shape[1], -1)
-        self._by_view = np.split(stacked, np.cumsum(counts)[:-1])
-
-    @property
-    def n_anchors(self) -> int:
-        """Number of labels in all partitions."""
-        return int(self._by_view[0].shape[1])
-
-    @property
-    def widths(self) -> list[int]:
-        """Number of landmarks of each view."""
-        return [len(rows) for rows in self._by_view]
-
-    def map_from(self, views: Pattern) -> Array:
-        """Map from the weights on the landmarks of some views to those of labels."""
-        return np.vstack([self._by_view[p] for p in views])
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyTransform:
-    """Coordinates of samples in a scaling, or their weights on the landmarks; can be pickled."""
-
-    families: Families
-    scaling: str
-    lifted: bool
-
-    def __call__(self, data: MultiViewData) -> MultiViewData:
-        """Transformed views of samples."""
-        samples = LocatedSamples(self.families, data)
-        coordinates = samples.coordinates(self.scaling)
-        if not self.lifted:
-            return coordinates
-        weights = self.families.landmarks[self.scaling].weights(samples.neighbors(self.scaling))
-        return container_with_views(coordinates, tuple(weights))
+    def _used_views(self, part: MultiViewData) -> MultiViewData:
+        """Samples with the views that are used; raises if a sample has none of them."""
+        data = part.matched_to(self.fitted_views)
+        if len(self.used) == len(self.fitted_views.names):
+            return data
+        used = data.with_views(self.used)
+        if used.available is not None and not (has := used.available.any(axis=1)).all():
+            row = int(np.flatnonzero(~has)[0])
+            sample = "" if data.sample_ids is None else f" ({quoted(data.sample_ids[row])})"
+            assert data.available is not None
+            own = [data.names[p] for p in np.flatnonzero(data.available[row])]
+            only = f"the view{'s' * (len(own) > 1)} {listed(own)}"
+            raise ValueError(
+                f"Sample {part.first_row + row}{sample} has only {only}, set aside by "
+                f"{self.fitted_views.estimator} in fit because of disagreement with the other "
+                f"views. Give one of {listed(used.names)} for it, drop it, or use DALMC, which "
+                "uses all views."
+            )
+        return used
 
 
 @dataclass(frozen=True)
@@ -336,19 +239,16 @@ class RowSums:
     def of(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
         """Sums over rows with these labels."""
         width = embedding.shape[1]
-        nothing = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
-        blocks = row_blocks(len(labels), max(width, n_clusters))
-        parts = (cls._of_block(embedding[rows], labels[rows], n_clusters) for rows in blocks)
-        return reduce(cls.merged, parts, nothing)
-
-    @classmethod
-    def _of_block(cls, embedding: Array, labels: Array, n_clusters: int) -> "RowSums":
-        n = len(labels)
-        shape = (n, n_clusters)
-        members = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape).T
-        rows = unit_rows(embedding).astype(np.float64)
-        squares = members @ np.einsum("ij,ij->i", rows, rows)
-        return cls(np.bincount(labels, minlength=n_clusters) * 1.0, members @ rows, squares)
+        total = cls(np.zeros(n_clusters), np.zeros((n_clusters, width)), np.zeros(n_clusters))
+        for block in row_blocks(len(labels), max(width, n_clusters)):
+            own, n = labels[block], len(labels[block])
+            entries = np.ones(n), own, np.arange(n + 1)
+            members = sparse.csr_array(entries, shape=(n, n_clusters)).T
+            rows = unit_rows(embedding[block]).astype(np.float64)
+            squares = members @ np.einsum("ij,ij->i", rows, rows)
+            sizes = np.bincount(own, minlength=n_clusters) * 1.0
+            total = total.merged(cls(sizes, members @ rows, squares))
+        return total
 
     def merged(self, other: "RowSums") -> "RowSums":
         """Sums over the rows of both."""
@@ -376,23 +276,19 @@ class RowSums:
         return ClusterSpread(self.sizes, np.maximum(around, 0))
 
 
-@dataclass(frozen=True)
-class SumsOfRecords:
-    """Sums over records by cluster: distances to the patterns, and rows of the embedding."""
-
-    n_clusters: int
-
-    def __call__(self, records: Array) -> tuple[ClusterSpread, RowSums]:
-        """Sums over the samples with these records."""
-        labels = records["labels"]
-        return (
-            ClusterSpread.of(labels, records["squares"], self.n_clusters),
-            RowSums.of(records["embedding"], labels, self.n_clusters),
-        )
+Sums = tuple[ClusterSpread, RowSums]
+"""By cluster: distances to the patterns, and rows of the embedding."""
 
 
-def merged_sums(
-    a: tuple[ClusterSpread, RowSums], b: tuple[ClusterSpread, RowSums]
-) -> tuple[ClusterSpread, RowSums]:
+def sums_of_records(n_clusters: int, records: Array) -> Sums:
+    """Sums over the samples with these records."""
+    labels = records["labels"]
+    return (
+        ClusterSpread.of(labels, records["squares"], n_clusters),
+        RowSums.of(records["embedding"], labels, n_clusters),
+    )
+
+
+def merged_sums(a: Sums, b: Sums) -> Sums:
     """Sums over the samples of both."""
     return a[0].merged(b[0]), a[1].merged(b[1])

@@ -87,6 +87,40 @@ class Landmarks:
             matrices.append(matrix)
         return matrices
 
+    def labels(
+        self, neighbors: Sequence[Neighbors], partitions: Array, n_clusters: int
+    ) -> npt.NDArray[np.int16]:
+        """Labels of the landmarks of all views, one view after the other, in each partition."""
+        n, weights = partitions.shape[1], self.weights(neighbors)
+        found = []
+        for labels in partitions:
+            ones = (np.ones(n), labels, np.arange(n + 1))
+            members = sparse.csr_array(ones, shape=(n, n_clusters))
+            tables = [(matrix.T @ members).toarray() for matrix in weights]
+            found.append(np.concatenate([table.argmax(axis=1) for table in tables]))
+        return np.array(found, dtype=LABEL_DTYPE)
+
+    def labels_of_samples(
+        self, neighbors: Sequence[Neighbors], landmark_labels: Array, n_clusters: int
+    ) -> Array:
+        """Labels of samples in each partition: those with most of their weight, over all views."""
+        votes = (self.votes(neighbors, labels, n_clusters) for labels in landmark_labels)
+        return np.array([own.argmax(axis=1) for own in votes], dtype=LABEL_DTYPE)
+
+    def votes(
+        self, neighbors: Sequence[Neighbors], landmark_labels: Array, n_clusters: int
+    ) -> Array:
+        """Weight of each label for each sample, (n, n_clusters)."""
+        n = len(neighbors[0][0])
+        starts = np.cumsum([0, *self.counts[:-1]])
+        cells, values = [], []
+        for (near, weights), start in zip(neighbors, starts, strict=True):
+            labels = landmark_labels[start + near].astype(np.intp)
+            cells.append((labels + n_clusters * np.arange(n)[:, None]).ravel())
+            values.append(weights.ravel())
+        total = np.bincount(np.concatenate(cells), np.concatenate(values), n * n_clusters)
+        return total.reshape(n, n_clusters)
+
 
 def fit_landmarks(
     coordinates: MultiViewData, n_landmarks: int, rows: Array, seed: int
@@ -120,43 +154,6 @@ def lifted_views(
         factors = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         matrix.data *= factors[matrix.indices].astype(matrix.dtype)
     return container_with_views(coordinates, tuple(matrices))
-
-
-def labels_of_landmarks(
-    weights: Sequence[sparse.csr_array], partitions: Array, n_clusters: int
-) -> Array:
-    """Labels of the landmarks of all views, one view after the other, in each partition."""
-    n = partitions.shape[1]
-    found = []
-    for labels in partitions:
-        ones = (np.ones(n), labels, np.arange(n + 1))
-        members = sparse.csr_array(ones, shape=(n, n_clusters))
-        tables = [(matrix.T @ members).toarray() for matrix in weights]
-        found.append(np.concatenate([table.argmax(axis=1) for table in tables]))
-    return np.array(found, dtype=LABEL_DTYPE)
-
-
-def labels_by_landmarks(
-    neighbors: Sequence[Neighbors], landmark_labels: Array, counts: Sequence[int], n_clusters: int
-) -> Array:
-    """Label of each sample that has most of its weight, over all views."""
-    votes = landmark_votes(neighbors, landmark_labels, counts, n_clusters)
-    return votes.argmax(axis=1).astype(LABEL_DTYPE)
-
-
-def landmark_votes(
-    neighbors: Sequence[Neighbors], landmark_labels: Array, counts: Sequence[int], n_clusters: int
-) -> Array:
-    """Weight of each label for each sample, (n, n_clusters)."""
-    n = len(neighbors[0][0])
-    starts = np.cumsum([0, *counts[:-1]])
-    cells, values = [], []
-    for (near, weights), start in zip(neighbors, starts, strict=True):
-        labels = landmark_labels[start + near].astype(np.intp)
-        cells.append((labels + n_clusters * np.arange(n)[:, None]).ravel())
-        values.append(weights.ravel())
-    total = np.bincount(np.concatenate(cells), np.concatenate(values), n * n_clusters)
-    return total.reshape(n, n_clusters)
 
 
 def _nearest(rows: Array, places: Array) -> Neighbors:

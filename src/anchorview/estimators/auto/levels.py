@@ -2,40 +2,34 @@
 
 Louvain communities at several resolutions have different numbers of clusters of unequal sizes. A
 level is supported as far as the communities in two scalings, and DALMC with as many clusters, agree
-beyond what they do on data without clusters.
+beyond what they do on data without clusters. In order: the numbers that are requested, the scan of
+numbers, the rule that chooses one, the other levels, and how clusters split from level to level.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.signal import find_peaks, peak_prominences
+from scipy.signal import find_peaks
 
+from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import (
-    Candidate,
-    CandidatePool,
-    FittedCandidates,
-    fit_candidates,
-)
-from anchorview.estimators.auto.consensus import Consensus, agreement_between, fit_consensus
-from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.auto.candidates import CandidatePool, families_of
+from anchorview.estimators.auto.consensus import agreement_between, fit_consensus
+from anchorview.estimators.auto.labeling import Clustering
 from anchorview.estimators.auto.settings import (
+    COMPARED_DIRECTIONS,
     NEIGHBOR_SCALINGS,
-    FamilyKey,
-    candidate_settings,
-    representative_settings,
+    NORMALIZED,
+    POOL,
+    SHARING_A_BASIS,
 )
-
-if TYPE_CHECKING:
-    from anchorview.estimators.auto.labeling import LocatedSamples
+from anchorview.views.container import MultiViewData, container_with_views
 
 ROWS = 2_000
 """Maximum number of rows by which levels are compared."""
@@ -68,76 +62,17 @@ TRIVIAL_SHARE = 0.7
 SAME_SUPPORT = 0.01
 """Difference of support that is no evidence for the larger of several given numbers."""
 
-Partitions = dict[FamilyKey, Array]
-"""Partitions of samples by family, (n_partitions, n_samples)."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """A number of clusters for which the families agree well."""
-
-    n_clusters: int
-    agreement: float
-    """Mean agreement between families."""
-    chance: float
-    """The same on data without clusters."""
-    prominence: float
-    """How much support rises to the level from the lowest point toward any higher level."""
-
-    @property
-    def support(self) -> float:
-        """Agreement beyond chance, as a share of the largest possible; 0 if there is none."""
-        return max(0.0, float(support_beyond(self.agreement, self.chance)))
-
-
-@dataclass(frozen=True, eq=False)
-class FittedLevel:
-    """A level and what assigns samples to its clusters."""
-
-    level: Level
-    candidates: tuple[Candidate, ...]
-    consensus: Consensus | None
-    """None for the chosen level, whose clusters are those of the model."""
-
-    def labels(self, samples: "LocatedSamples") -> Array:
-        """Clusters of samples at a level that is not the chosen one."""
-        assert self.consensus is not None
-        partitions = samples.partitions(self.candidates, self.level.n_clusters)
-        return self.consensus.labels(partitions)
-
-
-@dataclass(frozen=True, eq=False)
-class LevelLabels:
-    """Clusters of the samples at a level."""
-
-    n_clusters: int
-    labels: Array
-    partitions: Mapping[FamilyKey, Array]
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A cluster of a level and its parent at the next coarser level."""
-
-    n_clusters: int
-    cluster: int
-    parent_level: int
-    """Number of clusters of the coarser level."""
-    parent: int
-    size: int
-    """Number of samples of the cluster, out of those that were compared."""
-    overlap: float
-    """Share of them that belong to the parent."""
-    split_agreement: float | None
-    """Agreement between families on the clusters within the parent; None if it does not split."""
-    split_chance: float | None
-    """The same on data without clusters, as a mean over all clusters of the coarser level."""
-
-
-def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
-    """Agreement beyond chance, as a share of the largest possible."""
-    expected = np.asarray(chance)
-    return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
+BRANCH = {
+    "n_clusters": int,
+    "cluster": int,
+    "parent_level": int,
+    "parent": int,
+    "size": int,
+    "overlap": float,
+    "split_agreement": float,
+    "split_chance": float,
+}
+"""Columns of the table of branches."""
 
 
 def requested_numbers(n_clusters: int | Sequence[int] | None, n_samples: int) -> list[int]:
@@ -160,9 +95,13 @@ def requested_numbers(n_clusters: int | Sequence[int] | None, n_samples: int) ->
     return sorted({int(k) for k in numbers})
 
 
-def largest_number(n_samples: int) -> int:
-    """Largest number of clusters that may be chosen by default."""
-    return max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
+def support_beyond(agreement: ArrayLike, chance: ArrayLike) -> Array:
+    """Agreement beyond chance, as a share of the largest possible."""
+    expected = np.asarray(chance)
+    return (np.asarray(agreement) - expected) / np.maximum(1 - expected, 1e-9)
+
+
+# The scan of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,36 +109,29 @@ class LevelScan:
     """Support of numbers of clusters, on the samples and by chance."""
 
     table: pd.DataFrame
-    """Indexed by number of clusters: `agreement`, `chance` on data without clusters, and
-    `distance`, that of the resolution from 1 in doublings."""
+    """Indexed by number of clusters: `agreement`, `chance` on data without clusters, interpolated
+    between some of the numbers, and `distance`, that of the resolution from 1 in doublings."""
     reference: CandidatePool
     """Data without clusters."""
 
-    @property
-    def agreement(self) -> "pd.Series[float]":
-        """Agreement by number of clusters."""
-        return self.table["agreement"]
 
-    @property
-    def chance(self) -> "pd.Series[float]":
-        """The same on data without clusters, interpolated between some of the numbers."""
-        return self.table["chance"]
-
-
-def scan_levels(pool: CandidatePool, reference: CandidatePool, numbers: Sequence[int]) -> LevelScan:
+def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     """Compare numbers of clusters, or if there are none, those at several resolutions."""
+    rows = np.random.default_rng(0).choice(len(pool), min(ROWS, len(pool)), replace=False)
+    some = some_rows(pool.coordinates, np.sort(rows))
+    # Runs that end with two clusters in one would lower the agreement at the right number.
+    compared, reference = (
+        CandidatePool(coordinates, pool.seed, n_runs=1, repairs_runs=True)
+        for coordinates in (some, without_clusters(some, np.random.default_rng(pool.seed)))
+    )
     if numbers:
-        rows = [_row_at_number(pool, number) for number in numbers]
+        table = pd.DataFrame([_at_number(compared, number) for number in numbers])
     else:
-        rows = _scan_resolutions(pool, LOG_RESOLUTIONS, "levels")
-    table = pd.DataFrame(rows, columns=["n_clusters", "agreement", "distance"])
+        table = _at_resolutions(compared, LOG_RESOLUTIONS, "levels")
     # Of several resolutions with the same number, the best supported one counts.
     table = table.sort_values(["n_clusters", "agreement"], ascending=[True, False])
     table = table.drop_duplicates("n_clusters").set_index("n_clusters")
-    chance = pd.DataFrame(
-        _scan_resolutions(reference, LOG_RESOLUTIONS[::2], "agreement by chance"),
-        columns=["n_clusters", "agreement", "distance"],
-    ).dropna()
+    chance = _at_resolutions(reference, LOG_RESOLUTIONS[::2], "agreement by chance").dropna()
     known = chance.groupby("n_clusters")["agreement"].mean()
     # If nothing can be fitted, agreement is compared with none.
     known = known if len(known) else pd.Series({2: 0.0})
@@ -207,54 +139,88 @@ def scan_levels(pool: CandidatePool, reference: CandidatePool, numbers: Sequence
     return LevelScan(table, reference)
 
 
-def _row_at_number(pool: CandidatePool, number: int) -> tuple[int, float, float]:
+def _at_number(pool: CandidatePool, number: int) -> dict[str, float]:
     partitions = partitions_at(pool, number)
-    complete = all(len(np.unique(labels[0])) == number for labels in partitions.values())
-    return number, agreement_between(partitions) if complete else np.nan, 0.0
+    complete = all(len(np.unique(labels)) == number for labels in partitions)
+    agreement = agreement_between(partitions) if complete else np.nan
+    return {"n_clusters": number, "agreement": agreement, "distance": 0.0}
 
 
-def _scan_resolutions(
-    pool: CandidatePool, log_resolutions: Array, stage: str
-) -> list[tuple[int, float, float]]:
+def _at_resolutions(pool: CandidatePool, log_resolutions: Array, stage: str) -> pd.DataFrame:
     """Number of clusters, agreement and distance from resolution 1, by resolution."""
-    rows, largest = [], largest_number(len(pool))
+    n_samples, rows = len(pool), []
+    largest = max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
+    graphs = [pool.graph(scaling) for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
     for done, power in enumerate(log_resolutions):
         report_progress(stage, done, len(log_resolutions))
-        communities = _communities(pool, partial(NeighborGraph.communities, resolution=2.0**power))
-        counts = [len(np.unique(labels)) for labels in communities.values()]
-        number = round(float(np.mean(counts))) if counts else 0
+        communities = [graph.communities(2.0**power) for graph in graphs]
+        number = round(float(np.mean([len(np.unique(labels)) for labels in communities])))
         if number < 2:
             continue
         if number > largest:
             break
-        partitions = communities | _directions(pool, number)
-        rows.append((number, agreement_between(partitions), abs(float(power))))
+        agreement = agreement_between(_with_directions(pool, communities, number))
+        rows.append({"n_clusters": number, "agreement": agreement, "distance": abs(float(power))})
     report_progress(stage, len(log_resolutions), len(log_resolutions))
-    return rows or [_row_at_number(pool, min(MIN_NUMBER, largest))]
+    return pd.DataFrame(rows or [_at_number(pool, min(MIN_NUMBER, largest))])
 
 
-def partitions_at(pool: CandidatePool, number: int) -> Partitions:
+def partitions_at(pool: CandidatePool, number: int) -> Array:
     """Communities and DALMC with a number of clusters in two scalings."""
-    communities = _communities(pool, partial(NeighborGraph.n_communities, n_clusters=number))
-    return communities | _directions(pool, number)
+    scalings = [scaling for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
+    communities = [pool.graph(scaling).n_communities(number) for scaling in scalings]
+    return _with_directions(pool, communities, number)
 
 
-def _communities(pool: CandidatePool, function: Callable[[NeighborGraph], Array]) -> Partitions:
-    partitions: Partitions = {}
-    for scaling in NEIGHBOR_SCALINGS:
-        if scaling in pool.coordinates:
-            partitions["communities", scaling] = function(pool.graph(scaling))[None]
-    return partitions
+def _with_directions(pool: CandidatePool, communities: list[Array], number: int) -> Array:
+    return np.vstack([*communities, pool.fit(COMPARED_DIRECTIONS, number).by_family])
 
 
-def _directions(pool: CandidatePool, number: int) -> Partitions:
-    settings = [own for own in representative_settings() if own.kind == "directions"]
-    outcomes = zip(settings, pool.fit_all(settings, number), strict=True)
-    return {
-        setting.family: outcome[1][:1]
-        for setting, outcome in outcomes
-        if not isinstance(outcome, Exception)
-    }
+def some_rows(coordinates: Mapping[str, MultiViewData], rows: Array) -> dict[str, MultiViewData]:
+    """Coordinates of some samples; views have the norms of all."""
+    selected = {}
+    for scaling, data in coordinates.items():
+        factor = data.dtype.type(np.sqrt(len(data) / len(rows)))
+        part = data[rows]
+        selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
+    return selected
+
+
+def without_clusters(
+    coordinates: Mapping[str, MultiViewData], rng: np.random.Generator
+) -> dict[str, MultiViewData]:
+    """Rows of a normal distribution, scaled as the samples are in the scalings of neighbors.
+
+    They have the means and covariances of the coordinates in "zscore" and "unit", within and
+    between both, of the samples that have the views; the same rows lack them. Families also agree
+    on such data, since they all divide it along its longest directions, so only agreement beyond
+    this is evidence of clusters.
+    """
+    n = len(next(iter(coordinates.values())))
+    mixing = rng.standard_normal((n, n))
+    drawn = {}
+    for scaling, plain in SHARING_A_BASIS.items():
+        if scaling not in coordinates:
+            continue
+        data = coordinates[plain]
+        views = []
+        for p, view in enumerate(data.views):
+            has = np.arange(n) if data.available is None else np.flatnonzero(data.available[:, p])
+            rows = view[has].astype(np.float64)
+            means = rows.mean(axis=0) if len(has) else 0.0
+            rows = mixing[np.ix_(has, has)] @ (rows - means) / np.sqrt(max(1, len(has))) + means
+            rows = unit_rows(rows)
+            if scaling == NORMALIZED and len(has):
+                rows -= rows.mean(axis=0)
+            rows /= max(np.linalg.norm(rows), np.finfo(float).tiny)
+            whole = np.zeros(view.shape, view.dtype)
+            whole[has] = rows
+            views.append(whole)
+        drawn[scaling] = container_with_views(data, tuple(views))
+    return drawn
+
+
+# The rule that chooses the number
 
 
 def chosen_number(table: pd.DataFrame, *, by_default: bool) -> int:
@@ -285,142 +251,82 @@ def chosen_number(table: pd.DataFrame, *, by_default: bool) -> int:
     return int(numbers[finer & (support >= most - SAME_SUPPORT)][0])
 
 
+# The other levels, and how clusters split
+
+
+def find_levels(table: pd.DataFrame, chosen: int) -> pd.DataFrame:
+    """The chosen level and the most prominent others, by ascending number of clusters.
+
+    The prominence is how much support rises to the level from the lowest point toward any higher
+    level; 0 for a chosen number that is no peak.
+    """
+    levels = table.loc[table["agreement"].notna(), ["agreement", "chance"]].copy()
+    levels["support"] = np.maximum(support_beyond(levels["agreement"], levels["chance"]), 0)
+    peaks, found = find_peaks(np.pad(levels["support"], 1, constant_values=-1e-9), prominence=0)
+    prominence = np.zeros(len(levels))
+    prominence[peaks - 1] = found["prominences"]
+    levels["prominence"] = prominence
+    levels["chosen"] = levels.index == chosen
+    others = levels[~levels["chosen"] & (levels["prominence"] >= MIN_PROMINENCE)]
+    kept = others["prominence"].nlargest(MAX_LEVELS - 1).index
+    return levels[levels["chosen"] | levels.index.isin(kept)].copy()
+
+
+@dataclass(frozen=True, eq=False)
+class LevelLabels:
+    """Clusters of the samples at a level, and a partition of each family."""
+
+    n_clusters: int
+    labels: Array
+    by_family: Array
+
+
 def fit_levels(
-    pool: CandidatePool, levels: Sequence[Level], chosen: LevelLabels, scan: LevelScan
-) -> tuple[list[FittedLevel], list[Branch]]:
+    pool: CandidatePool, numbers: Sequence[int], chosen: LevelLabels, reference: CandidatePool
+) -> tuple[dict[int, Clustering], pd.DataFrame]:
     """Fit all levels but the chosen one with few candidates, and find how their clusters split.
 
     Levels at which no candidate can be fitted are left out.
     """
-    fitted: list[FittedLevel] = []
+    fitted: dict[int, Clustering] = {}
     labeled: list[LevelLabels] = []
-    for level in levels:
-        if level.n_clusters == chosen.n_clusters:
-            fitted.append(FittedLevel(level, (), None))
+    for number in numbers:
+        if number == chosen.n_clusters:
             labeled.append(chosen)
             continue
-        try:
-            candidates = fit_candidates(pool, candidate_settings("fast"), level.n_clusters)
-        except ValueError:
-            continue
-        result = fit_consensus(candidates.partitions, candidates.families, level.n_clusters)
-        fitted.append(FittedLevel(level, tuple(candidates.candidates), result.consensus))
-        by_family = partitions_by_family(candidates)
-        labeled.append(LevelLabels(level.n_clusters, result.labels, by_family))
-    branches: list[Branch] = []
+        found = pool.fit(POOL["fast"], number)
+        if found.candidates:
+            result = fit_consensus(found.partitions, families_of(found.candidates), number)
+            fitted[number] = Clustering(found.candidates, result.consensus)
+            labeled.append(LevelLabels(number, result.labels, found.by_family))
+    rows = []
     for coarse, fine in pairwise(labeled):
-        by_chance = (partitions_at(scan.reference, level.n_clusters) for level in (coarse, fine))
-        branches += find_branches(coarse, fine, _split_chance(*by_chance))
-    return fitted, branches
+        by_chance = [partitions_at(reference, level.n_clusters) for level in (coarse, fine)]
+        rows += find_branches(coarse, fine, _split_chance(*by_chance))
+    return fitted, pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
 
 
-def partitions_by_family(fitted: FittedCandidates) -> Partitions:
-    """Partitions of the first candidate of each family."""
-    ends = np.cumsum([candidate.n_partitions for candidate in fitted.candidates])[:-1]
-    partitions: Partitions = {}
-    runs = np.split(fitted.partitions, ends)
-    for candidate, labels in zip(fitted.candidates, runs, strict=True):
-        partitions.setdefault(candidate.setting.family, labels)
-    return partitions
-
-
-def _split_chance(coarse: Partitions, fine: Partitions) -> float:
-    """Agreement on splits of data without clusters."""
-    if not coarse or len(fine) < 2:
-        return 0.0
-    return mean_split_agreement(next(iter(coarse.values()))[0], fine)
-
-
-def find_levels(
-    agreement: "pd.Series[float]", chance: "pd.Series[float]", chosen: int
-) -> list[Level]:
-    """The chosen level and the most prominent others, by ascending number of clusters."""
-    known = agreement.notna()
-    numbers = agreement.index[known].to_numpy()
-    support = np.maximum(support_beyond(agreement[known], chance[known]), 0)
-    padded = np.concatenate([[-1e-9], support, [-1e-9]])
-    peaks, _ = find_peaks(padded)
-    position = int(np.flatnonzero(numbers == chosen)[0]) + 1
-    peaks = np.union1d(peaks, [position])
-    rises = dict(zip(peaks, _prominences(padded, peaks), strict=True))
-    others = [p for p in peaks if p != position and rises[p] >= MIN_PROMINENCE]
-    others.sort(key=lambda p: -rises[p])
-    return [
-        Level(
-            int(numbers[p - 1]),
-            float(agreement[numbers[p - 1]]),
-            float(chance[numbers[p - 1]]),
-            float(rises[p]),
-        )
-        for p in sorted([position, *others[: MAX_LEVELS - 1]])
-    ]
-
-
-def _prominences(padded: Array, peaks: Array) -> Array:
-    """Prominences of peaks; 0 for the chosen number if it is none."""
-    is_peak = np.isin(peaks, find_peaks(padded)[0])
-    rises = np.zeros(len(peaks))
-    rises[is_peak] = peak_prominences(padded, peaks[is_peak])[0]
-    return rises
-
-
-def level_table(levels: Sequence[Level], chosen: int) -> pd.DataFrame:
-    """Levels as a table."""
-    rows = [
-        {
-            "n_clusters": level.n_clusters,
-            "agreement": level.agreement,
-            "chance": level.chance,
-            "support": level.support,
-            "prominence": level.prominence,
-            "chosen": level.n_clusters == chosen,
-        }
-        for level in levels
-    ]
-    return pd.DataFrame(rows).set_index("n_clusters")
-
-
-def branch_table(branches: Sequence[Branch]) -> pd.DataFrame:
-    """Branches as a table."""
-    columns = list(Branch.__dataclass_fields__)
-    rows = [[getattr(branch, name) for name in columns] for branch in branches]
-    floats = {"overlap": float, "split_agreement": float, "split_chance": float}
-    return pd.DataFrame(rows, columns=columns).astype(floats)
-
-
-def find_branches(coarse: LevelLabels, fine: LevelLabels, split_chance: float) -> list[Branch]:
-    """How the clusters of one level split at the next."""
-    n_coarse, n_fine = coarse.n_clusters, fine.n_clusters
-    counts = np.zeros((n_fine, n_coarse), dtype=int)
+def find_branches(
+    coarse: LevelLabels, fine: LevelLabels, split_chance: float
+) -> list[tuple[float | None, ...]]:
+    """How the clusters of one level split at the next: rows with the columns `BRANCH`."""
+    counts = np.zeros((fine.n_clusters, coarse.n_clusters), dtype=int)
     np.add.at(counts, (fine.labels, coarse.labels), 1)
-    parents = counts.argmax(axis=1)
-    splits = {
-        parent: split_agreement(coarse.labels == parent, fine.partitions)
-        for parent in np.unique(parents)
-        if (parents == parent).sum() > 1
-    }
-    return [
-        Branch(
-            n_clusters=n_fine,
-            cluster=cluster,
-            parent_level=n_coarse,
-            parent=int(parent),
-            size=int(counts[cluster].sum()),
-            overlap=float(counts[cluster, parent] / max(1, counts[cluster].sum())),
-            split_agreement=splits.get(parent),
-            split_chance=split_chance if parent in splits else None,
-        )
-        for cluster, parent in enumerate(parents)
-    ]
+    sizes, parents = counts.sum(axis=1), counts.argmax(axis=1)
+    rows: list[tuple[float | None, ...]] = []
+    for cluster, parent in enumerate(parents):
+        overlap = counts[cluster, parent] / max(1, sizes[cluster])
+        split: tuple[float | None, float | None] = (None, None)
+        if (parents == parent).sum() > 1:
+            split = agreement_between(fine.by_family[:, coarse.labels == parent]), split_chance
+        own = fine.n_clusters, cluster, coarse.n_clusters, parent
+        rows.append((*own, sizes[cluster], overlap, *split))
+    return rows
 
 
-def split_agreement(members: Array, partitions: Mapping[FamilyKey, Array]) -> float:
-    """Agreement between families on some of the samples."""
-    return agreement_between({key: runs[:, members] for key, runs in partitions.items()})
-
-
-def mean_split_agreement(coarse: Array, partitions: Mapping[FamilyKey, Array]) -> float:
-    """Mean agreement between families within the clusters of a coarser partition."""
-    return float(
-        np.mean([split_agreement(coarse == cluster, partitions) for cluster in np.unique(coarse)])
-    )
+def _split_chance(coarse: Array, fine: Array) -> float:
+    """Mean agreement on the splits of the clusters of data without clusters."""
+    if not len(coarse) or len(fine) < 2:
+        return 0.0
+    splits = (fine[:, coarse[0] == cluster] for cluster in np.unique(coarse[0]))
+    return float(np.mean([agreement_between(split) for split in splits]))

@@ -1,10 +1,12 @@
 """The fit of AutoDALMC to representative samples, from their coordinates to the consensus."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.typing import Array
 from anchorview.core.scale import fit_scalings
@@ -12,11 +14,10 @@ from anchorview.estimators.auto.bases import MAX_DIRECTIONS, FittedBases, fit_ba
 from anchorview.estimators.auto.candidates import (
     FIT_ERRORS,
     N_KMEANS_RUNS,
-    NO_CANDIDATE,
-    Candidate,
     CandidatePool,
-    Failures,
-    fit_candidates,
+    FittedCandidates,
+    families_of,
+    first_partitions,
 )
 from anchorview.estimators.auto.consensus import (
     FittedConsensus,
@@ -24,40 +25,28 @@ from anchorview.estimators.auto.consensus import (
     fit_consensus,
     mean_agreement,
 )
-from anchorview.estimators.auto.labeling import Families, record_type
+from anchorview.estimators.auto.labeling import Clustering, Families, record_type
 from anchorview.estimators.auto.levels import (
-    ROWS,
-    Branch,
-    FittedLevel,
     LevelLabels,
     LevelScan,
     chosen_number,
     find_levels,
     fit_levels,
-    partitions_by_family,
-    requested_numbers,
     scan_levels,
 )
 from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
-from anchorview.estimators.auto.reference_data import (
-    comparison_pool,
-    some_rows,
-    without_clusters,
-)
 from anchorview.estimators.auto.representative_rows import order_by_content
 from anchorview.estimators.auto.settings import (
     NEIGHBOR_SCALINGS,
+    POOL,
     SCALINGS,
     SHARING_A_BASIS,
     SIZES,
     STANDARDIZED,
-    candidate_settings,
     n_landmarks,
 )
 from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
 from anchorview.estimators.auto.view_consistency import (
-    ViewChoice,
-    agreement_with_views,
     choose_views,
     consistency_sentences,
     partitions_of_views,
@@ -68,134 +57,145 @@ from anchorview.views.row_source import RowSource
 Say = Callable[..., float]
 """Called with a message and, if it ends a stage, the time when this began; returns the time."""
 
+NO_CANDIDATE = "No candidate can be fitted. The first fails: "
+
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
     """What a fit finds on the representative samples."""
 
-    n_clusters: int
     families: Families
-    candidates: list[Candidate]
-    failed: Failures
+    clustering: Clustering
+    fitted: FittedCandidates
     result: FittedConsensus
-    partitions: Array
-    views: ViewChoice
+    alone: Array
+    """Clusters of the samples by each view, -1 where a sample lacks it."""
+    consistency: pd.DataFrame
     scan: LevelScan | None
-    levels: list[FittedLevel]
-    branches: list[Branch]
+    """None if the number of clusters was given, as the next two."""
+    levels: pd.DataFrame | None
+    tree: pd.DataFrame | None
+    others: dict[int, Clustering]
+    """Levels but the chosen one, by number of clusters."""
     structure: Structure
-
-    @property
-    def counts(self) -> list[int]:
-        """Number of partitions of each candidate."""
-        return [candidate.n_partitions for candidate in self.candidates]
-
-    @property
-    def firsts(self) -> Array:
-        """Position of the first partition of each candidate."""
-        return np.cumsum([0, *self.counts[:-1]])
-
-    @property
-    def scores(self) -> Array:
-        """Highest score of the partitions of each candidate."""
-        return np.maximum.reduceat(self.result.scores, self.firsts)
 
     @property
     def agreement(self) -> Array:
         """Mean agreement between the partitions of every two candidates."""
-        return mean_agreement(self.result.agreement, self.counts)
+        counts = [candidate.n_partitions for candidate in self.fitted.candidates]
+        return mean_agreement(self.result.agreement, counts)
 
-    @property
-    def agreement_with_result(self) -> Array:
-        """Agreement of the first partition of each candidate with the result."""
-        return agreement_with(self.result.labels, self.partitions[self.firsts], self.n_clusters)
+    def candidate_table(self) -> pd.DataFrame:
+        """One row per candidate: its settings, results by name, and the error if it failed."""
+        candidates, failed = self.fitted.candidates, self.fitted.failed
+        firsts, k = first_partitions(candidates), self.clustering.n_clusters
+        columns = {
+            "agreement": np.maximum.reduceat(self.result.scores, firsts),
+            "agreement_with_result": agreement_with(
+                self.result.labels, self.fitted.partitions[firsts], k
+            ),
+            "stability": self.agreement.diagonal(),
+            "inertia": [c.inertia for c in candidates],
+            "n_iter": [len(c.objective) or None for c in candidates],
+            "seconds": [c.seconds for c in candidates],
+        }
+        settings = [*(c.setting for c in candidates), *(setting for setting, _ in failed)]
+        table = pd.DataFrame([setting.row(k) for setting in settings]).join(pd.DataFrame(columns))
+        table["error"] = [""] * len(candidates) + [error for _, error in failed]
+        integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")
+        return table.astype({**integers, "inertia": "float64", "beta": "float64"})
 
-    @property
     def best_candidate(self) -> int:
         """Position of the candidate with the highest score that has an embedding."""
-        embeds = [candidate.embedder is not None for candidate in self.candidates]
-        return int(np.where(embeds, self.scores, -np.inf).argmax())
+        firsts = first_partitions(self.fitted.candidates)
+        embeds = [candidate.embedder is not None for candidate in self.fitted.candidates]
+        scores = np.maximum.reduceat(self.result.scores, firsts)
+        return int(np.where(embeds, scores, -np.inf).argmax())
 
-    def view_weights(self, n_views: int) -> Array:
+    def view_weights(self) -> Array:
         """Mean weight of each view over the candidates that weigh them."""
-        weights = np.zeros(n_views)
-        by_candidate = np.add.reduceat(self.result.weights, self.firsts)
-        for weight, candidate in zip(by_candidate, self.candidates, strict=True):
+        used = self.consistency["used"].to_numpy()
+        weights = np.zeros(len(used))
+        firsts = first_partitions(self.fitted.candidates)
+        by_candidate = np.add.reduceat(self.result.weights, firsts)
+        for weight, candidate in zip(by_candidate, self.fitted.candidates, strict=True):
             if candidate.view_weights is not None:
-                weights[list(self.views.used)] += weight * candidate.view_weights
+                weights[used] += weight * candidate.view_weights
         return weights / weights.sum()
 
-    @property
     def view_agreement(self) -> list[float]:
         """Agreement of the result with a clustering of each view alone."""
-        return agreement_with_views(self.result.labels, self.views.alone)
+        labels = self.result.labels
+        return [adjusted_rand_score(labels[own >= 0], own[own >= 0]) for own in self.alone]
 
 
 def fit_model(
     source: RowSource,
     sample: MultiViewData,
-    n_clusters: int | Sequence[int] | None,
+    numbers: Sequence[int],
     budget: str,
     seed: int,
-    *,
     say: Say,
 ) -> FittedModel:
-    """Fit the model to some samples of a source, which represent all."""
+    """Fit the model to some samples of a source, which represent all.
+
+    `numbers` are those of clusters to choose from; any if there are none.
+    """
     clock = perf_counter()
-    fitted, pool, order = _fit_pool(sample, len(source), seed)
+    bases, pool, order = _fit_pool(sample, len(source), seed)
     clock = say("projected the samples", clock)
-    numbers = requested_numbers(n_clusters, len(source))
-    number, scan = _choose_number(pool, numbers, seed)
-    views = choose_views(source, pool, number)
-    for sentence in consistency_sentences(sample.names, views.consistency):
+    number, scan = _choose_number(pool, numbers)
+    alone = partitions_of_views(pool, number)
+    consistency = choose_views(source, pool, alone, number)
+    for sentence in consistency_sentences(consistency):
         say(sentence)
-    if len(views.used) < len(sample.names):
+    used = np.flatnonzero(consistency["used"]).tolist()
+    if len(used) < len(sample.names):
         all_views, before = pool, order
         # As if the other views were not there, by which samples were ordered and numbers compared.
-        fitted, pool, order = _fit_pool(sample.with_views(views.used), len(source), seed)
-        number, scan = _choose_number(pool, numbers, seed)
+        bases, pool, order = _fit_pool(sample.with_views(used), len(source), seed)
+        number, scan = _choose_number(pool, numbers)
         alone = partitions_of_views(all_views, number)[:, np.argsort(before)[order]]
-        views = replace(views, alone=alone)
+    levels = None
     if scan is not None:
         clock = say(f"chose {number} clusters", clock)
+        levels = find_levels(scan.table, number)
 
-    found = [] if scan is None else find_levels(scan.agreement, scan.chance, number)
-    pool.n_landmarks = n_landmarks(max([number, *(level.n_clusters for level in found)]))
-    candidates = fit_candidates(pool, candidate_settings(budget), number, say)
-    if all(candidate.embedder is None for candidate in candidates.candidates):
-        raise ValueError(f"{NO_CANDIDATE}{candidates.failed[0][1]}")
-    result = fit_consensus(candidates.partitions, candidates.families, number)
-    clock = say(f"found the consensus of {len(candidates.candidates)} candidates", clock)
+    largest = number if levels is None else max(levels.index)
+    pool.n_landmarks = n_landmarks(largest)
+    fitted = pool.fit(POOL[budget], number, say)
+    if all(candidate.embedder is None for candidate in fitted.candidates):
+        raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
+    result = fit_consensus(fitted.partitions, families_of(fitted.candidates), number)
+    clock = say(f"found the consensus of {len(fitted.candidates)} candidates", clock)
 
-    levels: list[FittedLevel] = []
-    branches: list[Branch] = []
-    if scan is not None:
-        chosen = LevelLabels(number, result.labels, partitions_by_family(candidates))
-        levels, branches = fit_levels(pool, found, chosen, scan)
+    others: dict[int, Clustering] = {}
+    tree = None
+    if scan is not None and levels is not None:
+        chosen = LevelLabels(number, result.labels, fitted.by_family)
+        others, tree = fit_levels(pool, levels.index.tolist(), chosen, scan.reference)
+        levels = levels[levels["chosen"] | levels.index.isin(list(others))]
     structure = Structure()
     standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
     if standardized is not None:
         structure = judge_structure(standardized, result.labels, seed)
     say(structure_sentence(structure.value), clock)
-    families = Families(
-        fitted.bases,
-        {
-            scaling: pool.landmark_fit(scaling).landmarks
-            for scaling in NEIGHBOR_SCALINGS
-            if scaling in pool.coordinates
-        },
-    )
+    landmarks = {
+        scaling: pool.landmark_fit(scaling, pool.n_landmarks).landmarks
+        for scaling in NEIGHBOR_SCALINGS
+        if scaling in pool.coordinates
+    }
     return FittedModel(
-        number,
-        families,
-        candidates.candidates,
-        candidates.failed,
+        Families(bases.bases, landmarks),
+        Clustering(fitted.candidates, result.consensus),
+        fitted,
         result,
-        candidates.partitions,
-        views,
+        alone,
+        consistency,
         scan,
         levels,
-        branches,
+        tree,
+        others,
         structure,
     )
 
@@ -213,17 +213,11 @@ def _fit_pool(
     return fitted, pool, order
 
 
-def _choose_number(
-    pool: CandidatePool, numbers: Sequence[int], seed: int
-) -> tuple[int, LevelScan | None]:
+def _choose_number(pool: CandidatePool, numbers: Sequence[int]) -> tuple[int, LevelScan | None]:
     """Number of clusters and, if it is not given, what it is chosen by."""
     if len(numbers) == 1:
         return numbers[0], None
-    rng = np.random.default_rng(0)
-    rows = rng.choice(len(pool), min(ROWS, len(pool)), replace=False)
-    some = some_rows(pool.coordinates, np.sort(rows))
-    reference = without_clusters(some, np.random.default_rng(seed))
-    scan = scan_levels(comparison_pool(some, seed), comparison_pool(reference, seed), numbers)
+    scan = scan_levels(pool, numbers)
     return chosen_number(scan.table, by_default=not numbers), scan
 
 
@@ -236,7 +230,7 @@ def memory_needed(
     """
     itemsize, widths, n_views = source.dtype.itemsize, source.n_features_per_view, len(source.names)
     directions = sum(min(d, MAX_DIRECTIONS + 1) for d in widths)
-    partitions = 2 * N_KMEANS_RUNS * len(candidate_settings("thorough"))
+    partitions = 2 * N_KMEANS_RUNS * len(POOL["thorough"])
     # Two copies of the rows, their coordinates and neighbors, and labels.
     row = 2.0 * sum(widths) * itemsize + 2 * len(SCALINGS) * directions * itemsize
     row += 4 * len(NEIGHBOR_SCALINGS) * n_views * 2 * N_NEIGHBORS * 12 + 4 * partitions

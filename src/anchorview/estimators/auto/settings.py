@@ -1,19 +1,14 @@
-"""The settings that AutoDALMC tries, by families.
+"""The pool of AutoDALMC: the settings that it tries, by families, and their weights.
 
 A family is a kind of candidate and a scaling of the views. Kinds and their weights were chosen on
 data sets that are not part of benchmarks/auto.md as well.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Budget = Literal["fast", "default", "thorough"]
 BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
-
-Kind = Literal["directions", "landmarks", "graph", "diffused graph", "communities"]
-"""DALMC on the coordinates of the views; on weights on landmarks; eigenvectors of the mean of the
-views' neighbor graphs, and of these graphs after cross-diffusion; Louvain communities."""
 
 KIND_WEIGHTS: dict[str, float] = {
     "directions": 1 / 2,
@@ -22,7 +17,9 @@ KIND_WEIGHTS: dict[str, float] = {
     "diffused graph": 1 / 12,
     "communities": 1 / 6,
 }
-"""Weights of kinds in the consensus: half for directions, half for neighbors."""
+"""Weights of kinds in the consensus, half for directions, half for neighbors: DALMC on the
+coordinates of the views; on weights on landmarks; eigenvectors of the mean of the views' neighbor
+graphs, and of these graphs after cross-diffusion; Louvain communities."""
 
 STANDARDIZED, NORMALIZED = "zscore-unit", "unit-center"
 SHARING_A_BASIS = {STANDARDIZED: "zscore", NORMALIZED: "unit"}
@@ -80,36 +77,32 @@ class Setting:
         }
 
 
-def candidate_settings(budget: str = "default") -> list[Setting]:
-    """Settings that are fitted."""
-    if budget == "fast":
-        return [*representative_settings(), *_graph_settings(["graph", "communities"])]
-    sizes = SIZES if budget == "thorough" else SIZES[:2]
-    return [
-        *_solver_settings("directions", SCALINGS, sizes, BETA),
-        *_solver_settings("landmarks", NEIGHBOR_SCALINGS, LANDMARK_SIZES, LANDMARK_BETA),
-        *_graph_settings(["graph", "diffused graph", "communities"]),
-    ]
+DIRECTIONS = [Setting("directions", own, *size, BETA) for size in SIZES for own in SCALINGS]
+LANDMARKS = [
+    Setting("landmarks", own, *size, LANDMARK_BETA)
+    for size in LANDMARK_SIZES
+    for own in NEIGHBOR_SCALINGS
+]
+GRAPHS = [
+    Setting(kind, own)
+    for kind in ("graph", "diffused graph", "communities")
+    for own in NEIGHBOR_SCALINGS
+]
 
+COMPARED_DIRECTIONS = DIRECTIONS[: len(NEIGHBOR_SCALINGS)]
+"""Settings that are compared with communities to choose the number of clusters."""
 
-def representative_settings() -> list[Setting]:
-    """One setting of each of four families."""
-    return [
-        *_solver_settings("directions", NEIGHBOR_SCALINGS, SIZES[:1], BETA),
-        *_solver_settings("landmarks", NEIGHBOR_SCALINGS, LANDMARK_SIZES[:1], LANDMARK_BETA),
-    ]
+REPRESENTATIVES = [*COMPARED_DIRECTIONS, *LANDMARKS[: len(NEIGHBOR_SCALINGS)]]
+"""One setting of each of four families."""
+
+POOL: dict[str, list[Setting]] = {
+    "fast": [*REPRESENTATIVES, *(own for own in GRAPHS if own.kind != "diffused graph")],
+    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *LANDMARKS, *GRAPHS],
+    "thorough": [*DIRECTIONS, *LANDMARKS, *GRAPHS],
+}
+"""Settings that are fitted, by budget."""
 
 
 def n_landmarks(n_clusters: int) -> int:
     """Number of landmarks for a number of clusters, if there are as many samples."""
     return max(N_LANDMARKS, LANDMARKS_PER_CLUSTER * n_clusters)
-
-
-def _solver_settings(
-    kind: str, scalings: Sequence[str], sizes: Sequence[tuple[int, int]], beta: float
-) -> list[Setting]:
-    return [Setting(kind, scaling, *size, beta) for size in sizes for scaling in scalings]
-
-
-def _graph_settings(kinds: Sequence[str]) -> list[Setting]:
-    return [Setting(kind, scaling) for kind in kinds for scaling in NEIGHBOR_SCALINGS]

@@ -5,8 +5,7 @@ with none of the others, while these agree with each other. It is set aside unle
 agree less without it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
 from functools import partial
 from operator import add
 
@@ -15,14 +14,17 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import shorten
+from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
-from anchorview.estimators.auto.candidates import CandidatePool, fit_candidates
+from anchorview.estimators.auto.candidates import CandidatePool, kmeans_runs
 from anchorview.estimators.auto.consensus import agreement_between
 from anchorview.estimators.auto.landmarks import LABEL_DTYPE
-from anchorview.estimators.auto.levels import partitions_by_family
-from anchorview.estimators.auto.settings import representative_settings
+from anchorview.estimators.auto.settings import REPRESENTATIVES
 from anchorview.views.container import MultiViewData
 from anchorview.views.row_source import RowSource
+
+N_RUNS = 4
+"""Number of K-means runs for each view alone."""
 
 # No view of 14 real data sets with three or more views disagrees by these limits.
 DISAGREEING_SHARE = 0.15
@@ -39,58 +41,56 @@ MIN_COMMON = 10
 """Number of samples that two views need to have in common to be compared."""
 
 
-@dataclass(frozen=True)
-class ViewConsistency:
-    """How well a view, clustered alone, agrees with the other views that are used."""
+def choose_views(
+    source: RowSource, all_views: CandidatePool, alone: Array, n_clusters: int
+) -> pd.DataFrame:
+    """Set aside the views that disagree with the others, the worst first, but not half of them.
 
-    with_others: float | None
-    """Mean adjusted Rand index with the other views; None if it is not known."""
-    among_others: float | None
-    """Mean adjusted Rand index between the other views; None for fewer than two."""
-    used: bool
-    n_only: int
-    """Number of samples that have no other view, for which a view that disagrees is used."""
-
-
-@dataclass(frozen=True, eq=False)
-class ViewChoice:
-    """Views that are used, and what they are chosen by."""
-
-    used: tuple[int, ...]
-    """Positions of these views."""
-    alone: Array
-    """Clusters of the samples by each view, as for `partitions_of_views`."""
-    consistency: list[ViewConsistency]
-
-
-def choose_views(source: RowSource, all_views: CandidatePool, n_clusters: int) -> ViewChoice:
-    """Set aside the views that disagree with the others, the worst first, but not half of them."""
-    pool = all_views
-    alone = partitions_of_views(pool, n_clusters)
-    agreement = agreement_of_views(alone)
-    used, kept = list(range(len(alone))), dict[int, int]()
+    `alone` are the partitions of views. Returns a table with a row for each view: `with_others`,
+    `among_others` and `used` as in `AutoDALMC.view_consistency_`, and `n_only`, the number of
+    samples that have no other view, for which a view that disagrees is used.
+    """
+    pool, agreement = all_views, agreement_of_views(alone)
+    used, n_only = list(range(len(alone))), dict[int, int]()
     score: float | None = None
     while len(alone) - len(used) < (len(alone) - 1) // 2:
-        worst = most_inconsistent(agreement, used, kept)
+        worst = most_inconsistent(agreement, used, n_only)
         if worst is None:
             break
         others = [p for p in used if p != worst]
-        kept[worst] = source.reduce(partial(_n_lacking, others), add, "views")
-        if kept[worst]:
+        n_only[worst] = source.reduce(partial(_n_lacking, others), add, "views")
+        if n_only[worst]:
             continue
         score = _families_agreement(pool, n_clusters) if score is None else score
         reduced = all_views.with_views(others)
         without = _families_agreement(reduced, n_clusters)
         if without >= score - TOLERANCE:
             pool, used, score = reduced, others, without
-    return ViewChoice(tuple(used), alone, _consistency(agreement, used, kept))
+    rows = [
+        (*_compared(agreement, p, used), p in used, n_only.get(p, 0)) for p in range(len(alone))
+    ]
+    names = pd.Index(source.names, name="view")
+    return pd.DataFrame(
+        rows, columns=["with_others", "among_others", "used", "n_only"], index=names
+    )
 
 
 def partitions_of_views(pool: CandidatePool, n_clusters: int) -> Array:
     """Clusters by each view alone, (n_views, n_samples), -1 where a sample lacks the view."""
-    alone = np.full((len(pool.data.views), len(pool)), -1, dtype=LABEL_DTYPE)
-    for labels, (rows, part) in zip(alone, pool.view_partitions(n_clusters), strict=True):
-        labels[rows] = part
+    data = pool.data
+    alone = np.full((len(data.views), len(data)), -1, dtype=LABEL_DTYPE)
+
+    def work(p: int) -> None:
+        has = slice(None) if data.available is None else np.flatnonzero(data.available[:, p])
+        rows = data.views[p][has]
+        _, s, Vt = np.linalg.svd(rows.T @ rows)
+        leading = s[:n_clusters] > s[0] * np.finfo(rows.dtype).eps
+        whitened = rows @ (Vt[:n_clusters][leading].T / np.sqrt(s[:n_clusters][leading]))
+        _, labels, _ = kmeans_runs(whitened, min(n_clusters, len(rows)), pool.seed, N_RUNS)
+        alone[p, has] = labels[0]
+
+    for _ in parallel_map(work, range(len(alone))):
+        pass
     return alone
 
 
@@ -105,91 +105,51 @@ def agreement_of_views(alone: Array) -> Array:
     return agreement
 
 
-def agreement_with_views(labels: Array, alone: Array) -> list[float]:
-    """Adjusted Rand index of labels with each view alone, on the samples that have it."""
-    return [float(adjusted_rand_score(labels[own >= 0], own[own >= 0])) for own in alone]
-
-
-def most_inconsistent(agreement: Array, used: Sequence[int], kept: Mapping[int, int]) -> int | None:
+def most_inconsistent(agreement: Array, used: Sequence[int], kept: Container[int]) -> int | None:
     """View in `used`, but not in `kept`, that disagrees most with the others; None if none does."""
     shares = {}
-    for p in set(used) - set(kept):
+    for p in used:
         own, others = _compared(agreement, p, used)
-        if own is not None and others is not None and _disagrees(own, others):
+        if p not in kept and others >= MIN_AGREEMENT and own < DISAGREEING_SHARE * others:
             shares[p] = own / others
     return min(shares, key=lambda p: (shares[p], p), default=None)
 
 
-def consistency_table(names: Sequence[str], consistency: Sequence[ViewConsistency]) -> pd.DataFrame:
-    """Table with a row for each view."""
-    table = pd.DataFrame(
-        [(own.with_others, own.among_others, own.used) for own in consistency],
-        columns=["with_others", "among_others", "used"],
-        index=pd.Index(names, name="view"),
-    )
-    return table.astype({"with_others": float, "among_others": float})
-
-
-def consistency_sentences(
-    names: Sequence[str], consistency: Sequence[ViewConsistency]
-) -> list[str]:
+def consistency_sentences(consistency: pd.DataFrame) -> list[str]:
     """Sentences on the views that were set aside, or would be if samples had other views."""
     sentences = []
-    for name, own in zip(names, consistency, strict=True):
-        if own.used and not own.n_only:
+    for name, own in consistency.iterrows():
+        if own["used"] and not own["n_only"]:
             continue
+        # Without the sign of a zero.
+        first, second = (round(own[key], 2) + 0.0 for key in ("with_others", "among_others"))
         numbers = (
-            f"alone it agrees with the other views by {_number(own.with_others)}, which agree with "
-            f"each other by {_number(own.among_others)}"
+            f"alone it agrees with the other views by {first:.2f}, which agree with each other by "
+            f"{second:.2f}"
         )
-        view = f"view {shorten(name)!r}"
-        if not own.used:
+        view = f"view {shorten(str(name))!r}"
+        if not own["used"]:
             sentences.append(f"{view} was set aside: {numbers}")
         else:
-            samples = "1 sample has" if own.n_only == 1 else f"{own.n_only} samples have"
+            samples = "1 sample has" if own["n_only"] == 1 else f"{own['n_only']} samples have"
             sentences.append(f"{view} disagrees, but is used because {samples} no other: {numbers}")
     return sentences
 
 
-def _number(value: float | None) -> str:
-    # Without the sign of a zero.
-    return "?" if value is None else f"{round(value, 2) + 0.0:.2f}"
-
-
-def _disagrees(with_others: float, among_others: float) -> bool:
-    return among_others >= MIN_AGREEMENT and with_others < DISAGREEING_SHARE * among_others
-
-
-def _compared(
-    agreement: Array, view: int, used: Sequence[int]
-) -> tuple[float | None, float | None]:
-    """Mean agreement of a view with the other views in `used`, and between these."""
+def _compared(agreement: Array, view: int, used: Sequence[int]) -> tuple[float, float]:
+    """Mean agreement of a view with the other views in `used`, and between these; may be NaN."""
     others = [p for p in used if p != view]
     between = agreement[np.ix_(others, others)][np.triu_indices(len(others), 1)]
-    return _mean(agreement[view, others]), _mean(between)
-
-
-def _mean(values: Array) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
-
-
-def _consistency(
-    agreement: Array, used: Sequence[int], kept: Mapping[int, int]
-) -> list[ViewConsistency]:
-    return [
-        ViewConsistency(*_compared(agreement, p, used), p in used, kept.get(p, 0))
-        for p in range(len(agreement))
-    ]
+    first, second = (values[~np.isnan(values)] for values in (agreement[view, others], between))
+    return (
+        float(first.mean()) if len(first) else np.nan,
+        float(second.mean()) if len(second) else np.nan,
+    )
 
 
 def _families_agreement(pool: CandidatePool, n_clusters: int) -> float:
     """Mean agreement between families; NaN if fewer than two can be fitted."""
-    try:
-        fitted = fit_candidates(pool, representative_settings(), n_clusters)
-    except ValueError:
-        return np.nan
-    return agreement_between(partitions_by_family(fitted))
+    return agreement_between(pool.fit(REPRESENTATIVES, n_clusters).by_family)
 
 
 def _n_lacking(views: Sequence[int], part: MultiViewData) -> int:

@@ -1,21 +1,19 @@
 """Learned attributes of AutoDALMC that model files hold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.bases import Basis, ViewBasis
 from anchorview.estimators.auto.candidates import Candidate
 from anchorview.estimators.auto.consensus import Consensus
-from anchorview.estimators.auto.labeling import Families, RowSums
+from anchorview.estimators.auto.labeling import Clustering, Families, RowSums
 from anchorview.estimators.auto.landmarks import Landmarks
-from anchorview.estimators.auto.levels import Branch, FittedLevel
-from anchorview.estimators.auto.settings import SHARING_A_BASIS, Setting
-from anchorview.estimators.auto.view_consistency import ViewConsistency
+from anchorview.estimators.auto.settings import SHARING_A_BASIS
 from anchorview.estimators.persistence.codec import (
     SHAPES,
     AxisLengths,
@@ -29,6 +27,33 @@ from anchorview.estimators.persistence.fitted_state import (
     require_maps,
 )
 
+TABLES = ("candidates_", "levels_", "tree_", "_consistency")
+
+
+@dataclass
+class Table:
+    """A DataFrame, of which the index is the first column if it has a name."""
+
+    columns: dict[str, list[bool | int | float | str | None]]
+    dtypes: list[Literal["bool", "int64", "Int64", "float64", "object", "str"]]
+    index: str | None
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Table of a frame."""
+        index: Any = frame.index.name
+        plain = frame if index is None else frame.reset_index()
+        values = plain.astype(object).where(plain.notna(), None)
+        columns = {str(name): column.tolist() for name, column in values.items()}
+        dtypes: list[Any] = [str(dtype) for dtype in plain.dtypes]
+        return cls(columns, dtypes, index)
+
+    def frame(self) -> pd.DataFrame:
+        """Frame of the table."""
+        types = dict(zip(self.columns, self.dtypes, strict=True))
+        frame = pd.DataFrame(self.columns).astype(types)
+        return frame if self.index is None else frame.set_index(self.index)
+
 
 @dataclass(kw_only=True)
 class AutoDALMCState(FittedState):
@@ -36,6 +61,10 @@ class AutoDALMCState(FittedState):
 
     curve_: FloatSeries | None
     chance_curve_: FloatSeries | None
+    candidates_: Table
+    levels_: Table | None
+    """None if the number of clusters was given."""
+    tree_: Table | None
     best_candidate_: int
     confidence_: Array
     structure_: float | None
@@ -43,17 +72,11 @@ class AutoDALMCState(FittedState):
     second_labels_: npt.NDArray[np.int32]
     agreement_: Array
     view_agreement_: Array
-    _consistency: list[ViewConsistency]
-    _scores: Array
-    _with_result: Array
-    _consensus: Consensus
+    _consistency: Table
     _row_sums: RowSums
     _families: Families
-    _candidates: list[Candidate]
-    _failed: list[tuple[Setting, str]]
-    _levels: list[FittedLevel]
-    """Empty if the number of clusters was given."""
-    _branches: list[Branch]
+    _clustering: Clustering
+    _others: dict[int, Clustering]
     level_labels_: npt.NDArray[np.int32] | None
     _fit_labels: npt.NDArray[np.int32] | None
     """Labels before `relabel`; None without it."""
@@ -61,28 +84,32 @@ class AutoDALMCState(FittedState):
     @classmethod
     def of(cls, model: Any) -> Self:
         """State of a fitted model, with the smallest embedders."""
-        state = super().of(model)
+        state: Any = super().of(model)
+        for name in TABLES:
+            frame = getattr(state, name)
+            setattr(state, name, None if frame is None else Table.of(frame))
         dtype = state.embedding_.dtype
-        state._candidates = [_smallest(candidate, dtype) for candidate in state._candidates]
-        state._levels = [
-            replace(level, candidates=tuple(_smallest(c, dtype) for c in level.candidates))
-            for level in state._levels
-        ]
+        state._clustering = _smallest(state._clustering, dtype)
+        state._others = {k: _smallest(level, dtype) for k, level in state._others.items()}
         return state
 
     def restore(self, model: Any) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
         super().restore(model)
+        for name in TABLES:
+            table = getattr(self, name)
+            setattr(model, name, None if table is None else table.frame())
         model.n_clusters_ = self.n_clusters
-        model.objective_ = self._candidates[self.best_candidate_].objective
+        model.objective_ = self._clustering.candidates[self.best_candidate_].objective
         model.n_iter_ = len(model.objective_)
-        model._set_tables()
 
 
-def _smallest(candidate: Candidate, dtype: "np.dtype[Any]") -> Candidate:
-    if candidate.embedder is None:
-        return candidate
-    return replace(candidate, embedder=candidate.embedder.smallest(dtype))
+def _smallest(clustering: Clustering, dtype: "np.dtype[Any]") -> Clustering:
+    candidates = [
+        replace(own, embedder=None if own.embedder is None else own.embedder.smallest(dtype))
+        for own in clustering.candidates
+    ]
+    return replace(clustering, candidates=candidates)
 
 
 SHAPES |= {
@@ -93,8 +120,6 @@ SHAPES |= {
         "_fit_labels": "n",
         "agreement_": "c c",
         "view_agreement_": "v",
-        "_scores": "c",
-        "_with_result": "c",
     },
     Consensus: {"patterns": "k r k", "offsets": "k", "votes": "r k", "weights": "r"},
     RowSums: {"sizes": "k", "sums": "k l", "squares": "k"},
@@ -106,28 +131,27 @@ SHAPES |= {
 
 @validate.register
 def _(state: AutoDALMCState) -> AutoDALMCState:
-    candidates = state._candidates
-    levels = [level for level in state._levels if level.consensus is not None]
+    candidates = state._clustering.candidates
     require(0 <= state.best_candidate_ < len(candidates), "'best_candidate_' is unknown")
     lengths = state.require_shapes()
-    lengths.require_length("_candidates", "c", len(candidates))
-    lengths.require_length("_consistency", "v", len(state._consistency))
-    if state.level_labels_ is not None:
-        lengths.require_length("_levels", "levels", len(levels))
-    require(state.level_labels_ is not None or not levels, "'level_labels_' is missing")
+    lengths.require_length("candidates", "c", len(candidates))
+    used: Any = state._consistency.columns["used"]
+    lengths.require_length("_consistency", "v", len(used))
+    require((state.level_labels_ is None) == (not state._others), "'level_labels_' is missing")
     if state._fit_labels is not None:
         require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
-    used = [p for p, view in enumerate(state._consistency) if view.used]
-    _require_families(state._families, [lengths[f"d{p}"] for p in used])
+    widths = [width for width, own in zip(state.n_features_per_view_, used, strict=True) if own]
+    _require_families(state._families, widths)
+    _require_clustering(state._clustering, state._families)
     best = candidates[state.best_candidate_].embedder
-    _require_candidates(candidates, state._families, state._consensus)
     fits = best is not None and best.n_anchors == lengths["l"]
     require(fits, "'embedding_' has another width")
-    for position, level in enumerate(levels):
-        assert level.consensus is not None and state.level_labels_ is not None
-        labels = state.level_labels_[:, position]
-        require_labels("level_labels_", labels, level.level.n_clusters)
-        _require_candidates(level.candidates, state._families, level.consensus)
+    if state.level_labels_ is not None:
+        lengths.require_length("_others", "levels", len(state._others))
+        for labels, (k, level) in zip(state.level_labels_.T, state._others.items(), strict=True):
+            require(level.n_clusters == k, "a level has another number of clusters")
+            require_labels("level_labels_", labels, k)
+            _require_clustering(level, state._families)
     return state
 
 
@@ -146,32 +170,34 @@ def _require_families(families: Families, widths: list[int]) -> None:
             require(lengths[f"i{p}"] <= lengths[f"j{p}"], "landmarks have another width")
 
 
-def _require_candidates(
-    candidates: Sequence[Candidate], families: Families, consensus: Consensus
-) -> None:
-    """Check candidates that take coordinates or landmarks, and their consensus."""
-    k = len(consensus.offsets)
-    n_partitions = sum(candidate.n_partitions for candidate in candidates)
-    AxisLengths(k=k, r=n_partitions).require(consensus)
-    for candidate in candidates:
-        scaling, labels = candidate.setting.scaling, candidate.landmark_labels
-        basis = families.basis_of(scaling)
-        require(basis is not None, "the family of a candidate is missing")
-        assert basis is not None
-        lengths = AxisLengths(k=k, v=len(basis.views))
-        lengths.update({f"d{p}": len(view.center) for p, view in enumerate(basis.views)})
-        weighs_views = candidate.setting.anchors > 0
-        require((candidate.view_weights is not None) == weighs_views, "'view_weights' are missing")
-        lengths.require_value(candidate.view_weights, "view_weights", "v")
-        if labels is None:
-            require(candidate.embedder is not None and candidate.n_partitions > 0, "no embedding")
-            assert candidate.embedder is not None
-            lengths.require_value(candidate.objective, "objective", "t")
-            lengths.require_value(candidate.runs, "runs")
-            lengths.require(candidate.embedder)
-            require_maps(candidate.embedder, lengths)
-        else:
-            require(scaling in families.landmarks, "the landmarks of a candidate are missing")
-            lengths["m"] = sum(families.landmarks[scaling].counts)
-            lengths.require_value(labels, "landmark_labels", "r m")
-            require_labels("landmark_labels", labels, k)
+def _require_clustering(clustering: Clustering, families: Families) -> None:
+    """Check the consensus of candidates that take coordinates or landmarks."""
+    k = clustering.n_clusters
+    n_partitions = sum(candidate.n_partitions for candidate in clustering.candidates)
+    AxisLengths(k=k, r=n_partitions).require(clustering.consensus)
+    for candidate in clustering.candidates:
+        _require_candidate(candidate, families, k)
+
+
+def _require_candidate(candidate: Candidate, families: Families, k: int) -> None:
+    scaling, labels = candidate.setting.scaling, candidate.landmark_labels
+    basis = families.basis_of(scaling)
+    require(basis is not None, "the family of a candidate is missing")
+    assert basis is not None
+    lengths = AxisLengths(k=k, v=len(basis.views))
+    lengths.update({f"d{p}": len(view.center) for p, view in enumerate(basis.views)})
+    weighs_views = candidate.setting.anchors > 0
+    require((candidate.view_weights is not None) == weighs_views, "'view_weights' are missing")
+    lengths.require_value(candidate.view_weights, "view_weights", "v")
+    if labels is None:
+        require(candidate.embedder is not None and candidate.n_partitions > 0, "no embedding")
+        assert candidate.embedder is not None
+        lengths.require_value(candidate.objective, "objective", "t")
+        lengths.require_value(candidate.runs, "runs")
+        lengths.require(candidate.embedder)
+        require_maps(candidate.embedder, lengths)
+    else:
+        require(scaling in families.landmarks, "the landmarks of a candidate are missing")
+        lengths["m"] = sum(families.landmarks[scaling].counts)
+        lengths.require_value(labels, "landmark_labels", "r m")
+        require_labels("landmark_labels", labels, k)
