@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData
-from anchorview.compared import FPMVSCAG, OMSC, SMVSC
+from anchorview.compared import FPMVSCAG, LMVSC, OMSC, SMVSC
 from anchorview.compared._anchor_graph import (
     MIN_UNEXPLAINED,
     AnchorGraphModel,
@@ -223,7 +223,7 @@ def test_shapes_and_constraints_of_the_attributes(clusters, method, settings, we
     assert adjusted_rand_score(y, model.labels_) > 0.6
 
 
-@pytest.mark.parametrize("method", [SMVSC, OMSC])
+@pytest.mark.parametrize("method", [SMVSC, OMSC, LMVSC])
 @pytest.mark.parametrize("n_anchors", [3, 151])
 def test_impossible_numbers_of_anchors(clusters, method, n_anchors):
     match = f"n_anchors={n_anchors} should be at least 4 .* at most n_samples=150"

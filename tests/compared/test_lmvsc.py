@@ -47,9 +47,3 @@ def test_anchors_are_centers_and_the_embedding_spans_the_leading_singular_vector
             np.testing.assert_allclose(X[nearest == j].mean(axis=0), center, atol=1e-9)
     U = np.linalg.svd(np.hstack(model.graphs_), full_matrices=False)[0][:, :3]
     np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, U @ U.T, atol=1e-8)
-
-
-def test_impossible_numbers_of_anchors_are_refused(views):
-    for n_anchors in (2, 61):
-        with pytest.raises(ValueError, match=f"n_anchors={n_anchors} should be at least 3"):
-            LMVSC(3, n_anchors=n_anchors).fit(views)

@@ -100,14 +100,6 @@ def test_a_matrix_and_a_clusterer_of_scikit_learn():
         inspection.compare_partitions(mixture, model)
 
 
-def test_confidence_follows_from_distances_in_the_views():
-    views = views_of()
-    model = MyMVC().fit(views)
-    members = inspection.memberships(model, views)
-    doubtful = inspection.doubtful(model, views, n_samples=N).set_index("sample")
-    expected = members.to_numpy()[np.arange(N), model.labels_]
-    np.testing.assert_allclose(doubtful["confidence"].sort_index(), expected)
-    with pytest.raises(ValueError, match="give X"):
-        inspection.doubtful(model)
+def test_models_that_are_not_fitted_raise():
     with pytest.raises(NotFittedError):
-        inspection.memberships(MyMVC(), views)
+        inspection.memberships(MyMVC(), views_of())

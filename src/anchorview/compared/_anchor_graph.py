@@ -21,7 +21,7 @@ from anchorview._utils.linalg import leading_directions, polar_factor, squared_n
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
-from anchorview.compared._partition import kmeans
+from anchorview.compared._partition import KMEANS_RUNS, kmeans
 from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
 from anchorview.views.container import MultiViewData
@@ -36,9 +36,6 @@ SINGULAR_VALUE_TOLERANCE = 1e-6
 GCCA_RIDGE = 0.01
 """Ridge of the whitening in `gcca_embedding`, relative to a view's largest squared singular
 value."""
-
-KMEANS_RUNS = 10
-"""K-means runs for the initial graph."""
 
 MIN_ITERATIONS = 10
 """Iterations before the change of the objective is checked."""

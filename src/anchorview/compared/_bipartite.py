@@ -7,7 +7,7 @@ singular vectors ``u_i``, ``v_j``, each scaled by ``1 / sqrt 2``, the rank is pe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 
 from anchorview._utils.linalg import reciprocal
 from anchorview._utils.typing import Array, Matrix
-from anchorview.compared._partition import kmeans, sum_by_cluster
+from anchorview.compared._partition import KMEANS_RUNS, kmeans, sum_by_cluster
 from anchorview.compared._simplex import project_groups_to_simplex
 
 FIRST_WEIGHT = 0.1
@@ -26,12 +26,8 @@ FIRST_WEIGHT = 0.1
 RANK_TOLERANCE = 1e-7
 """Deviation of a sum of singular values from an integer that counts as none."""
 
-KMEANS_RUNS = 10
-"""K-means runs where the components are not the clusters."""
 
-
-@dataclass(frozen=True)
-class StructuredGraph:
+class StructuredGraph(NamedTuple):
     """A bipartite graph and its leading singular vectors."""
 
     graph: sparse.csr_array

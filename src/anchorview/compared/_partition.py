@@ -6,13 +6,16 @@ from scipy import sparse
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.assign import assigned
 
+KMEANS_RUNS = 10
+"""K-means runs of initial graphs, and where the components of a graph are not the clusters."""
+
 
 def kmeans(
     X: Array, n_clusters: int, *, normalize: bool = False, n_init: int, seed: int
 ) -> tuple[Array, Array]:
     """Centers and labels of the best of several runs; `normalize` scales rows to length 1."""
-    settings = {"normalize": normalize, "n_init": n_init, "seed": seed}
-    assignment, labels = assigned(X, n_clusters, method="kmeans", **settings)
+    settings = {"method": "kmeans", "normalize": normalize, "n_init": n_init, "seed": seed}
+    assignment, labels = assigned(X, n_clusters, **settings)
     return assignment.centroids, labels
 
 

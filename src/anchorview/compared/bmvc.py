@@ -338,11 +338,10 @@ class BMVC(Baseline):
             KernelView(centered_kernel(data, p, anchors), self.beta, self.gamma)
             for p, anchors in enumerate(self.anchors_)
         ]
-        wanted = self.reference_view
-        if isinstance(wanted, str):
-            wanted = data.names.index(wanted)
-        references = views if wanted is None else [views[wanted]]
-        B = initial_codes([view.K for view in references], self.code_length_, code_rng)
+        # The view at a position or with a name, or all.
+        places = enumerate(zip(data.names, views, strict=True))
+        wanted = [v.K for p, (name, v) in places if self.reference_view in (None, p, name)]
+        B = initial_codes(wanted, self.code_length_, code_rng)
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
         B, learned, weights, objective = learn_codes(
             views, B, C, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
@@ -365,8 +364,7 @@ class BMVC(Baseline):
     def _require_possible(self, data: MultiViewData) -> None:
         super()._require_possible(data)
         wanted, n_views = self.reference_view, len(data.names)
-        known = data.names if isinstance(wanted, str) else (None, *range(n_views))
-        if wanted not in known:
+        if wanted not in (None, *range(n_views), *data.names):
             raise ValueError(
                 f"reference_view={wanted!r} is none of the {n_views} views {list(data.names)}."
             )

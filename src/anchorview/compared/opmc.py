@@ -7,7 +7,7 @@ and ``W_v`` (c, d_v) has orthonormal rows.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -106,8 +106,7 @@ def fit_factors(T: Array, sizes: Array, C: Array) -> tuple[Array, Array]:
     return to_latent(T, W) / sizes[:, None], W
 
 
-@dataclass(frozen=True)
-class OnePassRun:
+class OnePassRun(NamedTuple):
     """Result of the sweeps from one initialization."""
 
     labels: Array

@@ -244,7 +244,8 @@ def markers(
     table = marker_table(labeled, moments)
     groups = [str(name) for name in labels.cat.categories if name in set(table["cluster"])]
     for view, rows in table.groupby("view", sort=False):
-        target, name = _place(data, str(view), len(selection), key_added)
+        target: Any = data if is_anndata(data) else modalities_of(data)[str(view)]
+        name = key_added if target is not data or len(selection) == 1 else f"{key_added}_{view}"
         if target is not data:
             target.obs[key] = labels.reindex(target.obs_names)
         kind, _, layer = selection[str(view)].partition(":")
@@ -293,18 +294,10 @@ def _comparable(data: AnnotatedData, matrices: dict[str, str]) -> dict[str, str]
     return {name: "X" if matrix.startswith("obsm:") else matrix for name, matrix in chosen.items()}
 
 
-def _place(data: Any, view: str, n_views: int, key_added: str) -> tuple[Any, str]:
-    """Object that gets the markers of a view, and the name of the entry."""
-    if is_anndata(data):
-        return data, key_added if n_views == 1 else f"{key_added}_{view}"
-    return data.mod[view], key_added
-
-
 def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> dict[str, Any]:
     """Arrays with a field per cluster, sorted by score."""
-    columns: dict[str, list[Array]] = {
-        name: [] for name in ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
-    }
+    fields = ("names", "scores", "pvals", "pvals_adj", "logfoldchanges")
+    ranked: list[tuple[Array, ...]] = []
     for group in groups:
         rows = table[table["cluster"] == group]
         scores = rows["statistic"].fillna(0.0).to_numpy()
@@ -315,18 +308,10 @@ def _ranked(table: pd.DataFrame, groups: list[str], n_features: int | None) -> d
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             inside, outside = (np.expm1(rows[name].to_numpy()) for name in ("mean_in", "mean_out"))
             change = np.log2((inside + PSEUDO_COUNT) / (outside + PSEUDO_COUNT))
-        ranked = (
-            rows["feature"].to_numpy(dtype=object),
-            scores.astype(np.float32),
-            p_values,
-            false_discovery_control(p_values),
-            change.astype(np.float32),
-        )
-        for column, values in zip(columns.values(), ranked, strict=True):
-            column.append(values[order])
+        names, q_values = rows["feature"].to_numpy(object), false_discovery_control(p_values)
+        columns = (names, scores.astype(np.float32), p_values, q_values, change.astype(np.float32))
+        ranked.append(tuple(values[order] for values in columns))
     return {
-        name: np.rec.fromarrays(
-            arrays, dtype=[(group, a.dtype) for group, a in zip(groups, arrays, strict=True)]
-        )
-        for name, arrays in columns.items()
+        field: np.rec.fromarrays(arrays, dtype=[(group, arrays[0].dtype) for group in groups])
+        for field, arrays in zip(fields, zip(*ranked, strict=True), strict=True)
     }
