@@ -1,10 +1,10 @@
-"""scikit-learn's own checks, on one view and on the columns halved into two views."""
+"""scikit-learn's own checks, on one view; several views have a contract of their own."""
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from anchorview import DALMC, AutoDALMC, MultiViewData
+from anchorview import DALMC, AutoDALMC
 from anchorview.compared import EOMSCCA, LMVSC, SFMC
 from anchorview.estimators.methods import METHODS, method_class
 
@@ -16,16 +16,6 @@ EXPECTED_FAILURES = {
     "check_fit2d_1feature": ONE_CLUSTER,
     "check_fit2d_predict1d": ONE_CLUSTER,
 }
-
-
-class InTwoViews(DALMC):
-    """DALMC on a 2-D array whose columns are halved into two views."""
-
-    def _validate(self, X, **options):
-        data = super()._validate(X, **options)
-        (whole,) = data.views
-        half = whole.shape[1] // 2
-        return MultiViewData([whole[:, :half], whole[:, half:]]) if half > 1 else data
 
 
 CLASSES = [method_class(name) for name in METHODS]
@@ -45,8 +35,7 @@ def quick(cls):
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    # The compared methods have a contract of their own for several views.
-    [*map(quick, CLASSES), InTwoViews(n_clusters=3)],
+    [*map(quick, CLASSES)],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -62,7 +62,7 @@ def test_memberships_follow_their_definition(overlapping):
         points = unit_rows(model.embedding_)
         squares = np.square(points[:, None] - model._assignment.centroids).sum(axis=2)
     else:
-        runs = model._labeler.partitions(model._validate(views, reset=False))
+        runs = model._labeler.partitions(model._open_new(views))
         k, weights = model.n_clusters_, model._clustering.consensus.weights
         encoded = np.eye(k)[runs]
         centers = [encoded[:, model.labels_ == c].mean(axis=1) for c in range(k)]

@@ -42,7 +42,7 @@ def margins(model, views, clusters=range(K)):
             for c in range(K)
         ]
         return np.einsum("ij,ij->i", points, np.array(D)[fitted])
-    data = model._validate(views, reset=False)
+    data = model._open_new(views)
     labeler = model._labeler
     counts = [candidate.n_partitions for candidate in model._clustering.candidates]
     partitions, ends = labeler.partitions(data), np.cumsum(counts)[:-1]

@@ -116,7 +116,7 @@ class Baseline(MultiViewClusterer):
         self : object
             Fitted estimator.
         """
-        data = self._validate(X, reset=True)
+        data = self._in_memory(X)
         require_memory(
             self._memory_needed(data),
             f"{type(self).__name__} on {data!r}",

@@ -53,9 +53,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
-    imputation_: tuple[Array | None, ...] | None = None
-    preprocessing_: tuple[FittedStep | None, ...] | None = None
-    view_selection_: dict[str, str] | None = None
 
     @property
     def labels_series(self) -> "pd.Series[Any]":
@@ -123,44 +120,28 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _require_possible(self, data: MultiViewData) -> None:
-        """Raise if the parameters are not possible for these data."""
+    def _require_possible(self, data: Any) -> None:
+        """Raise if the parameters are not possible for data of this shape."""
 
-    def _validate(self, X: Any, *, reset: bool) -> MultiViewData:
-        """Validate views. With `reset`, learn their names and widths; otherwise check them."""
-        impute, preprocess = getattr(self, "impute", None), getattr(self, "preprocess", None)
-        imputes = impute is not None if reset else self.imputation_ is not None
-        if isinstance(X, MultiViewData):
-            data = X
-        else:
-            selection = None if reset else selection_like_fit(X, self.view_selection_)
-            join: Join | None = None if reset else "outer"
-            data = container_of_views(parse(X, selection, join), nan_cells=imputes)
-        if reset and data.design is not None:
+    def _in_memory(self, X: Any) -> MultiViewData:
+        """Samples of a fit that takes out nothing."""
+        data = X if isinstance(X, MultiViewData) else container_of_views(parse(X, join=None))
+        if data.design is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot take out batches or covariates here. Give the views "
                 "without them, or use fit of DALMC or AutoDALMC."
             )
-        if reset:
-            self._require_possible(data)
-            if hasattr(self, "impute"):
-                self.imputation_ = fit_imputation(data, impute)
-            data = Preparation(self.imputation_, None)(data)
-            if hasattr(self, "preprocess"):
-                self.preprocessing_ = fit_preprocessing(data, preprocess)
-            data = Preparation(None, self.preprocessing_)(data)
-            require_fittable(data)
-            self._learn_views(data)
-        else:
-            self._warn_unnamed(data)
-            data = self._preparation(data)
-        self.sample_ids_ = data.sample_ids
+        self._require_possible(data)
+        self._learn_views(data)
         return data
 
-    def _learn_views(self, schema: RowSource) -> None:
-        self.view_names_in_ = schema.names
-        self.n_features_per_view_ = schema.n_features_per_view
-        self.feature_names_per_view_ = schema.feature_names
+    def _learn_views(self, source: RowSource) -> None:
+        if isinstance(source, MultiViewData):
+            require_fittable(source)
+        self.sample_ids_ = source.sample_ids
+        self.view_names_in_ = source.names
+        self.n_features_per_view_ = source.n_features_per_view
+        self.feature_names_per_view_ = source.feature_names
 
     @property
     def n_views_in_(self) -> int:
@@ -179,33 +160,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
         if self.view_names_in_ != ("view_0",) or names[0] is None:
             raise AttributeError("feature_names_per_view_ has the feature names of each view.")
         return names[0]
-
-    @property
-    def _fitted_views(self) -> FittedViews:
-        """The views that it was fitted on, to which those of new samples are matched."""
-        return FittedViews(
-            type(self).__name__,
-            self.view_names_in_,
-            self.n_features_per_view_,
-            self.feature_names_per_view_,
-        )
-
-    @property
-    def _preparation(self) -> Preparation:
-        """What is done with new samples before they are scaled."""
-        return Preparation(self.imputation_, self.preprocessing_, self._fitted_views)
-
-    def _warn_unnamed(self, schema: RowSource) -> None:
-        """Warn, as scikit-learn does, if features with names are matched by position."""
-        unnamed = self._fitted_views.unnamed(schema)
-        if unnamed:
-            subject = unnamed[0] if self.n_views_in_ > 1 else "X"
-            warnings.warn(
-                f"{subject} does not have valid feature names, but {type(self).__name__} was "
-                "fitted with feature names; its features are matched by position.",
-                UserWarning,
-                stacklevel=4,
-            )
 
     def _by_view(self, values: ArrayLike, name: str) -> "pd.Series[float]":
         """One number per view as a Series indexed by the names of the views."""
@@ -244,7 +198,10 @@ class EmbeddingClusterer(
     labels_: Any
     _spread: ClusterSpread
     _relabeling: Relabeling | None
-    _join: Join | None = None
+    imputation_: tuple[Array | None, ...] | None
+    preprocessing_: tuple[FittedStep | None, ...] | None
+    view_selection_: dict[str, str] | None
+    _join: Join | None
 
     def _open(
         self,
@@ -272,19 +229,17 @@ class EmbeddingClusterer(
         self._join = join
         if isinstance(source, PartSource) and not self._works_in_parts(source, out):
             source = source.read()
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        set_design(source, X, batch, covariates)
         self._require_possible(source)
-        self.imputation_ = self.preprocessing_ = None
-        if self.impute is not None:
-            self.imputation_ = fit_imputation(source, self.impute)
+        self.imputation_ = fit_imputation(source, self.impute)
+        if self.imputation_ is not None:
             source = source.prepared(Preparation(self.imputation_, None))
-        if self.preprocess is not None:
-            self.preprocessing_ = fit_preprocessing(source, self.preprocess)
+        self.preprocessing_ = fit_preprocessing(source, self.preprocess)
+        if self.preprocessing_ is not None:
             source = source.prepared(Preparation(None, self.preprocessing_))
         source.hints_at_counts = self.preprocess is None
-        if isinstance(source, MultiViewData):
-            require_fittable(source)
+        self._learn_views(source)
+        self.n_samples_fit_ = len(source)
         if out is not None:
             if not isinstance(source, PartSource):
                 raise ValueError(
@@ -292,12 +247,7 @@ class EmbeddingClusterer(
                     "use solver='compressed', give more samples than features, or do not pass out=."
                 )
             source.require_output_folder(Path(out))
-        self.sample_ids_, self.n_samples_fit_ = source.sample_ids, len(source)
-        self._learn_views(source)
         return source
-
-    def _require_possible(self, data: RowSource) -> None:
-        """Raise if the parameters are not possible for data of this shape."""
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         """Whether a fit processes samples that are not in memory part by part."""
@@ -322,9 +272,17 @@ class EmbeddingClusterer(
             nan_cells=self.imputation_ is not None,
         )
         fitted = self._fitted_views
-        self._warn_unnamed(source)
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        unnamed = fitted.unnamed(source)
+        if unnamed:
+            # As scikit-learn does.
+            subject = unnamed[0] if self.n_views_in_ > 1 else "X"
+            warnings.warn(
+                f"{subject} does not have valid feature names, but {type(self).__name__} was "
+                "fitted with feature names; its features are matched by position.",
+                UserWarning,
+                stacklevel=3,
+            )
+        set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
         if self.imputation_ is not None or self.preprocessing_ is not None:
             source = source.prepared(Preparation(self.imputation_, self.preprocessing_))
@@ -332,9 +290,20 @@ class EmbeddingClusterer(
         return source if correction is None else source.prepared(correction)
 
     @property
+    def _fitted_views(self) -> FittedViews:
+        """The views that it was fitted on, to which those of new samples are matched."""
+        return FittedViews(
+            type(self).__name__,
+            self.view_names_in_,
+            self.n_features_per_view_,
+            self.feature_names_per_view_,
+        )
+
+    @property
     def _part_preparation(self) -> PartPreparation:
         """Function of new samples that prepares them for embedding; can be pickled."""
-        return PartPreparation(self._preparation, self._correction)
+        prepare = Preparation(self.imputation_, self.preprocessing_, self._fitted_views)
+        return PartPreparation(prepare, self._correction)
 
     def _require_embeds_new_samples(self) -> None:
         """Raise an AttributeError if only the samples of `fit` can be embedded."""

@@ -12,8 +12,8 @@ from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.compress import Problem
 from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.estimators.base import EmbeddingClusterer
-from anchorview.sources.part_source import LabeledRows
-from anchorview.views.container import ViewsLike
+from anchorview.sources.part_source import LabeledRows, PartSource
+from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.row_source import RowSource
 
 
@@ -72,11 +72,6 @@ class IncrementalClusterer(EmbeddingClusterer):
         -------
         self : DALMC
         """
-        if batch is not None or covariates is not None:
-            raise ValueError(
-                "partial_fit cannot take out batches or covariates: their means are known only "
-                "after the last call. Use fit, which reads files and Dask arrays in parts."
-            )
         start_seed, assignment_seed = self._seeds()
         if hasattr(self, "labels_") and not hasattr(self, "_running_sums"):
             raise ValueError(
@@ -84,7 +79,14 @@ class IncrementalClusterer(EmbeddingClusterer):
                 "partial_fit adds to. Start from a new model."
             )
         sums = getattr(self, "_running_sums", None)
-        data = self._validate(X, reset=sums is None)
+        source = self._open(X, None) if sums is None else self._open_new(X)
+        data = source.read() if isinstance(source, PartSource) else source
+        assert isinstance(data, MultiViewData)
+        if not (batch is covariates is data.design is None):
+            raise ValueError(
+                "partial_fit cannot take out batches or covariates: their means are known only "
+                "after the last call. Use fit, which reads files and Dask arrays in parts."
+            )
         if sums is None:
             sums = RunningSums(data, self.scaling, assignment_seed)
         if sums.scaling != self.scaling:
@@ -93,8 +95,8 @@ class IncrementalClusterer(EmbeddingClusterer):
                 f"'{self.scaling}'. Start from a new model."
             )
         sums = sums.with_chunk(data)
+        self.sample_ids_ = data.sample_ids
         self._correction = self._mixing = None
-        self.view_selection_ = self._join = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
         self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)
