@@ -1,9 +1,12 @@
 """Names for types that are used throughout the package."""
 
+import os
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+
+PathLike = str | os.PathLike[str]
 
 Array = npt.NDArray[Any]
 """A dense array."""

@@ -1,11 +1,11 @@
 """Base classes of the estimators: validation of views, learned attributes, messages."""
 
-import os
 import warnings
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.sklearn_compat import output_container
-from anchorview._utils.typing import Array, FeatureNames
-from anchorview.core.assign import ClusterSpread
+from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
 from anchorview.core.preprocessing import (
     FittedStep,
@@ -33,8 +32,9 @@ from anchorview.core.preprocessing import (
     fit_preprocessing,
 )
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
+from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence import save_model
-from anchorview.estimators.relabeling import Relabeling, new_names, relabeling_from
+from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource, require_fittable
@@ -43,8 +43,6 @@ from anchorview.views.container import MultiViewData, ViewsLike, container_of_vi
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, parse, selection_like_fit
 from anchorview.views.row_source import RowSource
-
-PathLike = str | os.PathLike[str]
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator):
@@ -186,7 +184,11 @@ def embeds_new_samples(model: "EmbeddingClusterer") -> bool:
 
 
 class EmbeddingClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchMixin, MultiViewClusterer
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    RelabelMixin,
+    BatchMixin,
+    MultiViewClusterer,
 ):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
@@ -194,10 +196,6 @@ class EmbeddingClusterer(
     preprocess: Preprocess
     memory_limit: float | str | None
     n_samples_fit_: int
-    n_clusters_: int
-    labels_: Any
-    _spread: ClusterSpread
-    _relabeling: Relabeling | None
     imputation_: tuple[Array | None, ...] | None
     preprocessing_: tuple[FittedStep | None, ...] | None
     view_selection_: dict[str, str] | None
@@ -309,6 +307,49 @@ class EmbeddingClusterer(
         """Raise an AttributeError if only the samples of `fit` can be embedded."""
 
     @available_if(embeds_new_samples)
+    @fill_docstring
+    def transform(
+        self,
+        X: ViewsLike,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+        scale: bool = True,
+        out: PathLike | None = None,
+    ) -> Any:
+        """Embed samples: the rows of the anchor graph that the fitted model gives them.
+
+        AutoDALMC embeds them by its best candidate.
+
+        Parameters
+        ----------
+        %(new_samples)s
+        scale : bool, default=True
+            Whether to scale the columns to a mean square of 1 over the samples of `fit`, as
+            classifiers and distances expect. If False, rows of the anchor graph as they are: for
+            the samples of `fit`, those of `embedding_`, whose columns are orthonormal, so that the
+            entries decrease with the number of samples.
+        out : path-like, default=None
+            An ``.npy`` file to which the result is written part by part; a memory map of it is
+            returned.
+
+        Returns
+        -------
+        embedding : array (n, n_anchors)
+            A dask array if the views are.
+        """
+        source = self._open_new(X, out, batch, covariates, unknown_batch)
+        function = self._embedding_map(self._scale_factor if scale else 1.0)
+        width, path = self._n_features_out, None if out is None else Path(out)
+        rows = source.map_rows(function, width, source.dtype, "embedding", path)
+        return self._with_ids(rows, source.sample_ids)
+
+    @abstractmethod
+    def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
+        """Function of a part: its embedding times a factor; can be pickled."""
+
+    @available_if(embeds_new_samples)
     def fit_transform(
         self,
         X: ViewsLike,
@@ -343,74 +384,6 @@ class EmbeddingClusterer(
         self.fit(X, views=views, join=join, batch=batch, covariates=covariates, out=out)
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
-
-    def relabel(self, mapping: Mapping[Any, str | int] | PathLike) -> Self:
-        """Name clusters, and merge those that get the same name.
-
-        `labels_`, `predict`, all tables and the next `relabel` have the numbers of the new
-        clusters, which are in the order of the first old cluster of each; `cluster_names_` has
-        their names. A saved model keeps them; `fit` starts anew. Files to which a fit has written
-        labels keep the old ones, and the levels of AutoDALMC are those of the fit.
-
-        Parameters
-        ----------
-        mapping : dict or path-like
-            New names of clusters, by their present numbers or names. A number instead of a new
-            name merges a cluster with the one that has the number. Clusters that are left out keep
-            their name, if they have one. Or a JSON file with such a mapping, or the one downloaded
-            from a report, which is refused if it is for another model.
-
-        Returns
-        -------
-        self : DALMC or AutoDALMC
-
-        Examples
-        --------
-        >>> from anchorview import DALMC, make_multiview
-        >>> views, _ = make_multiview(90, n_clusters=4, random_state=0)
-        >>> model = DALMC(n_clusters=4, random_state=0).fit(views)
-        >>> model.relabel({1: "healthy", 3: "healthy", 0: "tumor"}).cluster_names_
-        ('tumor', 'healthy', '2')
-        >>> model.n_clusters_
-        3
-        >>> model.relabel({"tumor": "cancer", 2: "control"}).cluster_names_
-        ('cancer', 'healthy', 'control')
-        >>> bool((model.predict(views) == model.labels_).all())
-        True
-        """
-        check_is_fitted(self, "labels_")
-        relabeling = self._relabeling
-        names = ("",) * self.n_clusters_ if relabeling is None else relabeling.names
-        new = relabeling_from(new_names(mapping, self), names)
-        self._relabeling = new.after(relabeling)
-        self._relabel_samples(new)
-        return self
-
-    def _relabel_samples(self, new: Relabeling) -> None:
-        self.labels_ = by_block(new.clusters.__getitem__, self.labels_)
-
-    @property
-    def cluster_names_(self) -> tuple[str, ...] | None:
-        """Names that `relabel` has given to clusters; of others, the number. None without any."""
-        check_is_fitted(self, "labels_")
-        names = () if self._relabeling is None else self._relabeling.names
-        shown = tuple(name or str(cluster) for cluster, name in enumerate(names))
-        return shown if any(names) else None
-
-    @property
-    def n_clusters_fit_(self) -> int:
-        """Number of clusters before `relabel` has merged any."""
-        return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)
-
-    @property
-    def _cluster_spread(self) -> ClusterSpread:
-        """How far the samples of `fit` lie from their centers."""
-        return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
-
-    @property
-    def _membership_scale(self) -> float:
-        """Squared distance at which a membership falls to 1/e; merging clusters keeps it."""
-        return self._cluster_spread.membership_scale(self.n_clusters_fit_)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
@@ -456,10 +429,3 @@ def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> 
     if sample_ids is None or type(values) is not np.ndarray:
         return values
     return pd.Series(values, sample_ids, name=name)
-
-
-def by_block(function: Callable[..., Array], *labels: Any) -> Any:
-    """Labels, int32, that a function computes of labels; of dask arrays, a dask array."""
-    if hasattr(labels[0], "map_blocks"):
-        return labels[0].map_blocks(function, *labels[1:], dtype=np.int32)
-    return function(*labels)

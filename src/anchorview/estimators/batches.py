@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -53,19 +52,6 @@ NOTHING_LEFT = 0.05
 left: at most 0.035 in these cases, at least 0.07 (one of 18: 0.03) with strong batch effects."""
 
 
-@dataclass(frozen=True)
-class BatchMixing:
-    """Share of neighbors from other batches, relative to that of samples in random order.
-
-    About 1 if batches are mixed, 0 if each is by itself.
-    """
-
-    before: float
-    """In the standardized views as they were given."""
-    after: float
-    """In the embedding."""
-
-
 def sampled_positions(n_samples: int, n_features: int) -> Array:
     """Ascending positions of the samples whose neighbors are found."""
     count = min(n_samples, MAX_SAMPLES, max(MAX_SAMPLES // 10, MAX_ENTRIES // n_features))
@@ -87,11 +73,6 @@ def _view_distances(data: MultiViewData, deviations: tuple[Array, ...]) -> Array
     return np.divide(totals, shared, out=np.full((n, n), farthest), where=shared > 0)
 
 
-def mixing_of_rows(rows: Array, codes: Array) -> float:
-    """Mixing of the batches of samples by the distances of rows of an embedding."""
-    return _mixing(euclidean_distances(rows, squared=True), codes)
-
-
 def _divided(rows: Matrix, deviation: Array) -> Matrix:
     # Centering, which would make sparse rows dense, does not change distances.
     factors = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
@@ -100,7 +81,11 @@ def _divided(rows: Matrix, deviation: Array) -> Matrix:
     return (rows if isinstance(rows, np.ndarray) else rows.toarray()) * factors
 
 
-def _mixing(squared_distances: Array, codes: Array) -> float:
+def mixing(squared_distances: Array, codes: Array) -> float:
+    """Share of neighbors from other batches, relative to that of samples in random order.
+
+    About 1 if batches are mixed, 0 if each is by itself.
+    """
     n = len(codes)
     sizes = np.bincount(codes)
     expected = float(np.mean((n - sizes[codes]) / max(n - 1, 1)))
@@ -166,7 +151,6 @@ def _principal_coordinates(squared_distances: Array, k: int) -> Array:
 
 
 UnknownBatch = Literal["error", "center"]
-UNKNOWN_BATCH = ("error", "center")
 
 
 def set_design(source: RowSource, X: Any, batch: Any, covariates: Any) -> None:
@@ -202,18 +186,14 @@ class BatchFit:
         deviations = tuple(view.deviation for view in self.correction.views)
         return _view_distances(self.correction(self._sample), deviations)
 
-    def mixing(self, embedding: Any) -> BatchMixing | None:
-        """How well batches mix; None if there are only covariates."""
-        if not self.design.has_batches:
-            return None
+    def mixing(self, embedding: Any) -> dict[str, float]:
+        """How well batches mix in the standardized views as given, and in the embedding."""
         rows = normalize(self._of_sample(embedding).astype(np.float64))
-        before = _mixing(self._distances_before, self._codes)
-        return BatchMixing(before, mixing_of_rows(rows, self._codes))
+        after = mixing(euclidean_distances(rows, squared=True), self._codes)
+        return {"before": mixing(self._distances_before, self._codes), "after": after}
 
     def warn_if_confounded(self, labels: Any) -> None:
         """Warn if clusters cannot be told from batches, after the correction or before."""
-        if not self.design.has_batches:
-            return
         of_sample = self._of_sample(labels)
         sentence = confounding_sentence(of_sample, self._codes)
         if sentence is None:
@@ -238,7 +218,7 @@ def correction_for(
     unknown_batch: str,
 ) -> BatchCorrection | None:
     """Correction of new samples, which must come with what the fit was given; None without."""
-    if unknown_batch not in UNKNOWN_BATCH:
+    if unknown_batch not in ("error", "center"):
         raise ValueError(f"unknown_batch={unknown_batch!r} should be 'error' or 'center'.")
     if correction is None:
         if source.design is not None:
@@ -261,7 +241,7 @@ class BatchMixin:
     embedding_: Any
     labels_: Any
     _correction: BatchCorrection | None = None
-    _mixing: BatchMixing | None = None
+    _mixing: dict[str, float] | None = None
 
     def _fit_batches(self, source: RowSource) -> tuple[RowSource, BatchFit | None]:
         """Source without batch effects and covariates, if there are any, and what was learned."""
@@ -273,20 +253,21 @@ class BatchMixin:
         return fit.source, fit
 
     def _batch_sentences(self) -> list[str]:
-        correction, mixing = self._correction, self._mixing
+        correction = self._correction
         if correction is None:
             return []
         count = len(correction.covariate_names)
         parts = [f"{len(correction.batches)} batches"] * correction.has_batches
         parts += [f"{count} covariate{'s' * (count > 1)}"] * (count > 0)
         mixed = ""
-        if mixing is not None:
-            mixed = f"; mixing of batches {mixing.before:.2f} before, {mixing.after:.2f} after"
+        if self._mixing is not None:
+            before, after = self._mixing["before"], self._mixing["after"]
+            mixed = f"; mixing of batches {before:.2f} before, {after:.2f} after"
         return [f"{' and '.join(parts)} taken out{mixed}"]
 
     def _judge_batches(self, fit: BatchFit | None) -> None:
         """Find how well batches mix, and warn if clusters cannot be told from them."""
-        if fit is not None:
+        if fit is not None and fit.design.has_batches:
             self._mixing = fit.mixing(self.embedding_)
             fit.warn_if_confounded(self.labels_)
 
@@ -301,4 +282,4 @@ class BatchMixin:
         """Mixing of batches in the views as given, and in the embedding; None without batches."""
         if self._mixing is None:
             return None
-        return pd.Series(vars(self._mixing), name="mixing")
+        return pd.Series(self._mixing, name="mixing")

@@ -25,7 +25,7 @@ from anchorview._utils.param_constraints import (
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
@@ -35,7 +35,7 @@ from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
-from anchorview.estimators.base import PathLike, by_sample_id, embeds_new_samples
+from anchorview.estimators.base import by_sample_id, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
@@ -363,43 +363,8 @@ class DALMC(IncrementalClusterer):
         self.embedding_, self.labels_ = rows.embedding, rows.labels
         self._running_sums = None
         self._say("assigned", clock)
-        if batches is not None:
-            self._judge_batches(batches)
+        self._judge_batches(batches)
         return self
-
-    @available_if(embeds_new_samples)
-    @fill_docstring
-    def transform(
-        self,
-        X: ViewsLike,
-        *,
-        batch: Any = None,
-        covariates: Any = None,
-        unknown_batch: UnknownBatch = "error",
-        scale: bool = True,
-        out: PathLike | None = None,
-    ) -> Any:
-        """Embed samples: the rows of the anchor graph that the fitted model gives them.
-
-        Parameters
-        ----------
-        %(new_samples)s
-        scale : bool, default=True
-            Whether to scale the columns to a mean square of 1 over the samples of `fit`, as
-            classifiers and distances expect. If False, rows of the anchor graph as they are: for
-            the samples of `fit`, those of `embedding_`, whose columns are orthonormal, so that the
-            entries decrease with the number of samples.
-        out : path-like, default=None
-            An ``.npy`` file to which the result is written part by part; a memory map of it is
-            returned.
-
-        Returns
-        -------
-        embedding : array (n, n_anchors)
-            A dask array if the views are.
-        """
-        source = self._open_new(X, out, batch, covariates, unknown_batch)
-        return self._map(source, out, factor=self._scale_factor if scale else 1.0)
 
     @available_if(embeds_new_samples)
     @fill_docstring
@@ -428,7 +393,9 @@ class DALMC(IncrementalClusterer):
         %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        labels = self._map(source, out, factor=None)
+        function = SampleMap(self._embedder, self._labels_of)
+        path = None if out is None else Path(out)
+        labels = source.map_rows(function, None, np.int32, "labeling", path)
         return by_sample_id(labels, source.sample_ids, "cluster")
 
     @property
@@ -522,19 +489,8 @@ class DALMC(IncrementalClusterer):
         self._spread = cluster_spread(rows, self._assignment, known)
         self._relabeling = None
 
-    def _map(self, source: RowSource, out: PathLike | None, *, factor: float | None) -> Any:
-        """Embeddings of samples times a factor, or labels if it is None.
-
-        They are in the form of their source or in the file `out`.
-        """
-        path = None if out is None else Path(out)
-        if factor is None:
-            function = SampleMap(self._embedder, self._labels_of)
-            return source.map_rows(function, None, np.int32, "labeling", path)
-        function = SampleMap(self._embedder, factor=factor)
-        width = self._embedder.n_anchors
-        rows = source.map_rows(function, width, source.dtype, "embedding", path)
-        return self._with_ids(rows, source.sample_ids)
+    def _embedding_map(self, factor: float) -> SampleMap:
+        return SampleMap(self._embedder, factor=factor)
 
     def __anchorview_explain__(self) -> EmbeddingExplanation:
         check_is_fitted(self, "labels_")

@@ -1,6 +1,6 @@
 """Fit of DALMC to samples that come in chunks: sums over all of them are kept, and a sample."""
 
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 from sklearn.utils.metaestimators import available_if
@@ -36,14 +36,8 @@ class IncrementalClusterer(EmbeddingClusterer):
     _running_sums: RunningSums | None
     _embedder: Any
     _assignment: Any
-
-    @abstractmethod
-    def _solve(self, problem: Problem, schema: RowSource, seed: int) -> Solution:
-        """Solve, and set the attributes that the solution determines."""
-
-    @abstractmethod
-    def _assign(self, rows: LabeledRows, seed: int) -> None:
-        """Cluster and label rows of the embedding."""
+    _solve: Callable[[Problem, RowSource, int], Solution]
+    _assign: Callable[[LabeledRows, int], None]
 
     @available_if(_can_add_chunks)
     @fit_context(prefer_skip_nested_validation=True)

@@ -1,17 +1,18 @@
 """Clusters of a fitted model that were merged or named, and the JSON files that say which."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from anchorview._utils.text import listed, one_line, quoted, shorten
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import ClusterSpread
 
 
@@ -145,3 +146,87 @@ def new_names(mapping: Any, model: Any) -> Mapping[Any, Any]:
             f"have {ours}. Download the mapping from a report on this model, as it is now."
         )
     return clusters
+
+
+class RelabelMixin:
+    """Attributes of estimators whose clusters can be merged and named."""
+
+    n_clusters_: int
+    labels_: Any
+    _spread: ClusterSpread
+    _relabeling: Relabeling | None
+
+    def relabel(self, mapping: Mapping[Any, str | int] | PathLike) -> Self:
+        """Name clusters, and merge those that get the same name.
+
+        `labels_`, `predict`, all tables and the next `relabel` have the numbers of the new
+        clusters, which are in the order of the first old cluster of each; `cluster_names_` has
+        their names. A saved model keeps them; `fit` starts anew. Files to which a fit has written
+        labels keep the old ones, and the levels of AutoDALMC are those of the fit.
+
+        Parameters
+        ----------
+        mapping : dict or path-like
+            New names of clusters, by their present numbers or names. A number instead of a new
+            name merges a cluster with the one that has the number. Clusters that are left out keep
+            their name, if they have one. Or a JSON file with such a mapping, or the one downloaded
+            from a report, which is refused if it is for another model.
+
+        Returns
+        -------
+        self : DALMC or AutoDALMC
+
+        Examples
+        --------
+        >>> from anchorview import DALMC, make_multiview
+        >>> views, _ = make_multiview(90, n_clusters=4, random_state=0)
+        >>> model = DALMC(n_clusters=4, random_state=0).fit(views)
+        >>> model.relabel({1: "healthy", 3: "healthy", 0: "tumor"}).cluster_names_
+        ('tumor', 'healthy', '2')
+        >>> model.n_clusters_
+        3
+        >>> model.relabel({"tumor": "cancer", 2: "control"}).cluster_names_
+        ('cancer', 'healthy', 'control')
+        >>> bool((model.predict(views) == model.labels_).all())
+        True
+        """
+        check_is_fitted(self, "labels_")
+        relabeling = self._relabeling
+        names = ("",) * self.n_clusters_ if relabeling is None else relabeling.names
+        new = relabeling_from(new_names(mapping, self), names)
+        self._relabeling = new.after(relabeling)
+        self._relabel_samples(new)
+        return self
+
+    def _relabel_samples(self, new: Relabeling) -> None:
+        self.labels_ = by_block(new.clusters.__getitem__, self.labels_)
+
+    @property
+    def cluster_names_(self) -> tuple[str, ...] | None:
+        """Names that `relabel` has given to clusters; of others, the number. None without any."""
+        check_is_fitted(self, "labels_")
+        names = () if self._relabeling is None else self._relabeling.names
+        shown = tuple(name or str(cluster) for cluster, name in enumerate(names))
+        return shown if any(names) else None
+
+    @property
+    def n_clusters_fit_(self) -> int:
+        """Number of clusters before `relabel` has merged any."""
+        return self.n_clusters_ if self._relabeling is None else len(self._relabeling.clusters)
+
+    @property
+    def _cluster_spread(self) -> ClusterSpread:
+        """How far the samples of `fit` lie from their centers."""
+        return self._spread if self._relabeling is None else self._relabeling.spread(self._spread)
+
+    @property
+    def _membership_scale(self) -> float:
+        """Squared distance at which a membership falls to 1/e; merging clusters keeps it."""
+        return self._cluster_spread.membership_scale(self.n_clusters_fit_)
+
+
+def by_block(function: Callable[..., Array], *labels: Any) -> Any:
+    """Labels, int32, that a function computes of labels; of dask arrays, a dask array."""
+    if hasattr(labels[0], "map_blocks"):
+        return labels[0].map_blocks(function, *labels[1:], dtype=np.int32)
+    return function(*labels)

@@ -17,20 +17,15 @@ NO_STRUCTURE = "no clear structure"
 
 def result_lines(model: Any) -> list[str]:
     """Lines on the clusters and on the views of a fitted estimator."""
-    views = (_view_line(name, row) for name, row in _views(model))
+    views = (_view_line(str(name), **row) for name, row in _views(model).iterrows())
     return [_clusters_line(model), *views, *_sentences(model)]
 
 
 def result_html(model: Any) -> str:
     """HTML of the same."""
     line = f"<p>{escape(_clusters_line(model))}</p>"
-    table = view_table_html(pd.DataFrame(dict(_views(model))).T.reset_index(names="view"))
+    table = _views(model).reset_index(names="view").to_html(index=False, border=0, na_rep="")
     return line + table + "".join(f"<p>{escape(text)}</p>" for text in _sentences(model))
-
-
-def view_table_html(table: pd.DataFrame) -> str:
-    """HTML of a table with one row per view."""
-    return table.to_html(index=False, border=0, escape=True, na_rep="")
 
 
 def _clusters_line(model: Any) -> str:
@@ -63,20 +58,16 @@ def _sentences(model: Any) -> list[str]:
     return [capitalized(text) for text in (*view_sentences(model), *batch_sentences(model))]
 
 
-def _views(model: Any) -> list[tuple[str, dict[str, str]]]:
-    rows = []
-    for p, name in enumerate(model.view_names_in_):
-        row = {
-            "features": str(model.n_features_per_view_[p]),
-            "weight": f"{model.view_weights_.iloc[p]:.2f}",
-        }
-        if hasattr(model, "view_agreement_"):
-            row["agreement"] = f"{model.view_agreement_.iloc[p]:.2f}"
-        rows.append((shorten(name), row))
-    return rows
+def _views(model: Any) -> pd.DataFrame:
+    """Text on each view, by its name."""
+    names = list(map(shorten, model.view_names_in_))
+    table = pd.DataFrame({"features": model.n_features_per_view_}, names)
+    for column, attribute in {"weight": "view_weights_", "agreement": "view_agreement_"}.items():
+        if hasattr(model, attribute):
+            table[column] = [f"{value:.2f}" for value in getattr(model, attribute)]
+    return table
 
 
-def _view_line(name: str, row: dict[str, str]) -> str:
-    features, *scores = row.items()
-    listed = ", ".join(f"{label} {value}" for label, value in scores)
-    return f"{name}: {features[1]} features, {listed}"
+def _view_line(name: str, features: int, **scores: str) -> str:
+    listed = ", ".join(f"{label} {value}" for label, value in scores.items())
+    return f"{name}: {features} features, {listed}"

@@ -1,7 +1,7 @@
 """AutoDALMC: the consensus of several settings, with an optional choice of the cluster number."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from anchorview._utils.param_constraints import (
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
-from anchorview._utils.typing import Array
+from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
@@ -43,11 +43,11 @@ from anchorview.estimators.auto.representative_rows import n_sampled, representa
 from anchorview.estimators.auto.settings import BUDGETS, Budget
 from anchorview.estimators.auto.structure import BORDERS
 from anchorview.estimators.auto.view_consistency import consistency_sentences
-from anchorview.estimators.base import EmbeddingClusterer, PathLike, by_block, by_sample_id
+from anchorview.estimators.base import EmbeddingClusterer, by_sample_id
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
-from anchorview.estimators.relabeling import Relabeling
+from anchorview.estimators.relabeling import Relabeling, by_block
 from anchorview.sources.disk_source import DiskSource
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -328,41 +328,6 @@ class AutoDALMC(EmbeddingClusterer):
         return self
 
     @fill_docstring
-    def transform(
-        self,
-        X: ViewsLike,
-        *,
-        batch: Any = None,
-        covariates: Any = None,
-        unknown_batch: UnknownBatch = "error",
-        scale: bool = True,
-        out: PathLike | None = None,
-    ) -> Any:
-        """Embed samples by the best candidate.
-
-        Parameters
-        ----------
-        %(new_samples)s
-        scale : bool, default=True
-            As for :meth:`anchorview.DALMC.transform`.
-        out : path-like, default=None
-            An ``.npy`` file to which the result is written part by part; a memory map of it is
-            returned.
-
-        Returns
-        -------
-        embedding : array (n, l)
-            A dask array if the views are.
-        """
-        source = self._open_new(X, out, batch, covariates, unknown_batch)
-        factor = self._scale_factor if scale else 1.0
-        function = partial(self._labeler.embedding, factor=factor)
-        path = None if out is None else Path(out)
-        width = self._labeler.n_anchors
-        rows = source.map_rows(function, width, source.dtype, "embedding", path)
-        return self._with_ids(rows, source.sample_ids)
-
-    @fill_docstring
     def predict(
         self,
         X: ViewsLike,
@@ -467,6 +432,9 @@ class AutoDALMC(EmbeddingClusterer):
         source = self._open_new(X, None, batch, covariates)
         function, width = self._labeler.candidate_labels, len(self._clustering.candidates)
         return source.map_rows(function, width, LABEL_DTYPE, "labeling", None).T
+
+    def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
+        return partial(self._labeler.embedding, factor=factor)
 
     def _works_in_parts(self, source: RowSource, out: PathLike | None) -> bool:
         # All of few samples are needed in memory in any case.

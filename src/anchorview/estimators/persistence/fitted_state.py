@@ -18,7 +18,6 @@ from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder, in_other_coordinates
 from anchorview.core.preprocessing import FittedStep
 from anchorview.core.scale import ViewScaling
-from anchorview.estimators.batches import BatchMixing
 from anchorview.estimators.persistence.codec import SHAPES, AnyIndex, AxisLengths, require, validate
 from anchorview.estimators.relabeling import Relabeling
 
@@ -56,7 +55,7 @@ class FittedState:
     _relabeling: Relabeling | None
     _correction: BatchCorrection | None
     """None without batches and covariates, as the next without batches."""
-    _mixing: BatchMixing | None
+    _mixing: dict[str, float] | None
 
     @classmethod
     def of(cls, model: Any) -> Self:
