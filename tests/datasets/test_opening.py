@@ -102,12 +102,18 @@ def test_reading_into_memory(write):
         ({"c": WIDE[:11]}, "differ in their number of samples: a 12 x 5, b 12 x 20, c 11 x 20"),
         ({"y": np.eye(12)}, "'y' is named like class labels but is not one vector"),
         ({"y": LABELS[:11]}, "11 class labels do not fit the views: a 12 x 5, b 12 x 20"),
-        ({"y": LABELS, "gt": LABELS}, "several names of class labels: "),
     ],
-    ids=range(6),
+    ids=range(5),
 )
 def test_refused_contents(write, arrays, message):
     assert message in error_of(write(a=TALL, b=WIDE, **arrays))
+
+
+def test_vectors_and_other_class_labels_are_ignored_with_a_warning(write):
+    with pytest.warns(UserWarning, match="'y' is read as the class labels, and 'gt', which diff"):
+        assert (open_views(write(a=TALL, y=LABELS, gt=LABELS[::-1])).target == LABELS).all()
+    with pytest.warns(UserWarning, match=r"ignored: 'note' \(3 float64 values\)"):
+        assert list(open_views(write(a=TALL, gt=LABELS, note=np.ones(3))).views) == ["a"]
 
 
 def test_no_views(write):
@@ -179,8 +185,8 @@ def test_refused_sample_ids(tmp_path, ids, message):
 @pytest.mark.filterwarnings("ignore:Stored array in format 3.0")
 def test_other_arrays_in_a_folder_are_refused(tmp_path):
     cubes, field_names = (np.ones((2, 2, 2)), np.ones((0, 2))), [("größe\u0416", float)]
-    for array in (np.ones(12), np.array(IDS), TALL * 1j, *cubes, np.ones(3, field_names)):
-        assert "extra.npy holds " in error_of(write_npy_folder(tmp_path, a=TALL, extra=array))
+    for array in (TALL * 1j, *cubes, np.ones((3, 1), field_names)):
+        assert "'extra' holds " in error_of(write_npy_folder(tmp_path, a=TALL, extra=array))
 
 
 @pytest.mark.parametrize("reader", [open_views, read_views])

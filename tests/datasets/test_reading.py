@@ -415,7 +415,7 @@ def test_similar_matrix_beside_a_cell_array_is_refused(mat5, mask):
 
 def test_several_availability_matrices_are_refused(npz):
     message = error_of(npz(a=TALL, b=WIDE, mask=AVAILABLE, index=~AVAILABLE))
-    assert "several availability matrices: 'mask' and 'index'" in message
+    assert "several availability matrices: 'index' and 'mask'" in message
 
 
 def test_zero_rows_are_missing_only_if_asked_for(mat5):

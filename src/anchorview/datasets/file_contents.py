@@ -116,28 +116,21 @@ def labels_not_there_error(name: str) -> DataFileError:
 
 
 def is_label_name(name: str, labels: str | None) -> bool:
-    """Whether a name is `labels` or one of the usual names of class labels."""
-    return name == labels or name.lower() in LABEL_NAMES
+    """Whether a name, or its last part, is `labels` or one of the usual names of class labels."""
+    last = name.rpartition("/")[2]
+    return labels in (name, last) or last.lower() in LABEL_NAMES
 
 
 def by_precedence(names: Iterable[str], labels: str | None) -> list[str]:
     """Return `labels`, which must be there, or the usual names of class labels by precedence."""
-    label_names = [name for name in names if is_label_name(name, labels)]
     if labels is None:
-        return sorted(label_names, key=lambda name: LABEL_NAMES.index(name.lower()))
-    if labels not in label_names:
+        by_rank = {name: name.rpartition("/")[2].lower() for name in names}
+        usual = [name for name in by_rank if by_rank[name] in LABEL_NAMES]
+        return sorted(usual, key=lambda name: LABEL_NAMES.index(by_rank[name]))
+    found = [name for name in names if labels in (name, name.rpartition("/")[2])]
+    if not found:
         raise labels_not_there_error(labels)
-    return [labels]
-
-
-def single_label_name(names: Iterable[str], labels: str | None) -> str | None:
-    """Return the one name whose last part is one of class labels; None if there is none."""
-    label_names = [
-        name for name in names if name == labels or is_label_name(name.rpartition("/")[2], labels)
-    ]
-    if len(label_names) > 1:
-        raise DataFileError(f"several names of class labels: {', '.join(label_names)}. Keep one.")
-    return label_names[0] if label_names else None
+    return found
 
 
 def label_vector(value: object) -> NDArray[Any] | None:

@@ -21,7 +21,7 @@ from anchorview.datasets.file_contents import (
 )
 from anchorview.datasets.formats.annotated_files import open_h5ad, open_h5mu
 from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
-from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5, read_matlab73
+from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import read_npz
 from anchorview.datasets.formats.npy_folder import open_npy_folder
 from anchorview.datasets.formats.table_folder import (
@@ -272,7 +272,7 @@ TABLES = "folder of .csv, .tsv or .parquet files"
 # The first format that matches counts.
 FORMATS = (
     Format(".npz file", (".npz",), read_npz),
-    Format(".mat file of MATLAB 7.3", (".mat",), read_matlab73, open_matlab73, requires=is_hdf5),
+    Format(".mat file of MATLAB 7.3", (".mat",), open=open_matlab73, requires=is_hdf5),
     Format(".mat file of MATLAB 5 to 7", (".mat",), read_matlab5),
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
     Format(".h5mu file", (".h5mu",), open=open_h5mu, selects=True),

@@ -13,7 +13,7 @@ import numpy as np
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_arrays import UnreadArray, open_arrays
+from anchorview.datasets.file_arrays import Variables, stored_variable, views_among
 from anchorview.datasets.file_contents import ReadOptions
 from anchorview.views.stored_view import StoredView, ViewFile
 
@@ -51,7 +51,7 @@ class Hdf5View(StoredView):
             return node[:, start:stop].T if self.in_columns else node[start:stop]
 
 
-def view_of_dataset(path: Path, node: Any, in_columns: bool) -> Hdf5View:
+def view_of_dataset(path: Path, node: Any, in_columns: bool = False) -> Hdf5View:
     """Return the view of an open 2-D numeric dataset."""
     shape = node.shape[::-1] if in_columns else node.shape
     step = node.chunks[in_columns] if node.chunks else 1
@@ -65,17 +65,14 @@ def open_dataset(path: Path, key: str, in_columns: bool = False) -> Hdf5View:
         return view_of_dataset(path, file[key], in_columns)
 
 
-def _read_dataset(path: Path, key: str) -> Array:
+def _read_dataset(path: Path, node: Any) -> Array:
     """Read a whole dataset; text as strings."""
-    h5py = _h5py()
-    with h5py.File(path, "r") as file:
-        node = file[key]
-        _require_no_sequences(key if _is_sequence(node.dtype) else None)
-        if node.dtype.kind == "O":
-            require_sound_strings(path)
-        if h5py.check_string_dtype(node.dtype) is not None:
-            return np.asarray(node.asstr()[()], dtype=str)
-        return np.asarray(node[()])
+    _require_no_sequences(node.name.lstrip("/") if _is_sequence(node.dtype) else None)
+    if node.dtype.kind == "O":
+        require_sound_strings(path)
+    if _h5py().check_string_dtype(node.dtype) is not None:
+        return np.asarray(node.asstr()[()], dtype=str)
+    return np.asarray(node[()])
 
 
 def require_no_links(file: Any) -> None:
@@ -154,7 +151,7 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
     """Open the datasets of a file, including those in groups."""
     h5py = _h5py()
     names: list[str] = []
-    arrays = {}
+    arrays: Variables = {}
     with h5py.File(path, "r") as file:
         require_no_links(file)
         file.visit(names.append)
@@ -162,9 +159,14 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
             node = file[name]
             # A dataset may be empty in the sense that it has no shape at all.
             if isinstance(node, h5py.Dataset) and node.shape is not None:
-                read, opener = partial(_read_dataset, path, name), partial(open_dataset, path, name)
-                arrays[name] = UnreadArray(node.shape, node.dtype, read, opener)
-    return open_arrays(path, arrays, options.labels)
+                arrays[name] = stored_variable(
+                    name,
+                    node,
+                    options.labels,
+                    read=partial(_read_dataset, path, node),
+                    open_view=partial(view_of_dataset, path, node),
+                )
+    return views_among(arrays, path, options.labels)
 
 
 def _zarr() -> Any:
@@ -192,13 +194,17 @@ def open_zarr(path: Path, options: ReadOptions) -> ViewFile:
         warnings.filterwarnings("ignore", message=".*not recognized as a component")
         members = zarr.open_group(str(path), mode="r").members(max_depth=None)
     arrays = {
-        name: UnreadArray(
-            node.shape, node.dtype, partial(_read_array, node), partial(_view_of_array, path, node)
+        name: stored_variable(
+            name,
+            node,
+            options.labels,
+            read=partial(_read_array, node),
+            open_view=partial(_view_of_array, path, node),
         )
         for name, node in members
         if isinstance(node, zarr.Array)
     }
-    return open_arrays(path, arrays, options.labels)
+    return views_among(arrays, path, options.labels)
 
 
 def _view_of_array(path: Path, node: Any) -> ZarrView:

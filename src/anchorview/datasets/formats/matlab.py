@@ -23,12 +23,7 @@ from scipy import sparse
 
 from anchorview._utils.errors import MissingPackageError, optional_import
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_arrays import (
-    Variables,
-    is_availability_name,
-    other_array,
-    views_among,
-)
+from anchorview.datasets.file_arrays import Variables, other_array, views_among
 from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
 from anchorview.datasets.formats.array_stores import (
     require_no_links,
@@ -189,35 +184,23 @@ def is_hdf5(path: Path) -> bool:
     return start.startswith(HDF5_SIGNATURE) or start[HDF5_START:] == HDF5_SIGNATURE
 
 
-def read_matlab73(path: Path, options: ReadOptions) -> ViewFile:
-    """Read the variables and select the views by MATLAB conventions."""
-    variables = _hdf5_variables(path, _in_memory, options.labels)
-    return views_among(variables, path, options.labels, matlab=True)
-
-
 def open_matlab73(path: Path, options: ReadOptions) -> ViewFile:
-    """Open matrices as views on disk; class labels, availability and sparse matrices are read."""
-    on_disk = partial(view_of_dataset, path, in_columns=True)
-    variables = _hdf5_variables(path, on_disk, options.labels)
-    return views_among(variables, path, options.labels, matlab=True)
-
-
-def _hdf5_variables(path: Path, matrix: Callable[[Any], object], labels: str | None) -> Variables:
-    """Return arrays, sparse matrices and cells (as lists); None for anything else."""
+    """Open the matrices that are views by MATLAB conventions; labels and sparse ones are read."""
     h5py = _h5py()
     variables: Variables = {}
     with h5py.File(path, "r") as file:
         require_no_links(file)
         # "#refs#" and "#subsystem#" are MATLAB's storage, not variables.
         for name in (name for name in file if not name.startswith("#")):
-            read = is_label_name(name, labels) or is_availability_name(name)
-            convert, node = (_in_memory if read else matrix), file[name]
+            is_label = is_label_name(name, options.labels)
+            on_disk = partial(view_of_dataset, path, in_columns=True)
+            convert, node = (_in_memory if is_label else on_disk), file[name]
             if isinstance(node, h5py.Dataset) and h5py.check_ref_dtype(node.dtype):
                 cells = (file[reference] for reference in _read_node(node).ravel())
                 variables[name] = [_node_value(cell, convert) for cell in cells]
             else:
                 variables[name] = _node_value(node, convert)
-    return variables
+    return views_among(variables, path, options.labels, matlab=True)
 
 
 def _node_value(node: Any, convert: Callable[[Any], object]) -> object:

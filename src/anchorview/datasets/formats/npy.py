@@ -3,7 +3,6 @@
 Objects are never unpickled.
 """
 
-import mmap
 import os
 import warnings
 import zipfile
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import RawIOBase
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -34,11 +33,19 @@ READERS = {
     (3, 0): np.lib.format.read_array_header_2_0,
 }
 
-Header: TypeAlias = "tuple[tuple[int, ...], bool, np.dtype[Any], int]"
-"""Shape, whether the order is column-major, type, and position of the first number."""
-
 ROWS_COMPARED = 64
-"""Number of rows in which a memory map is compared with the file, if the system cannot tell."""
+"""Number of rows in which a memory map is compared with the file."""
+
+
+class Header(NamedTuple):
+    """What an ``.npy`` file says about its array."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    """Whether the order is column-major."""
+    dtype: "np.dtype[Any]"
+    offset: int
+    """Position of the first number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +117,7 @@ def read_npy_header(stream: IO[bytes]) -> Header:
         shape, fortran, dtype = READERS[version](stream)
     if any(length < 0 for length in shape):
         raise ValueError(f"the impossible shape {shape}")
-    return shape, fortran, dtype, stream.tell()
+    return Header(shape, fortran, dtype, stream.tell())
 
 
 def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
@@ -121,7 +128,7 @@ def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype
 
 
 def npy_header(path: Path) -> Header:
-    """Read the shape, whether the order is column-major, the type, and the end of the header."""
+    """Read the header of a file."""
     require_regular_file(path)
     try:
         with path.open("rb") as stream:
@@ -181,55 +188,18 @@ def from_memmap(array: "np.memmap[Any, Any]") -> StoredView | None:
     offset = root.offset + _address(array) - _address(root)
     dtype = array.dtype.newbyteorder("=")
     view = NpyView(Path(root.filename), array.shape, dtype, offset, array.dtype, not in_rows)
-    same = _is_map_of(array, view.path)
-    # Even the mapped file may have been truncated, so two rows are compared in any case.
-    n_compared = ROWS_COMPARED if same is None else 2
-    return view if same is not False and _holds_rows_of(view, array, n_compared) else None
+    # The file may have been truncated, or replaced by another one, while the map has the old one.
+    starts = np.unique(np.linspace(0, len(view) - 1, ROWS_COMPARED).astype(int)).tolist()
+    rows = [slice(start, start + 1) for start in starts]
+    try:
+        same = all(view[r].tobytes() == array[r].astype(dtype).tobytes() for r in rows)
+    except DataFileError:
+        return None
+    return view if same else None
 
 
 def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
-
-
-def _is_map_of(array: Array, path: Path) -> bool | None:
-    """Whether the path still is the mapped file, not another one; None if that is unknown."""
-    try:
-        # On some file systems, the list of maps and os.stat differ in the inode numbers, so the
-        # file is looked up in that list too.
-        with (
-            path.open("rb") as stream,
-            mmap.mmap(stream.fileno(), 1, access=mmap.ACCESS_READ) as other,
-        ):
-            now = _mapped_file(_address(np.frombuffer(other, np.uint8)))
-    except (OSError, ValueError):
-        return False
-    mapped = _mapped_file(_address(array))
-    return None if mapped is None or now is None else mapped == now
-
-
-def _mapped_file(address: int) -> tuple[str, str] | None:
-    """Device and inode of the file that is mapped to an address; None if that is unknown."""
-    try:
-        with open("/proc/self/maps", "rb") as maps:
-            for line in maps:
-                # Only the path, which comes last, may contain blanks.
-                addresses, _, _, device, inode = line.split(None, 5)[:5]
-                start, end = (int(part, 16) for part in addresses.split(b"-"))
-                if start <= address < end:
-                    return (device.decode(), inode.decode()) if int(inode) else None
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-def _holds_rows_of(view: NpyView, array: Array, count: int) -> bool:
-    """Whether `count` evenly spaced rows of the file are those of an array."""
-    starts = np.unique(np.linspace(0, len(view) - 1, count).astype(int)).tolist()
-    rows = [slice(start, start + 1) for start in starts]
-    try:
-        return all(view[r].tobytes() == array[r].astype(view.dtype).tobytes() for r in rows)
-    except DataFileError:
-        return False
 
 
 def read_npz(path: Path, options: ReadOptions) -> ViewFile:
@@ -242,7 +212,7 @@ def read_npz(path: Path, options: ReadOptions) -> ViewFile:
         members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
         require_free_memory(sum(_declared_size(archive, m) for m in members), "reading the arrays")
         arrays = {info.filename[: -len(".npy")]: _read_member(archive, info) for info in members}
-    return views_among(dict(arrays), path, options.labels, matlab=False)
+    return views_among(dict(arrays), path, options.labels)
 
 
 def _declared_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:

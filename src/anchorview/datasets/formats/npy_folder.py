@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.typing import FeatureNames
-from anchorview.datasets.file_arrays import UnreadArray, open_arrays
+from anchorview.datasets.file_arrays import OtherArray, Variables, stored_variable, views_among
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
     require_regular_file,
-    single_label_name,
 )
 from anchorview.datasets.formats.npy import npy_header, open_npy, write_npy_header
 from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
@@ -51,38 +50,29 @@ def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     for file in files.values():
         if file.suffix.lower() != ".npy":
             raise DataFileError(f"holds .npy files and the table {file.name}. Keep one format.")
-    arrays = {}
+    ids = _sample_ids(files.pop(SAMPLE_IDS)) if SAMPLE_IDS in files else None
+    arrays: Variables = {}
     for name, file in files.items():
-        shape, _, dtype, _ = npy_header(file)
-        arrays[name] = UnreadArray(shape, dtype, partial(_read, file), partial(open_npy, file))
-    for name in RESULT_VECTORS:
-        if name in arrays and len(arrays[name].shape) == 1:
-            del arrays[name]
-    # The labels of other levels have the type of labels, and views of integers hardly this name.
-    if LEVEL_LABELS in arrays and arrays[LEVEL_LABELS].dtype == np.int32:
-        del arrays[LEVEL_LABELS]
-    ids = _sample_ids(files[SAMPLE_IDS], arrays.pop(SAMPLE_IDS)) if SAMPLE_IDS in arrays else None
-    label_name = single_label_name(arrays, options.labels)
-    for name, array in arrays.items():
-        if not array.is_matrix and name != label_name:
-            raise DataFileError(
-                f"{name}.npy holds {array}. A view is a 2-D numeric array; class labels are a "
-                f"vector in {LABELS}.npy, and sample ids one in {SAMPLE_IDS}.npy. Correct or "
-                "remove it."
+        header = npy_header(file)
+        # Labels of other levels have the type of labels, and views of integers hardly this name.
+        is_result = name in RESULT_VECTORS and len(header.shape) == 1
+        if not is_result and not (name == LEVEL_LABELS and header.dtype == np.int32):
+            read, open_view = partial(_read, file), partial(open_npy, file)
+            arrays[name] = stored_variable(
+                name, header, options.labels, read=read, open_view=open_view
             )
-    opened = open_arrays(folder, arrays, options.labels)
+    opened = views_among(arrays, folder, options.labels)
     views = _with_feature_names(opened.views, folder / FEATURE_NAMES)
-    opened = replace(opened, views=views)
     if ids is None:
-        return opened
-    n_samples = next(iter(opened.views.values())).shape[0]
+        return replace(opened, views=views)
+    n_samples = next(iter(views.values())).shape[0]
     if len(ids) != n_samples:
         raise DataFileError(
             f"{SAMPLE_IDS}.npy has {len(ids)} ids, but the views have {n_samples} samples. Store "
             "one id per sample."
         )
     target: Target = None if opened.target is None else pd.Series(opened.target, index=ids)
-    return ViewFile(opened.views, target, folder, ids, opened.available)
+    return replace(opened, views=views, target=target, sample_ids=ids)
 
 
 def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
@@ -126,13 +116,14 @@ def _read(file: Path) -> NDArray[Any]:
         return np.load(file, allow_pickle=False)
 
 
-def _sample_ids(file: Path, array: UnreadArray) -> "pd.Index[Any]":
+def _sample_ids(file: Path) -> "pd.Index[Any]":
     with data_file_errors(file):
-        if len(array.shape) != 1 or array.dtype.kind not in "iuU":
-            raise DataFileError(f"holds {array}. Store one vector of integers or strings.")
-        values = array.read()
-        strings = array.dtype.kind == "U"
-        ids = pd.Index(values.tolist() if strings else values.astype(np.int64))
+        header = npy_header(file)
+        if len(header.shape) != 1 or header.dtype.kind not in "iuU":
+            other = OtherArray(header.shape, header.dtype)
+            raise DataFileError(f"holds {other}. Store one vector of integers or strings.")
+        values = _read(file)
+        ids = pd.Index(values.tolist() if values.dtype.kind == "U" else values.astype(np.int64))
         repeated = ids[ids.duplicated()].tolist()
         if repeated:
             raise DataFileError(

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,16 @@ from anchorview.datasets.formats.table_checks import (
     Outline,
     checked_ids,
     missing_id_error,
-    not_numeric_error,
+    numeric_values,
     require_content,
 )
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import column_names
 
 BATCH_BYTES = 16 * 2**20
-SEVERAL_LEVELS = "the index has several levels. Keep one, the sample id."
+
+EXAMINED_BYTES = 2**20
+"""Size of the first rows, from which the types of the columns follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +45,12 @@ class ParquetView(StoredView):
     group_starts: tuple[int, ...]
     """Rows at which the row groups start, followed by the number of rows."""
 
-    def batches(self) -> Iterator[Array]:
-        """Read all rows in order, some at a time; cheaper than slices of large row groups."""
-        start = 0
-        batches = self._batches(list(range(len(self.group_starts) - 1)))
-        while True:
-            batch = self._guarded(lambda *_: next(batches, None), start, len(self))
-            if batch is None:
-                break
-            yield batch
-            start += len(batch)
-        if start != len(self):
-            raise self._unreadable(start, len(self), "they are not there")
-
     def _read(self, start: int, stop: int) -> Array:
         groups = self._groups(start, stop)
         first = self.group_starts[groups[0]]
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         done = 0
-        for batch in self._batches(groups):
+        for batch in self.batches(groups):
             part = batch[max(0, start - first) : max(0, stop - first)]
             rows[done : done + len(part)] = part
             done += len(part)
@@ -75,16 +64,14 @@ class ParquetView(StoredView):
         starts = self.group_starts
         return [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
 
-    def _batches(self, groups: list[int]) -> Iterator[Array]:
+    def batches(self, groups: list[int] | None = None) -> Iterator[Array]:
+        """Read row groups, or all rows; cheaper than slices of large row groups."""
         file = _open(self.path)
-        rows = max(1, BATCH_BYTES // (8 * self.shape[1]))
-        for batch in file.iter_batches(rows, row_groups=groups):
-            columns = zip(batch.schema.names, batch.columns, strict=True)
-            features = [column for name, column in columns if name not in self.left_out]
-            values = np.empty((batch.num_rows, len(features)), self.dtype)
-            for j, column in enumerate(features):
-                values[:, j] = _numbers(column)
-            yield values
+        n_rows = max(1, BATCH_BYTES // (8 * self.shape[1]))
+        columns = [name for name in file.schema_arrow.names if name not in self.left_out]
+        for batch in file.iter_batches(n_rows, row_groups=groups, columns=columns):
+            table = batch.to_pandas(ignore_metadata=True)
+            yield numeric_values(table).astype(self.dtype, copy=False)
 
     def require_ids(self, options: ReadOptions) -> None:
         """Raise if ids are missing or repeated, or cannot be ids; uses little memory for them."""
@@ -94,7 +81,7 @@ class ParquetView(StoredView):
         with data_file_errors(self.path):
             ids = _open(self.path).read(columns=[self.id_source]).column(0)
             distinct = compute.count_distinct(ids, mode="only_valid").as_py()
-            if distinct < len(self) or _numpy_type(ids.type).kind == "f":
+            if distinct < len(self) or _is_float(ids):
                 checked_ids(pd.Index(ids.to_pandas()), options)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
@@ -122,21 +109,6 @@ def _open(path: Path) -> Any:
     return parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
 
 
-def _numbers(column: Any) -> Array:
-    """Values of a column; NaN for nulls."""
-    if column.null_count and _numpy_type(column.type).kind != "f":
-        column = column.cast("float64")
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _numpy_type(arrow_type: Any) -> "np.dtype[Any]":
-    """Type of a column in NumPy; object for anything but plain numbers."""
-    try:
-        return np.dtype(arrow_type.to_pandas_dtype())
-    except NotImplementedError:
-        return np.dtype(object)
-
-
 def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetView:
     """Open a table as a view.
 
@@ -146,16 +118,14 @@ def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetV
     with data_file_errors(path):
         file = _open(path)
         metadata = file.metadata
-        index = _stored_index(file.schema_arrow)
-        id_source = _id_source(file.schema_arrow, index, options)
-        left_out = tuple(name for name in (index, id_source) if isinstance(name, str))
+        id_source, left_out = _places_of_ids(file.schema_arrow, options)
         features = [name for name in file.schema_arrow.names if name not in left_out]
         require_content(metadata.num_rows, len(features))
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
         return ParquetView(
             path,
             (metadata.num_rows, len(features)),
-            _common_type(file, left_out),
+            _common_type(file, features, sizes.index(max(sizes))),
             id_source,
             left_out,
             tuple(accumulate(sizes, initial=0)),
@@ -179,66 +149,54 @@ def parquet_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[Ar
 
 def read_parquet(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
     """Read a table with the sample ids as its index; the types are those of the file."""
-    metadata = _open(path).metadata
+    file = _open(path)
+    n_values = float(file.metadata.num_rows) * file.metadata.num_columns
     # All values as 8 bytes, in Arrow's memory and in that of pandas.
-    require_free_memory(16.0 * metadata.num_rows * metadata.num_columns, "reading the table")
-    table = pd.read_parquet(path, engine="pyarrow")
-    if isinstance(table.index, pd.MultiIndex):
-        raise DataFileError(SEVERAL_LEVELS)
-    if options.id_column is True:
-        only_numbered = isinstance(table.index, pd.RangeIndex) and table.index.name is None
-        return table.set_index(table.columns[0]) if only_numbered and table.shape[1] else table
-    if not options.has_ids:
-        return table.reset_index(drop=True)
-    if options.id_column == table.index.name:
-        return table
-    options.id_position(list(table.columns))
-    return table.set_index(str(options.id_column))
+    require_free_memory(16 * n_values, "reading the table")
+    id_source, left_out = _places_of_ids(file.schema_arrow, options)
+    table = file.read().to_pandas(ignore_metadata=True)
+    ids = table[id_source] if isinstance(id_source, str) else id_source
+    features = table.drop(columns=list(left_out))
+    return features if ids is None else features.set_axis(pd.Index(ids, name=None))
 
 
-def _stored_index(schema: Any) -> str | range | None:
-    """Return the column of the index of a stored DataFrame, or its range if that has a name."""
+def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | None, tuple[str, ...]]:
+    """Return the column of the ids, or the range that they are, and the columns of no features."""
     indices = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     if len(indices) > 1:
-        raise DataFileError(SEVERAL_LEVELS)
-    for index in indices:
-        if isinstance(index, str):
-            return index
-        if index["name"] is not None:
-            return range(index["start"], index["stop"], index["step"])
-    return None
-
-
-def _id_source(schema: Any, index: str | range | None, options: ReadOptions) -> str | range | None:
-    """Return the column of the ids, or the range of ids; None without ids."""
-    if not options.has_ids:
-        return None
+        raise DataFileError("the index has several levels. Keep one, the sample id.")
+    index: str | range | None = None
+    for stored in indices:
+        if isinstance(stored, str):
+            index = stored
+        elif stored["name"] is not None:
+            index = range(stored["start"], stored["stop"], stored["step"])
+    ids: str | range | None = None
     if options.id_column is True:
-        return index if index is not None else (*schema.names, range(0))[0]
-    return schema.names[options.id_position(schema.names)]
+        ids = index if index is not None else (*schema.names, range(0))[0]
+    elif options.has_ids:
+        ids = schema.names[options.id_position(schema.names)]
+    return ids, tuple(name for name in {index, ids} if isinstance(name, str))
 
 
-def _common_type(file: Any, left_out: tuple[str, ...]) -> "np.dtype[Any]":
-    """Type that holds the values of all features, and NaN if some may be missing."""
-    types: list[np.dtype[Any]] = []
-    for position, column in enumerate(file.schema_arrow):
-        if column.name in left_out:
-            continue
-        dtype = _numpy_type(column.type)
-        if dtype.kind not in "biuf":
-            raise not_numeric_error(column.name, _first_value(file, column.name))
-        nullable = dtype.kind != "f" and _may_have_nulls(file.metadata, position)
-        types.append(np.dtype(np.float64) if nullable else dtype)
-    return np.result_type(*types)
+def _common_type(file: Any, features: list[str], group: int) -> "np.dtype[Any]":
+    """Type that holds the values of all features in a row group, and NaN if some may be missing."""
+    n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
+    batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
+    common = numeric_values(batch.to_pandas(ignore_metadata=True)).dtype
+    nullable = any(
+        column.name in features and not _is_float(column) and _may_have_nulls(file.metadata, j)
+        for j, column in enumerate(file.schema_arrow)
+    )
+    return np.result_type(common, np.float64) if nullable else common
+
+
+def _is_float(column: Any) -> bool:
+    types = optional_import("pyarrow.types", "Parquet files", "parquet")
+    return bool(types.is_floating(column.type))
 
 
 def _may_have_nulls(metadata: Any, column: int) -> bool:
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     statistics = (group.column(column).statistics for group in groups)
     return any(s is None or not s.has_null_count or s.null_count for s in statistics)
-
-
-def _first_value(file: Any, column: str) -> list[Any]:
-    batches = file.iter_batches(1000, columns=[column])
-    values = (value for batch in batches for value in batch.column(column).to_pylist())
-    return list(islice((value for value in values if value is not None), 1))

@@ -117,17 +117,23 @@ def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
 
 
 def numeric_values(table: pd.DataFrame) -> NDArray[Any]:
-    """Values of a table in one type that holds those of all columns."""
-    for position, dtype in enumerate(table.dtypes):
-        if not pd.api.types.is_numeric_dtype(dtype) or getattr(dtype, "kind", "") == "c":
-            values = table.iloc[:, position].dropna().astype(str)
+    """Values of a table in one type that holds those of all columns.
+
+    This is the only place where columns of tables become numbers.
+    """
+    types: list[Any] = []
+    for name, column in table.items():
+        dtype: Any = column.dtype
+        if dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "boolean":
+            # Booleans of which some are missing.
+            dtype = np.dtype(np.float64)
+        elif not pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "c":
+            values = column.dropna().astype(str)
             # If only some values are not numbers, the message shows the first of them.
             texts = values[pd.to_numeric(values, errors="coerce").isna()]
-            raise not_numeric_error(str(table.columns[position]), [*texts[:1], *values[:1]])
-    types = [d if isinstance(d, np.dtype) else np.dtype(np.float64) for d in table.dtypes]
-    common = np.result_type(*types)
-    nullable = not all(isinstance(dtype, np.dtype) for dtype in table.dtypes)
-    return table.to_numpy(common, na_value=np.nan) if nullable else table.to_numpy(common)
+            raise not_numeric_error(str(name), [*texts[:1], *values[:1]])
+        types.append(dtype)
+    return table.to_numpy(np.result_type(*types))
 
 
 def not_numeric_error(column: str, examples: list[Any]) -> DataFileError:

@@ -16,11 +16,11 @@ from anchorview._utils.text import listed
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
+    is_label_name,
     labels_by_id,
     labels_not_there_error,
     natural,
     require_regular_file,
-    single_label_name,
 )
 from anchorview.datasets.formats.csv import csv_blocks, csv_outline, read_csv
 from anchorview.datasets.formats.parquet import (
@@ -37,7 +37,7 @@ from anchorview.datasets.formats.table_checks import (
     require_content,
 )
 from anchorview.views.alignment import reindex_rows, union_of_ids
-from anchorview.views.stored_view import FileVersion, Target, View, ViewFile, require_unchanged
+from anchorview.views.stored_view import FileVersion, View, ViewFile, require_unchanged
 
 # Without leading zeros, and short enough for 64 bits.
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -63,29 +63,34 @@ TABLE_FORMATS = {
 
 def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Read the tables and align them to the union of their samples."""
-    labels: Any = options.labels
     files, label_file = table_files(folder, options)
-    tables = {name: _read_table(path, options) for name, path in files.items()}
-    columns = [table.pop(labels) for table in tables.values() if labels in table]
-    tables = {name: _numeric(table, files[name]) for name, table in tables.items()}
+    tables, columns = {}, []
+    for name, path in files.items():
+        table = _read_table(path, options)
+        if options.labels in table:
+            columns.append(table.pop(str(options.labels)))
+        with data_file_errors(path):
+            require_content(*table.shape)
+            values = numeric_values(table)
+        tables[name] = pd.DataFrame(values, table.index, table.columns, copy=False)
     ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, options)
     if columns:
-        labels_of_views = _integers_from_text(reduce(pd.Series.combine_first, columns))
-        target: Any = labels_by_id(labels_of_views, ids, f"the column {labels!r}")
+        labels = _integers_from_text(reduce(pd.Series.combine_first, columns))
+        target: Any = labels_by_id(labels, ids, f"the column {options.labels!r}")
     else:
         target = read_labels(label_file, ids, options)
-    rows = {name: table.index.get_indexer(ids) for name, table in tables.items()}
-    available = np.column_stack([of_view >= 0 for of_view in rows.values()])
     sample_ids = integers_if_all(ids)
     views: dict[str, View] = {}
-    for name, table in tables.items():
-        values = reindex_rows(table.to_numpy(), rows[name])
+    available = np.ones((len(ids), len(tables)), dtype=bool)
+    for p, (name, table) in enumerate(tables.items()):
+        rows = table.index.get_indexer(ids)
+        available[:, p] = rows >= 0
+        values = reindex_rows(table.to_numpy(), rows)
         index = ids if sample_ids is None else sample_ids
-        views[name] = pd.DataFrame(values, index=index, columns=table.columns, copy=False)
-    of_samples: Target = None
+        views[name] = pd.DataFrame(values, index, table.columns, copy=False)
     if target is not None:
-        of_samples = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
-    return ViewFile(views, of_samples, folder, sample_ids, available)
+        target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
+    return ViewFile(views, target, folder, sample_ids, available)
 
 
 def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
@@ -121,8 +126,10 @@ def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Pa
         raise DataFileError(
             "header=False is for CSV files; Parquet files always have names of columns."
         )
-    label_name = single_label_name(files, options.labels)
-    label_file = None if label_name is None else files.pop(label_name)
+    label_names = [name for name in files if is_label_name(name, options.labels)]
+    if len(label_names) > 1:
+        raise DataFileError(f"several names of class labels: {', '.join(label_names)}. Keep one.")
+    label_file = files.pop(label_names[0]) if label_names else None
     if options.views is not None:
         by_file = files | {path.name: path for path in files.values()}
         if unknown := [file for file in options.views.values() if file not in by_file]:
@@ -219,8 +226,7 @@ def read_labels(
                 f"{len(table)} class labels, but the views have {len(ids)} rows. Store one label "
                 "per row."
             )
-    column = table[name] if name in table else table.iloc[:, 0]
-    labels = _integers_from_text(column)
+    labels = _integers_from_text(table[name] if name in table else table.iloc[:, 0])
     return labels_by_id(labels, ids, path.name)
 
 
@@ -237,13 +243,6 @@ def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
         return None
     # For all views at once, or the same sample would be 7 in one and "7" in another.
     return ids.astype(np.int64) if all(INTEGER_ID.fullmatch(sample) for sample in ids) else ids
-
-
-def _numeric(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    with data_file_errors(path):
-        require_content(*table.shape)
-        values = numeric_values(table)
-    return pd.DataFrame(values, index=table.index, columns=table.columns, copy=False)
 
 
 def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
