@@ -1,13 +1,16 @@
 """Conversion of any data set to a folder of ``.npy`` files, block by block."""
 
+import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,22 +23,23 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
+from anchorview.datasets.formats.npy import write_npy_header
 from anchorview.datasets.formats.npy_folder import (
+    FEATURE_NAMES,
     LABELS,
     SAMPLE_IDS,
-    Rows,
-    npy_writer,
-    save_feature_names,
-    save_npy,
     without_objects,
+)
+from anchorview.datasets.formats.table_checks import (
+    checked_ids,
+    numeric_values,
+    union_of_samples,
 )
 from anchorview.datasets.formats.table_folder import (
     integers_if_all,
+    read_blocks,
     read_labels,
-    table_blocks,
     table_files,
-    table_outline,
-    union_of_samples,
 )
 from anchorview.datasets.reading import (
     existing_format,
@@ -45,7 +49,7 @@ from anchorview.datasets.reading import (
 )
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
-from anchorview.views.stored_view import FileVersion, StoredView, Target
+from anchorview.views.stored_view import FileVersion, StoredView, Target, require_unchanged
 from anchorview.views.table_columns import column_names, feature_names_of
 
 BLOCK_BYTES = 64 * 2**20
@@ -66,8 +70,7 @@ def convert(
 
     :func:`open_views` opens the folder, and the views can stay on disk. Formats that can stay on
     disk already, and tables in CSV and Parquet, are converted in blocks, so they may be larger
-    than memory, except that the text of a compressed table must fit; anything else is read whole
-    first.
+    than memory; anything else is read whole first.
 
     Parameters
     ----------
@@ -80,8 +83,8 @@ def convert(
     zero_rows_missing : bool, default=False
         Whether a row of zeros means that the sample lacks the view.
     dtype : {"float32", "float64"}, optional
-        Type of the numbers. By default views keep their type, except that those from CSV are
-        float64, and that integers become floats if samples are missing, whose rows are NaN.
+        Type of the numbers. By default views keep their type, except that integers become floats
+        if samples are missing, whose rows are NaN.
     id_column : str or bool, default=True
         Column with the sample ids of tables, as in :func:`read_views`.
     header : bool, default=True
@@ -129,27 +132,38 @@ def convert(
             names = _file_names([view.name for view in sources])
             for view in sources if zero_rows_missing else ():
                 for rows, block in view.blocks():
-                    view.missing[np.asarray(rows)[~block.astype(bool).any(axis=1)]] = True
-        dtypes = [view.output_dtype(dtype) for view in sources]
-        shapes = [(len(view.missing), view.n_features) for view in sources]
-        sizes = zip(shapes, dtypes, strict=True)
-        _require_disk_space(folder, sum(n * d * kind.itemsize for (n, d), kind in sizes))
+                    view.missing[rows[~block.astype(bool).any(axis=1)]] = True
+        types = [np.dtype(dtype) if dtype else view.output_dtype() for view in sources]
+        _require_disk_space(folder, sum(map(_ViewSource.n_bytes, sources, types)))
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
-                save_npy(part / f"{name}.npy", without_objects(values))
-        save_feature_names(
-            part, {name: v.feature_names for name, v in zip(names, sources, strict=True)}
-        )
+                with _written(part / f"{name}.npy") as stream:
+                    np.lib.format.write_array(stream, without_objects(values), allow_pickle=False)
+        features = {
+            name: view.feature_names.tolist()
+            for name, view in zip(names, sources, strict=True)
+            if view.feature_names is not None
+        }
+        if features:
+            with _written(part / FEATURE_NAMES) as stream:
+                stream.write(json.dumps(features).encode())
         done, total = 0, sum(len(view.rows) for view in sources)
-        for name, view, shape, kind in zip(names, sources, shapes, dtypes, strict=True):
-            with npy_writer(part / f"{name}.npy", shape, kind) as writer:
-                for rows, block in _converted_blocks(path, view, kind):
-                    writer.put(rows, block)
-                    done += len(rows)
+        for name, view, kind in zip(names, sources, types, strict=True):
+            with _written(part / f"{name}.npy") as stream:
+                for n_rows in _write_view(stream, view, kind, path):
+                    done += n_rows
                     report_progress("converting", done, total)
-                if len(view.rows) < shape[0]:
-                    writer.fill(np.setdiff1d(np.arange(shape[0]), view.rows), np.nan)
     return folder
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    """Create a file, which is on the disk when the block ends."""
+    with path.open("wb") as stream:
+        yield stream
+        stream.flush()
+        # A full disk may be reported only now.
+        os.fsync(stream.fileno())
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +174,18 @@ class _ViewSource:
     n_features: int
     feature_names: FeatureNames | None
     dtype: "np.dtype[Any]"
-    rows: Rows
+    rows: NDArray[np.intp]
     """Position in the output of each row of the source."""
     missing: NDArray[np.bool_]
     """Which samples lack the view."""
-    read: Callable[[], Iterator[NDArray[Any]]]
+    read: Callable[[], Iterator[NDArray[Any] | pd.DataFrame]]
     """Reads all rows in order, in blocks."""
 
-    def blocks(self) -> Iterator[tuple[Rows, NDArray[Any]]]:
+    def blocks(self) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
         """Read all rows in blocks, with their positions in the output."""
         start = 0
         for block in self.read():
-            yield self.rows[start : start + len(block)], block
+            yield self.rows[start : start + len(block)], np.asarray(block)
             start += len(block)
         if start != len(self.rows):
             raise DataFileError(
@@ -179,11 +193,13 @@ class _ViewSource:
                 "the conversion, or is damaged: export it again."
             )
 
-    def output_dtype(self, wanted: str | None) -> "np.dtype[Any]":
-        """Type in which the view is written: one with NaN if samples lack it."""
-        if wanted is not None:
-            return np.dtype(wanted)
+    def output_dtype(self) -> "np.dtype[Any]":
+        """Type in which the view is written by default: one with NaN if samples lack it."""
         return with_nan(self.dtype) if self.missing.any() else self.dtype
+
+    def n_bytes(self, dtype: "np.dtype[Any]") -> int:
+        """Size of the view in another type."""
+        return len(self.missing) * self.n_features * dtype.itemsize
 
 
 _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
@@ -193,21 +209,38 @@ _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"
 def _tables(folder: Path, options: ReadOptions) -> _Data:
     """Prepare a folder of tables, whose samples are matched by their ids."""
     files, label_file = table_files(folder, options)
-    versions = {name: FileVersion.of(file) for name, file in files.items()}
-    outlines = {name: table_outline(file, options) for name, file in files.items()}
-    ids = union_of_samples(
-        {files[name].name: view_ids for name, (view_ids, *_) in outlines.items()}, options
-    )
-    target = read_labels(label_file, ids, options)
+    outlines = {}
+    for name, file in files.items():
+        read = partial(_numeric_blocks, file, options, FileVersion.of(file))
+        parts = [(block.index, block.columns, block.to_numpy().dtype) for block in read()]
+        indices, (columns, *_), types = zip(*parts, strict=True)
+        with data_file_errors(file):
+            own_ids = checked_ids(indices[0].append(list(indices[1:])), options)
+        outlines[name] = (
+            own_ids,
+            column_names(columns),
+            len(columns),
+            np.result_type(*types),
+            read,
+        )
+    ids = union_of_samples({files[name].name: o[0] for name, o in outlines.items()}, options)
     views = []
-    for name, (view_ids, columns, dtype) in outlines.items():
-        # A value has up to 32 bytes while it is parsed: its text, where that is, and the number.
-        n_rows = max(1, BLOCK_BYTES // (32 * len(columns)))
-        read = partial(table_blocks, files[name], options, n_rows, versions[name])
-        rows, missing = ids.get_indexer(view_ids), ~ids.isin(view_ids)
-        features = column_names(pd.Index(columns))
-        views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
-    return views, target, integers_if_all(ids)
+    for name, (own_ids, features, width, dtype, read) in outlines.items():
+        rows, missing = ids.get_indexer(own_ids), ~ids.isin(own_ids)
+        views.append(_ViewSource(name, width, features, dtype, rows, missing, read))
+    return views, read_labels(label_file, ids, options), integers_if_all(ids)
+
+
+def _numeric_blocks(
+    file: Path, options: ReadOptions, version: FileVersion | None
+) -> Iterator[pd.DataFrame]:
+    """Read a table, which must have this version, in blocks of numbers of one type."""
+    with data_file_errors(file):
+        require_unchanged(file, version)
+        for table in read_blocks(file, options, BLOCK_BYTES):
+            values = numeric_values(table)
+            yield pd.DataFrame(values, table.index, table.columns, copy=False)
+            require_unchanged(file, version)
 
 
 def _arrays(path: Path, options: ReadOptions) -> _Data:
@@ -220,7 +253,7 @@ def _arrays(path: Path, options: ReadOptions) -> _Data:
         matrix = view.to_numpy() if isinstance(view, pd.DataFrame) else view
         read = partial(_row_blocks, matrix)
         features = file.feature_names.get(name, feature_names_of(view))
-        rows = range(n_samples)
+        rows = np.arange(n_samples)
         views.append(_ViewSource(name, width, features, matrix.dtype, rows, missing, read))
     return views, file.target, file.sample_ids
 
@@ -236,13 +269,41 @@ def _row_blocks(matrix: Matrix) -> Iterator[NDArray[Any]]:
         yield block.toarray() if sparse.issparse(block) else block
 
 
+def _write_view(
+    stream: BinaryIO, view: _ViewSource, dtype: "np.dtype[Any]", path: Path
+) -> Iterator[int]:
+    """Write the rows of a view to their positions; yields the numbers of rows that were read.
+
+    It does not use a memory map: on a full disk, that ends the process instead of raising.
+    """
+    row_bytes = view.n_features * dtype.itemsize
+    write_npy_header(stream, (len(view.missing), view.n_features), dtype)
+    offset = stream.tell()
+
+    def put(rows: NDArray[np.intp], values: NDArray[Any]) -> None:
+        # Tables mostly have the same order, so there are few runs of consecutive rows.
+        ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
+        for begin, end in pairwise([0, *ends]):
+            stream.seek(offset + int(rows[begin]) * row_bytes)
+            stream.write(np.ascontiguousarray(values[begin:end], dtype).data)
+
+    for rows, values in _converted_blocks(path, view, dtype):
+        put(rows, values)
+        yield len(rows)
+    absent = np.setdiff1d(np.arange(len(view.missing)), view.rows)
+    n_rows = max(1, BLOCK_BYTES // row_bytes)
+    for start in range(0, len(absent), n_rows):
+        part = absent[start : start + n_rows]
+        put(part, np.full((len(part), view.n_features), np.nan, dtype))
+
+
 def _converted_blocks(
     path: Path, view: _ViewSource, dtype: "np.dtype[Any]"
-) -> Iterator[tuple[Rows, NDArray[Any]]]:
+) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
     """Read a view in blocks as they are to be written."""
     with data_file_errors(path):
         for rows, block in view.blocks():
-            missing = view.missing[np.asarray(rows)]
+            missing = view.missing[rows]
             try:
                 with np.errstate(over="raise"):
                     values = block.astype(dtype, copy=bool(missing.any()))

@@ -48,7 +48,6 @@ def stored_variable(
     name: str,
     array: Any,
     labels: str | None,
-    *,
     read: Callable[[], NDArray[Any]],
     open_view: Callable[[], StoredView],
 ) -> object:

@@ -37,7 +37,10 @@ def data_file_errors(path: Path) -> Iterator[None]:
             "use a machine with more memory or keep fewer samples."
         ) from error
     except PermissionError as error:
-        raise permission_error(error.filename or path) from error
+        raise DataFileError(
+            f"{error.filename or path}: cannot be read: permission denied. Change its permissions, "
+            "or ask its owner."
+        ) from error
     # Parsers raise nearly any type of exception on a damaged file.
     except Exception as error:
         kind = path.suffix.lower() or "a folder of views"
@@ -45,13 +48,6 @@ def data_file_errors(path: Path) -> Iterator[None]:
             f"{path}: cannot be read as {kind} ({type(error).__name__}: {one_line(error)}). The "
             "file is truncated, damaged or of another format: download or export it again."
         ) from error
-
-
-def permission_error(path: Any) -> DataFileError:
-    """Error about a file or folder that may not be read."""
-    return DataFileError(
-        f"{path}: cannot be read: permission denied. Change its permissions, or ask its owner."
-    )
 
 
 def require_free_memory(needed: float, what: str) -> None:

@@ -65,11 +65,11 @@ def open_dataset(path: Path, key: str, in_columns: bool = False) -> Hdf5View:
         return view_of_dataset(path, file[key], in_columns)
 
 
-def _read_dataset(path: Path, node: Any) -> Array:
+def _read_dataset(node: Any) -> Array:
     """Read a whole dataset; text as strings."""
     _require_no_sequences(node.name.lstrip("/") if _is_sequence(node.dtype) else None)
     if node.dtype.kind == "O":
-        require_sound_strings(path)
+        require_sound_strings(Path(node.file.filename))
     if _h5py().check_string_dtype(node.dtype) is not None:
         return np.asarray(node.asstr()[()], dtype=str)
     return np.asarray(node[()])
@@ -159,13 +159,8 @@ def open_hdf5(path: Path, options: ReadOptions) -> ViewFile:
             node = file[name]
             # A dataset may be empty in the sense that it has no shape at all.
             if isinstance(node, h5py.Dataset) and node.shape is not None:
-                arrays[name] = stored_variable(
-                    name,
-                    node,
-                    options.labels,
-                    read=partial(_read_dataset, path, node),
-                    open_view=partial(view_of_dataset, path, node),
-                )
+                read, open_view = partial(_read_dataset, node), partial(view_of_dataset, path, node)
+                arrays[name] = stored_variable(name, node, options.labels, read, open_view)
     return views_among(arrays, path, options.labels)
 
 
@@ -193,17 +188,11 @@ def open_zarr(path: Path, options: ReadOptions) -> ViewFile:
         # Other files in the folder are not our concern.
         warnings.filterwarnings("ignore", message=".*not recognized as a component")
         members = zarr.open_group(str(path), mode="r").members(max_depth=None)
-    arrays = {
-        name: stored_variable(
-            name,
-            node,
-            options.labels,
-            read=partial(_read_array, node),
-            open_view=partial(_view_of_array, path, node),
-        )
-        for name, node in members
-        if isinstance(node, zarr.Array)
-    }
+    arrays: Variables = {}
+    for name, node in members:
+        if isinstance(node, zarr.Array):
+            read, open_view = partial(_read_array, node), partial(_view_of_array, path, node)
+            arrays[name] = stored_variable(name, node, options.labels, read, open_view)
     return views_among(arrays, path, options.labels)
 
 

@@ -6,7 +6,7 @@ The header has the names of the columns.
 import csv
 import gzip
 import re
-import sys
+import warnings
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,89 +14,73 @@ from typing import IO, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.datasets.formats.table_checks import Outline, not_numeric_error, numeric_values
-
-FIELDS_PARSED = 2**20
-"""Number of fields that are parsed at a time when only the ids are kept."""
-
-ROWS_COMPARED = 20
-"""Number of rows with which the header is compared."""
+from anchorview.datasets.formats.table_checks import (
+    not_numeric_error,
+    require_content,
+    rows_in_block,
+)
 
 ID_NAME = re.compile(
-    r"|(.*[ _.-])?(id|index|key|name|sample|cell|barcode|patient|subject|object)s?|unnamed: 0"
+    r"|(.*[ _.-])?(id|index|key|name|sample|cell|barcode|patient|subject|object|gene)s?|unnamed: 0"
 )
 """Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
 
 
-def read_csv(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
-    """Read a table with the sample ids as its index; if `text`, its values as strings."""
-    _require_memory(path)
-    (table,) = _frames(path, options, sys.maxsize, text=text)
-    return table
-
-
-def csv_outline(path: Path, options: ReadOptions) -> Outline:
-    """Read only the sample ids, the names of the features and their type."""
-    names = _column_names(path, options)
-    position = options.id_position(names)
-    # In blocks, as pandas parses all columns of the rows that it reads at a time.
-    n_rows = max(1, FIELDS_PARSED // len(names))
-    columns = {"names": range(len(names)), "usecols": [position or 0]}
-    blocks = _blocks(path, options, n_rows, position or 0, **columns)
-    ids = pd.Index([sample for block in blocks for sample in block.iloc[:, 0]], dtype=object)
-    features = _features(names, position, options)
-    return pd.RangeIndex(len(ids)) if position is None else ids, features, np.dtype(np.float64)
-
-
-def csv_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[NDArray[Any]]:
-    """Read the values in order, `n_rows` rows at a time."""
-    return map(numeric_values, _frames(path, options, n_rows))
-
-
-def _frames(
-    path: Path, options: ReadOptions, n_rows: int, *, text: bool = False
+def csv_frames(
+    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
 ) -> Iterator[pd.DataFrame]:
-    """Read a table with the sample ids as its index, `n_rows` rows at a time."""
+    """Read a table with the sample ids as its index, in blocks or whole.
+
+    If `text`, the values are strings, as class labels always are.
+    """
+    if block_bytes is None:
+        _require_memory(path)
     names = _column_names(path, options)
     position = options.id_position(names)
+    features = [name for j, name in enumerate(names) if j != position]
     labels = [j for j, name in enumerate(names) if name == options.labels]
     if not text:
         _require_no_codes(path, options, names, {position, *labels})
     as_text = set(range(len(names)) if text else labels) - {position}
-    # pandas may drop fields beyond the header. With a column of their own they are noticed.
-    columns = {"names": [*range(len(names)), "excess"], "dtype": dict.fromkeys(as_text, str)}
-    done = 0
-    for table in _blocks(path, options, n_rows, position, **columns):
-        longer = np.flatnonzero(table.pop("excess").notna())
-        if len(longer):
-            raise DataFileError(
-                f"row {done + longer[0] + 1} has more fields than the "
-                f"{'header' if options.header else 'first row'}. Give every column a name, and "
-                "quote fields that contain separators."
-            )
-        done += len(table)
-        if position is not None:
-            table = table.set_index(position)
-        yield table.set_axis(_features(names, position, options), axis=1)
-
-
-def _blocks(
-    path: Path, options: ReadOptions, n_rows: int, id_position: int | None, **how: Any
-) -> Iterator[pd.DataFrame]:
-    """Read a table with the numbers of the columns as their names."""
-    how |= {"sep": _separator(path), "index_col": False, "low_memory": False, "header": None}
-    if id_position is not None:
+    how: dict[str, Any] = {
+        # pandas may drop fields beyond the header. With a column of their own they are noticed.
+        "names": [*range(len(names)), "excess"],
+        "dtype": dict.fromkeys(as_text, str),
         # Otherwise pandas takes ids such as NA for missing and 0012 for a number.
-        how["converters"] = {id_position: str}
+        "converters": {} if position is None else {position: str},
+        "chunksize": rows_in_block(block_bytes, len(features)),
+    }
+    done = 0
     with _opened(path) as stream:
         if options.header:
             next(_rows(path, stream))
-        with pd.read_csv(stream, chunksize=n_rows, **how) as reader:
-            yield from reader
+        reader = pd.read_csv(
+            stream, sep=_separator(path), index_col=False, low_memory=False, header=None, **how
+        )
+        while (table := _next(reader)) is not None:
+            longer = np.flatnonzero(table.pop("excess").notna())
+            if len(longer):
+                raise DataFileError(
+                    f"row {done + longer[0] + 1} has more fields than the "
+                    f"{'header' if options.header else 'first row'}. Give every column a name, and "
+                    "quote fields that contain separators."
+                )
+            done += len(table)
+            if position is not None:
+                table = table.set_index(position)
+            columns = features if options.header else range(len(features))
+            require_content(*table.shape)
+            yield table.set_axis(columns, axis=1)
+
+
+def _next(reader: Any) -> pd.DataFrame | None:
+    with warnings.catch_warnings():
+        # pandas only warns when it drops fields beyond the header.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return next(reader, None)
 
 
 def _require_no_codes(
@@ -118,20 +102,15 @@ def _require_no_codes(
 def _column_names(path: Path, options: ReadOptions) -> list[Any]:
     """Names of the columns, or their numbers if there is no header."""
     with _opened(path) as stream:
-        rows = list(islice(_rows(path, stream), 1 + ROWS_COMPARED))
-    if not rows:
+        first = next(_rows(path, stream), None)
+    if first is None:
         raise DataFileError("the file is empty. Export the table again.")
     if not options.header:
-        return list(range(len(rows[0])))
-    _require_header(rows[0], rows[1:], options)
+        return list(range(len(first)))
+    _require_header(first, options)
     # pandas makes names different, and gives one to columns without.
     with _opened(path) as stream:
         return list(pd.read_csv(stream, sep=_separator(path), nrows=0, index_col=False).columns)
-
-
-def _features(names: list[Any], id_position: int | None, options: ReadOptions) -> list[Any]:
-    features = [name for j, name in enumerate(names) if j != id_position]
-    return features if options.header else list(range(len(features)))
 
 
 def _opened(path: Path, mode: str = "rt") -> Any:
@@ -164,7 +143,7 @@ def _require_memory(path: Path) -> None:
             require_free_memory(size, "reading the table")
 
 
-def _require_header(first: list[str], rows: list[list[str]], options: ReadOptions) -> None:
+def _require_header(first: list[str], options: ReadOptions) -> None:
     """Raise if the first row is a sample, or if there is no column of sample ids."""
     is_numbered = first == list(map(str, range(len(first))))
     if is_numbered and options.has_ids:
@@ -173,27 +152,16 @@ def _require_header(first: list[str], rows: list[list[str]], options: ReadOption
             "names, so that there are no sample ids. Write them as the first column, or pass "
             "id_column=False to match rows by position."
         )
-    # The header of an exported frame is empty above its index.
-    above_index = options.has_ids and not first[0].strip()
-    content = more = ""
-    if _are_numbers(first) and not (is_numbered or above_index):
-        content = "all numbers"
-    elif options.has_ids and _are_numbers(first[1:]):
-        # Numbers may be the names of features, such as wavelengths or gene ids. They are in order,
-        # or at least integers, and differ.
-        names = [float(field) for field in first[1:] if field.strip()]
-        in_order = names in (sorted(names), sorted(names, reverse=True))
-        fractions = not in_order and any(name % 1 for name in names)
-        ids = {_pattern(row[0]) for row in rows}
-        like_ids = _pattern(first[0]) in ids and not ID_NAME.fullmatch(first[0].strip().lower())
-        if like_ids or fractions or len(set(names)) < len(names):
-            content = f"{first[0]!r} and numbers, like the rows below it"
-            more = " If it is a header, name its first column 'id'." if like_ids else ""
-    if content:
-        raise DataFileError(
-            f"the first row is {content}, but must be a header with the names of the columns. Add "
-            f"one, or pass header=False if the first row is a sample.{more}"
-        )
+    # Numbers may be the names of features, such as wavelengths, beside a column with an id's name.
+    names_ids = options.has_ids and ID_NAME.fullmatch(first[0].strip().lower())
+    if names_ids or is_numbered or not _are_numbers(first[1:] if options.has_ids else first):
+        return
+    content = "all numbers" if _are_numbers(first) else f"{first[0]!r} and numbers"
+    raise DataFileError(
+        f"the first row is {content}, like a sample, but must be a header with the names of the "
+        "columns. Add one, or pass header=False if the first row is a sample. If it is a header, "
+        "name its first column 'id'."
+    )
 
 
 def _are_numbers(fields: list[str]) -> bool:
@@ -203,9 +171,3 @@ def _are_numbers(fields: list[str]) -> bool:
         return bool(list(map(float, given)))
     except ValueError:
         return False
-
-
-def _pattern(field: str) -> str:
-    """Kinds of characters in their order: 's12' and 't3' have the same pattern."""
-    field = re.sub(r"[0-9]+", "0", field.strip())
-    return re.sub(r"[A-Z]+", "A", re.sub(r"[^\W\dA-Z_]+", "a", field))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from anchorview._utils.errors import MissingPackageError, optional_import
+from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.datasets.file_arrays import Variables, other_array, views_among
 from anchorview.datasets.file_contents import ReadOptions, is_label_name, require_free_memory
@@ -169,10 +169,7 @@ def _numbers(content: list[tuple[int, memoryview]], order: str) -> list[NDArray[
 
 
 def _h5py() -> Any:
-    try:
-        return optional_import("h5py", "MATLAB 7.3 files", "hdf5")
-    except MissingPackageError as error:
-        raise MissingPackageError(f"{error} Or save the file with -v7 in MATLAB.") from error
+    return optional_import("h5py", "MATLAB 7.3 files, unless saved with -v7,", "hdf5")
 
 
 def is_hdf5(path: Path) -> bool:

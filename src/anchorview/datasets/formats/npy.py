@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import partial
 from io import RawIOBase
+from math import prod
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -17,10 +18,10 @@ import numpy as np
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
-from anchorview.datasets.file_arrays import views_among
+from anchorview.datasets.file_arrays import Variables, views_among
 from anchorview.datasets.file_contents import (
     ReadOptions,
-    permission_error,
+    data_file_errors,
     require_free_memory,
     require_regular_file,
 )
@@ -129,20 +130,12 @@ def write_npy_header(stream: IO[bytes], shape: tuple[int, ...], dtype: "np.dtype
 
 def npy_header(path: Path) -> Header:
     """Read the header of a file."""
-    require_regular_file(path)
-    try:
+    with data_file_errors(path):
+        require_regular_file(path)
+        if not path.exists():
+            raise DataFileError("no such file. Check the path.")
         with path.open("rb") as stream:
             return read_npy_header(stream)
-    except PermissionError as error:
-        raise permission_error(path) from error
-    except FileNotFoundError:
-        raise DataFileError(f"{path}: no such file. Check the path.") from None
-    except (OSError, ValueError) as error:
-        raise DataFileError(
-            f"{path}: the header of an .npy file cannot be read ({type(error).__name__}: "
-            f"{one_line(error)}). The file is damaged or of another format: save it again with "
-            "numpy.save."
-        ) from error
 
 
 def open_npy(path: str | os.PathLike[str]) -> NpyView:
@@ -208,41 +201,29 @@ def read_npz(path: Path, options: ReadOptions) -> ViewFile:
         # Otherwise the error about a single array or a pickle with this suffix would be less clear.
         if stream.read(2) != b"PK":
             raise DataFileError("not an .npz archive. Save the views with numpy.savez.")
+    arrays: Variables = {}
     with zipfile.ZipFile(path) as archive:
-        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-        require_free_memory(sum(_declared_size(archive, m) for m in members), "reading the arrays")
-        arrays = {info.filename[: -len(".npy")]: _read_member(archive, info) for info in members}
-    return views_among(dict(arrays), path, options.labels)
+        for info in archive.infolist():
+            if info.filename.endswith(".npy"):
+                name = info.filename.removesuffix(".npy")
+                arrays[name] = _read_member(archive, info, name)
+    return views_among(arrays, path, options.labels)
 
 
-def _declared_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
-    """Number of bytes of an array in memory, of which the archive must have as many."""
-    with archive.open(info) as stream:
-        try:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Array:
+    try:
+        with archive.open(info) as stream:
             shape, _, dtype, start = read_npy_header(stream)
-        except ValueError as error:
-            raise _unreadable(info, error) from error
-    if dtype.hasobject:
-        raise _unreadable(info, "Object arrays cannot be loaded")
-    size = dtype.itemsize
-    for length in shape:
-        size *= length
-    if not 0 <= size <= info.file_size - start:
-        raise _unreadable(info, f"{size} bytes declared, but {info.file_size - start} stored")
-    return size
-
-
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
-    with archive.open(info) as stream:
-        try:
+        needed, stored = prod(shape) * dtype.itemsize, info.file_size - start
+        if needed > stored:
+            raise ValueError(f"{needed} bytes declared, but {stored} stored")
+        require_free_memory(needed, f"the array {name!r}")
+        with archive.open(info) as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
-        except ValueError as error:
-            raise _unreadable(info, error) from error
-
-
-def _unreadable(info: zipfile.ZipInfo, reason: object) -> DataFileError:
-    name, details = info.filename[: -len(".npy")], " ".join(str(reason).split())
-    return DataFileError(
-        f"array {name!r} cannot be read ({details}). Save it again as a plain numeric array; "
-        "pickled objects are never loaded."
-    )
+    except DataFileError:
+        raise
+    except ValueError as error:
+        raise DataFileError(
+            f"array {name!r} cannot be read ({one_line(error)}). Save it again as a plain numeric "
+            "array; pickled objects are never loaded."
+        ) from error

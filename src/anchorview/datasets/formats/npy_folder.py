@@ -1,29 +1,24 @@
-"""Folders with one ``.npy`` file per view: opened, and written row by row in any order."""
+"""Folders with one ``.npy`` file per view."""
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
-from anchorview._utils.typing import FeatureNames
 from anchorview.datasets.file_arrays import OtherArray, Variables, stored_variable, views_among
 from anchorview.datasets.file_contents import (
     ReadOptions,
     data_file_errors,
     require_regular_file,
 )
-from anchorview.datasets.formats.npy import npy_header, open_npy, write_npy_header
-from anchorview.datasets.formats.table_folder import TABLE_FORMATS, files_by_name
+from anchorview.datasets.formats.npy import npy_header, open_npy
+from anchorview.datasets.formats.table_folder import TABLE_SUFFIXES, files_by_name
 from anchorview.views.stored_view import Target, View, ViewFile
 
 LABELS = "labels"
@@ -37,16 +32,10 @@ LEVEL_LABELS = "level_labels"
 FEATURE_NAMES = "feature_names.json"
 """Names of the features by view."""
 
-Rows: TypeAlias = "range | NDArray[np.intp]"
-"""Positions of rows in a file, consecutive or not."""
-
-FILL_BYTES = 2**20
-"""Size of the blocks in which rows are filled with one value."""
-
 
 def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open the files of a folder."""
-    files = files_by_name(folder, (".npy", *TABLE_FORMATS), (FEATURE_NAMES,))
+    files = files_by_name(folder, (".npy", *TABLE_SUFFIXES), (FEATURE_NAMES,))
     for file in files.values():
         if file.suffix.lower() != ".npy":
             raise DataFileError(f"holds .npy files and the table {file.name}. Keep one format.")
@@ -58,9 +47,7 @@ def open_npy_folder(folder: Path, options: ReadOptions) -> ViewFile:
         is_result = name in RESULT_VECTORS and len(header.shape) == 1
         if not is_result and not (name == LEVEL_LABELS and header.dtype == np.int32):
             read, open_view = partial(_read, file), partial(open_npy, file)
-            arrays[name] = stored_variable(
-                name, header, options.labels, read=read, open_view=open_view
-            )
+            arrays[name] = stored_variable(name, header, options.labels, read, open_view)
     opened = views_among(arrays, folder, options.labels)
     views = _with_feature_names(opened.views, folder / FEATURE_NAMES)
     if ids is None:
@@ -98,15 +85,6 @@ def _with_feature_names(views: dict[str, View], file: Path) -> dict[str, View]:
         return named
 
 
-def save_feature_names(folder: Path, names: Mapping[str, FeatureNames | None]) -> None:
-    """Write the names of the features of the views that have them, if any has."""
-    known = {name: features.tolist() for name, features in names.items() if features is not None}
-    if known:
-        with (folder / FEATURE_NAMES).open("wb") as stream:
-            stream.write(json.dumps(known).encode())
-            _sync(stream)
-
-
 def _read(file: Path) -> NDArray[Any]:
     with data_file_errors(file):
         if npy_header(file)[2].hasobject:
@@ -132,58 +110,7 @@ def _sample_ids(file: Path) -> "pd.Index[Any]":
         return ids
 
 
-class NpyWriter:
-    """Writes rows of an array to their positions in a file.
-
-    It does not use a memory map: on a full disk, that ends the process instead of raising.
-    """
-
-    def __init__(self, stream: BinaryIO, shape: tuple[int, int], dtype: "np.dtype[Any]") -> None:
-        self._stream, self._dtype, self._width = stream, dtype, shape[1]
-        write_npy_header(stream, shape, dtype)
-        self._start = stream.tell()
-
-    def put(self, rows: Rows, values: NDArray[Any]) -> None:
-        """Write each row of `values` to its position."""
-        rows = np.asarray(rows)
-        # Tables mostly have the same order, so there are few runs of consecutive rows.
-        ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
-        for begin, end in pairwise([0, *ends]):
-            row_bytes = self._width * self._dtype.itemsize
-            self._stream.seek(self._start + int(rows[begin]) * row_bytes)
-            self._stream.write(np.ascontiguousarray(values[begin:end], self._dtype).data)
-
-    def fill(self, rows: NDArray[np.intp], value: float) -> None:
-        """Write one value to all entries of some rows."""
-        n_rows = max(1, FILL_BYTES // (self._width * self._dtype.itemsize))
-        block = np.full((n_rows, self._width), value, self._dtype)
-        for start in range(0, len(rows), n_rows):
-            part = rows[start : start + n_rows]
-            self.put(part, block[: len(part)])
-
-
-@contextmanager
-def npy_writer(path: Path, shape: tuple[int, int], dtype: "np.dtype[Any]") -> Iterator[NpyWriter]:
-    """Create a file, which is on the disk when the block ends."""
-    with path.open("wb") as stream:
-        yield NpyWriter(stream, shape, dtype)
-        _sync(stream)
-
-
-def save_npy(path: Path, array: NDArray[Any]) -> None:
-    """Write a whole array."""
-    with path.open("wb") as stream:
-        np.lib.format.write_array(stream, array, allow_pickle=False)
-        _sync(stream)
-
-
 def without_objects(values: Any) -> NDArray[Any]:
     """Convert to int64 or strings, which are stored without pickling."""
     array = np.asarray(values)
     return array.astype(np.int64) if array.dtype.kind in "iu" else np.asarray(list(map(str, array)))
-
-
-def _sync(stream: BinaryIO) -> None:
-    stream.flush()
-    # A full disk may be reported only now.
-    os.fsync(stream.fileno())

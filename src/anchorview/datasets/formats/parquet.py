@@ -19,11 +19,11 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
 )
 from anchorview.datasets.formats.table_checks import (
-    Outline,
     checked_ids,
     missing_id_error,
     numeric_values,
     require_content,
+    rows_in_block,
 )
 from anchorview.views.stored_view import StoredView
 from anchorview.views.table_columns import column_names
@@ -77,11 +77,10 @@ class ParquetView(StoredView):
         """Raise if ids are missing or repeated, or cannot be ids; uses little memory for them."""
         if not isinstance(self.id_source, str):
             return
-        compute = optional_import("pyarrow.compute", "Parquet files", "parquet")
         with data_file_errors(self.path):
             ids = _open(self.path).read(columns=[self.id_source]).column(0)
-            distinct = compute.count_distinct(ids, mode="only_valid").as_py()
-            if distinct < len(self) or _is_float(ids):
+            floats = ids.slice(0, 1).to_pandas().dtype.kind == "f"
+            if floats or ids.null_count or len(ids.unique()) < len(self):
                 checked_ids(pd.Index(ids.to_pandas()), options)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
@@ -134,30 +133,24 @@ def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetV
         )
 
 
-def parquet_outline(path: Path, options: ReadOptions) -> Outline:
-    """Read only the sample ids, the names of the features and their type."""
-    view = parquet_view(path, options)
-    ids = view.ids(slice(None))
-    names = range(view.shape[1]) if view.feature_names is None else view.feature_names
-    return pd.RangeIndex(len(view)) if ids is None else ids, list(names), view.dtype
-
-
-def parquet_blocks(path: Path, options: ReadOptions, n_rows: int) -> Iterator[Array]:
-    """Read the values in order, by batches whatever `n_rows` is."""
-    return parquet_view(path, options).batches()
-
-
-def read_parquet(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
-    """Read a table with the sample ids as its index; the types are those of the file."""
+def parquet_frames(
+    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
+) -> Iterator[pd.DataFrame]:
+    """Read a table with the sample ids as its index, in blocks or whole; all types are kept."""
     file = _open(path)
-    n_values = float(file.metadata.num_rows) * file.metadata.num_columns
-    # All values as 8 bytes, in Arrow's memory and in that of pandas.
-    require_free_memory(16 * n_values, "reading the table")
-    id_source, left_out = _places_of_ids(file.schema_arrow, options)
-    table = file.read().to_pandas(ignore_metadata=True)
-    ids = table[id_source] if isinstance(id_source, str) else id_source
-    features = table.drop(columns=list(left_out))
-    return features if ids is None else features.set_axis(pd.Index(ids, name=None))
+    n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+    if block_bytes is None:
+        # All values as 8 bytes, in blocks and together.
+        require_free_memory(16.0 * n_rows * n_columns, "reading the table")
+    ids, left_out = _places_of_ids(file.schema_arrow, options)
+    require_content(n_rows, n_columns - len(left_out))
+    start = 0
+    for batch in file.iter_batches(rows_in_block(block_bytes, n_columns)):
+        table = batch.to_pandas(ignore_metadata=True)
+        rows = range(start, start + len(table))
+        start = rows.stop
+        index = table[ids] if isinstance(ids, str) else ids[rows.start : start] if ids else rows
+        yield table.drop(columns=list(left_out)).set_axis(pd.Index(index))
 
 
 def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | None, tuple[str, ...]]:
@@ -183,17 +176,14 @@ def _common_type(file: Any, features: list[str], group: int) -> "np.dtype[Any]":
     """Type that holds the values of all features in a row group, and NaN if some may be missing."""
     n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
     batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
-    common = numeric_values(batch.to_pandas(ignore_metadata=True)).dtype
+    table = batch.to_pandas(ignore_metadata=True)
+    common = numeric_values(table).dtype
+    positions = [j for j, name in enumerate(file.schema_arrow.names) if name in features]
     nullable = any(
-        column.name in features and not _is_float(column) and _may_have_nulls(file.metadata, j)
-        for j, column in enumerate(file.schema_arrow)
+        dtype.kind != "f" and _may_have_nulls(file.metadata, j)
+        for j, dtype in zip(positions, table.dtypes, strict=True)
     )
     return np.result_type(common, np.float64) if nullable else common
-
-
-def _is_float(column: Any) -> bool:
-    types = optional_import("pyarrow.types", "Parquet files", "parquet")
-    return bool(types.is_floating(column.type))
 
 
 def _may_have_nulls(metadata: Any, column: int) -> bool:

@@ -1,7 +1,7 @@
 """Checks of the sample ids and columns of tables, in all formats."""
 
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,17 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
-from anchorview.views.alignment import nothing_shared_message
-
-Outline: TypeAlias = "tuple[pd.Index[Any], list[Any], np.dtype[Any]]"
-"""Sample ids of a table, or a RangeIndex without them, its columns of features, and their type."""
+from anchorview.views.alignment import nothing_shared_message, union_of_ids
 
 NO_IDS = "pass id_column=False to match rows by position"
+
+
+def rows_in_block(block_bytes: int | None, n_columns: int) -> int:
+    """Number of rows that are read at a time; without a limit, all rows."""
+    if block_bytes is None:
+        return 2**31
+    # A value has up to 32 bytes while it is parsed: its text, where that is, and the number.
+    return max(1, block_bytes // (32 * max(1, n_columns)))
 
 
 def require_content(n_samples: int, n_features: int) -> None:
@@ -62,58 +67,46 @@ def _require_no_fractions(ids: "pd.Index[Any]") -> None:
         )
 
 
-def require_common_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> None:
-    """Raise if a table, given by its file name, shares no sample with another one.
+def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
+    """Ids of the samples of all tables, which are given by their file names.
+
+    Raises if a table shares no sample with another one.
 
     Ids that differ only in blanks, or as 1 and 1.0 do, are refused too: they mean one sample.
     """
     if not options.has_ids:
-        _require_same_length(ids)
-        return
-    alone = set(ids) if len(ids) > 1 else set()
-    for (file, sample_ids), (other, other_ids) in combinations(ids.items(), 2):
-        if sample_ids.equals(other_ids):
-            alone -= {file, other}
-            continue
-        shared = sample_ids.isin(other_ids)
-        _require_same_spelling(
-            file, sample_ids[~shared], other, other_ids[~other_ids.isin(sample_ids)]
-        )
-        if shared.any():
-            alone -= {file, other}
-    for file in ids:
-        if file in alone:
-            other = next(name for name in ids if name != file)
-            message = nothing_shared_message(file, ids[file][0], other, ids[other][0])
-            raise DataFileError(f"{message} If the tables have no ids, {NO_IDS}.")
+        if len({len(of_file) for of_file in ids.values()}) > 1:
+            raise DataFileError(
+                "without sample ids rows are matched by position, but the tables differ in their "
+                f"number of rows: {', '.join(f'{file} {len(i)}' for file, i in ids.items())}. Add "
+                "ids, or the missing rows."
+            )
+        return next(iter(ids.values()))
+    alone = dict.fromkeys(ids if len(ids) > 1 else ())
+    for (file, own), (other, others) in combinations(ids.items(), 2):
+        if not own.equals(others):
+            spellings = {_spelling(sample): sample for sample in others[~others.isin(own)]}
+            for sample in own[~own.isin(others)]:
+                if (alike := spellings.get(_spelling(sample))) is not None:
+                    raise DataFileError(
+                        f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids "
+                        "differ only by blanks or '.0'. Write them the same in all tables."
+                    )
+        if own.isin(others).any():
+            alone.pop(file, None)
+            alone.pop(other, None)
+    for file in alone:
+        other = next(name for name in ids if name != file)
+        message = nothing_shared_message(file, ids[file][0], other, ids[other][0])
+        raise DataFileError(f"{message} If the tables have no ids, {NO_IDS}.")
+    return union_of_ids(list(ids.values()))
 
 
-def _require_same_spelling(
-    file: str, sample_ids: "pd.Index[Any]", other: str, other_ids: "pd.Index[Any]"
-) -> None:
-    for spelled, difference in ((str.strip, "blanks"), (_without_fraction, "'.0'")):
-        originals = {spelled(sample): sample for sample in other_ids}
-        for sample in sample_ids:
-            if (alike := originals.get(spelled(sample))) is not None:
-                raise DataFileError(
-                    f"the sample id {sample!r} in {file} is {alike!r} in {other}: the ids differ "
-                    f"only by {difference}. Write them the same in all tables."
-                )
-
-
-def _without_fraction(sample: str) -> str:
+def _spelling(sample: str) -> str:
+    """Return an id without blanks at its ends, and an integer without fraction."""
     whole, _, fraction = sample.strip().partition(".")
     is_integer = whole.removeprefix("-").isdigit() and not fraction.strip("0")
     return whole if is_integer else sample.strip()
-
-
-def _require_same_length(ids: "dict[str, pd.Index[Any]]") -> None:
-    if len({len(of_file) for of_file in ids.values()}) > 1:
-        raise DataFileError(
-            "without sample ids rows are matched by position, but the tables differ in their "
-            f"number of rows: {', '.join(f'{file} {len(i)}' for file, i in ids.items())}. Add ids, "
-            "or the missing rows."
-        )
 
 
 def numeric_values(table: pd.DataFrame) -> NDArray[Any]:

@@ -2,14 +2,13 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed
@@ -22,43 +21,24 @@ from anchorview.datasets.file_contents import (
     natural,
     require_regular_file,
 )
-from anchorview.datasets.formats.csv import csv_blocks, csv_outline, read_csv
-from anchorview.datasets.formats.parquet import (
-    parquet_blocks,
-    parquet_outline,
-    parquet_view,
-    read_parquet,
-)
+from anchorview.datasets.formats.csv import csv_frames
+from anchorview.datasets.formats.parquet import parquet_frames, parquet_view
 from anchorview.datasets.formats.table_checks import (
-    Outline,
     checked_ids,
     numeric_values,
-    require_common_samples,
     require_content,
+    union_of_samples,
 )
-from anchorview.views.alignment import reindex_rows, union_of_ids
-from anchorview.views.stored_view import FileVersion, View, ViewFile, require_unchanged
+from anchorview.views.alignment import reindex_rows
+from anchorview.views.stored_view import View, ViewFile
 
 # Without leading zeros, and short enough for 64 bits.
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
 INTEGER_LABEL = re.compile(rf"({INTEGER_ID.pattern})(\.0*)?")
 
 
-class TableFormat(NamedTuple):
-    """How tables of one format are read."""
-
-    read: Callable[..., pd.DataFrame]
-    """Reads a table indexed by sample id; with the option `text`, its values as strings."""
-    outline: Callable[[Path, ReadOptions], Outline]
-    blocks: Callable[[Path, ReadOptions, int], Iterator[NDArray[Any]]]
-    """Reads the values in order, about as many rows at a time as asked for."""
-
-
 CSV_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-TABLE_FORMATS = {
-    **dict.fromkeys(CSV_SUFFIXES, TableFormat(read_csv, csv_outline, csv_blocks)),
-    ".parquet": TableFormat(read_parquet, parquet_outline, parquet_blocks),
-}
+TABLE_SUFFIXES = (*CSV_SUFFIXES, ".parquet")
 
 
 def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
@@ -107,21 +87,18 @@ def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
             )
     # Ids of the other tables are compared with these when the rows are read.
     views[first].require_ids(options)
-    ids = pd.Index([]) if label_file is None else table_outline(files[first], options)[0]
-    target = read_labels(label_file, ids, options)
+    target = None
+    if label_file is not None:
+        ids = views[first].ids(slice(None))
+        known = checked_ids(pd.RangeIndex(n_samples) if ids is None else ids, options)
+        target = read_labels(label_file, known, options)
     # Without ids: they are read with the rows of the views.
     return ViewFile(dict(views), None if target is None else target.to_numpy(), folder)
 
 
-def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
-    """Ids of the samples of all tables, which are given by their file names."""
-    require_common_samples(ids, options)
-    return union_of_ids(list(ids.values()))
-
-
 def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Path | None]:
     """Files of the views by name, and the file of the class labels if there is one."""
-    files = files_by_name(folder, tuple(TABLE_FORMATS))
+    files = files_by_name(folder, TABLE_SUFFIXES)
     if not (options.header or any(f.name.lower().endswith(CSV_SUFFIXES) for f in files.values())):
         raise DataFileError(
             "header=False is for CSV files; Parquet files always have names of columns."
@@ -140,7 +117,7 @@ def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Pa
         files = {name: by_file[file] for name, file in options.views.items()}
     if not files:
         raise DataFileError(
-            f"no views inside. Store each view in a {' or '.join(TABLE_FORMATS)} file of its own, "
+            f"no views inside. Store each view in a {' or '.join(TABLE_SUFFIXES)} file of its own, "
             "with the sample ids in the first column."
         )
     return files, label_file
@@ -156,7 +133,7 @@ def files_by_name(
     files: dict[str, Path] = {}
     unread: list[str] = []
     for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
-        suffix = _suffix(path, suffixes)
+        suffix = next((s for s in suffixes if path.name.lower().endswith(s)), None)
         if path.name.startswith(".") or path.name in others:
             continue
         if suffix is None:
@@ -176,31 +153,20 @@ def files_by_name(
     return {name: files[name] for name in sorted(files, key=natural)}
 
 
-def _suffix(path: Path, suffixes: Iterable[str]) -> str | None:
-    return next((suffix for suffix in suffixes if path.name.lower().endswith(suffix)), None)
-
-
-def _format_of(path: Path) -> TableFormat:
-    return TABLE_FORMATS[str(_suffix(path, TABLE_FORMATS))]
-
-
-def table_outline(path: Path, options: ReadOptions) -> Outline:
-    """Read only the sample ids of a table, the names of its features and their type."""
+def read_blocks(
+    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
+) -> Iterator[pd.DataFrame]:
+    """Read a table with the sample ids as its index, in blocks or whole."""
+    frames = csv_frames if path.name.lower().endswith(CSV_SUFFIXES) else parquet_frames
     with data_file_errors(path):
-        ids, features, dtype = _format_of(path).outline(path, options)
-        require_content(len(ids), len(features))
-        return checked_ids(ids, options), features, dtype
+        yield from frames(path, options, block_bytes, text=text)
 
 
-def table_blocks(
-    path: Path, options: ReadOptions, n_rows: int, version: FileVersion | None
-) -> Iterator[NDArray[Any]]:
-    """Read the values of a table, which must have this version, about `n_rows` rows at a time."""
+def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
+    """Read a table, indexed by sample ids that are strings."""
+    table = pd.concat(list(read_blocks(path, options, text=text)))
     with data_file_errors(path):
-        require_unchanged(path, version)
-        for block in _format_of(path).blocks(path, options, n_rows):
-            yield block
-            require_unchanged(path, version)
+        return table.set_axis(checked_ids(table.index, options))
 
 
 def read_labels(
@@ -243,14 +209,3 @@ def integers_if_all(ids: "pd.Index[Any]") -> "pd.Index[Any] | None":
         return None
     # For all views at once, or the same sample would be 7 in one and "7" in another.
     return ids.astype(np.int64) if all(INTEGER_ID.fullmatch(sample) for sample in ids) else ids
-
-
-def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
-    """Read a table, indexed by sample ids that are strings."""
-    with data_file_errors(path):
-        version = FileVersion.of(path)
-        table = _format_of(path).read(path, options, text=text)
-        # Ids and values are read one after the other.
-        require_unchanged(path, version)
-        require_content(*table.shape)
-        return table.set_axis(checked_ids(table.index, options))
