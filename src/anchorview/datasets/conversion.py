@@ -23,12 +23,12 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes
 from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.datasets.file_contents import ReadOptions, data_file_errors
-from anchorview.datasets.formats.npy import write_npy_header
-from anchorview.datasets.formats.npy_folder import (
+from anchorview.datasets.formats.npy import (
     FEATURE_NAMES,
     LABELS,
     SAMPLE_IDS,
     without_objects,
+    write_npy_header,
 )
 from anchorview.datasets.formats.table_checks import (
     checked_ids,
@@ -216,18 +216,16 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
         indices, (columns, *_), types = zip(*parts, strict=True)
         with data_file_errors(file):
             own_ids = checked_ids(indices[0].append(list(indices[1:])), options)
-        outlines[name] = (
-            own_ids,
-            column_names(columns),
-            len(columns),
-            np.result_type(*types),
-            read,
-        )
+        outlines[name] = own_ids, columns, np.result_type(*types), read
     ids = union_of_samples({files[name].name: o[0] for name, o in outlines.items()}, options)
     views = []
-    for name, (own_ids, features, width, dtype, read) in outlines.items():
-        rows, missing = ids.get_indexer(own_ids), ~ids.isin(own_ids)
-        views.append(_ViewSource(name, width, features, dtype, rows, missing, read))
+    for name, (own_ids, columns, dtype, read) in outlines.items():
+        rows, missing, features = (
+            ids.get_indexer(own_ids),
+            ~ids.isin(own_ids),
+            column_names(columns),
+        )
+        views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     return views, read_labels(label_file, ids, options), integers_if_all(ids)
 
 

@@ -22,8 +22,7 @@ from anchorview.datasets.file_contents import (
 from anchorview.datasets.formats.annotated_files import open_h5ad, open_h5mu
 from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
-from anchorview.datasets.formats.npy import read_npz
-from anchorview.datasets.formats.npy_folder import open_npy_folder
+from anchorview.datasets.formats.npy import open_npy_folder, read_npz
 from anchorview.datasets.formats.table_folder import (
     CSV_SUFFIXES,
     open_parquet_folder,
@@ -248,8 +247,6 @@ class Format:
     """A file, a folder with a suffix of its own, or a folder with one file per view."""
     requires: Callable[[Path], bool] = lambda path: True
     """Condition on the contents, in addition to the suffix."""
-    markers: tuple[str, ...] = ()
-    """Names of files by which a store without a suffix is recognized."""
     by_id: bool = False
     """Whether views may have different samples, which are matched by their ids."""
     selects: bool = False
@@ -262,7 +259,7 @@ class Format:
         if self.kind == "folder":
             names = (name.lower() for name in os.listdir(path) if not name.startswith("."))
             return any(name.endswith(self.suffixes) for name in names)
-        if any((path / name).exists() for name in self.markers):
+        if self.kind == "store" and any((path / name).exists() for name in ZARR_METADATA):
             return True
         return path.suffix.lower() in self.suffixes and self.requires(path)
 
@@ -277,7 +274,7 @@ FORMATS = (
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
     Format(".h5mu file", (".h5mu",), open=open_h5mu, selects=True),
     Format(".h5ad file", (".h5ad",), open=open_h5ad, selects=True),
-    Format("Zarr store", (".zarr",), open=open_zarr, kind="store", markers=ZARR_METADATA),
+    Format("Zarr store", (".zarr",), open=open_zarr, kind="store"),
     Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
     Format(TABLES, CSV_SUFFIXES, read_table_folder, kind="folder", by_id=True),
     # Tables that are all in Parquet can stay on disk.

@@ -23,8 +23,7 @@ from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, witho
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.datasets.formats.npy import from_memmap, open_npy, write_npy_header
-from anchorview.datasets.formats.npy_folder import LABELS
+from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
 from anchorview.sources.results_folder import (
     EMBEDDING,
