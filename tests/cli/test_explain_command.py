@@ -73,7 +73,7 @@ def test_names_that_look_like_formulas_are_kept_with_a_warning(tmp_path, option)
     model = DALMC(3, random_state=0).fit(read_views(tmp_path / "tables"))
     model.save(tmp_path / "m")
     result = run("explain", tmp_path / "m", tmp_path / "tables", option, tmp_path / "out.csv")
-    assert "warning: names such as '=f" in result.stderr
+    assert "warning: names or ids such as '=f" in result.stderr
     assert "=f" in (tmp_path / "out.csv").read_text()
     model.relabel({0: "@a"}).save(tmp_path / "m")
     result = run("explain", tmp_path / "m", tmp_path / "tables", option, tmp_path / "out.csv")

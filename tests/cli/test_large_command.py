@@ -100,13 +100,13 @@ WORKERS = ("-k", 4, "--method", "dalmc", "--scheduler", "tcp://127.0.0.1:1")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (LIMIT, "-k is missing"),
+        (LIMIT, "-k: dalmc needs one number of clusters"),
         (("-k", 4, "--memory-limit=much"), "--memory-limit much is not a number"),
         (("-k", 4, "--memory-limit=0"), "'1.5GB'"),
         (("-k", 4, "--memory-limit=-1GB"), "'1.5GB'"),
-        ((*BMVC, "--results", "r"), "--results is for --method auto or dalmc, not bmvc."),
+        ((*BMVC, "--results", "r"), "--results is for --method auto and dalmc, not bmvc."),
         ((*BMVC, "--scheduler", "s"), "--scheduler is for --method auto and dalmc, not"),
-        ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is for --method auto and dalmc, not"),
+        ((*BMVC, "--memory-limit", "9GB"), "--memory-limit is not a setting of bmvc"),
         ((*WORKERS, "--results", "r"), "stay on the workers"),
         ((*WORKERS, "--report", "r.html"), "--report needs the embedding"),
         (("-k", 4, *LIMIT, "--zero-rows-missing"), "anchorview convert --zero-rows-missing"),

@@ -92,18 +92,6 @@ def test_names_of_clusters_are_printed(saved):
     assert "T\ncells" not in shown
 
 
-def test_two_clusters_with_more_structure_are_mentioned(model, monkeypatch):
-    curve, chance = model.curve_.copy(), model.chance_curve_.copy()
-    curve[2], chance[2] = 1.0, 0.0
-    levels = model.levels_.copy()
-    levels.loc[3, "support"] = 0.8
-    monkeypatch.setattr(model, "curve_", curve.sort_index())
-    monkeypatch.setattr(model, "chance_curve_", chance.sort_index())
-    assert "not clearly better" not in "".join(lines_on(model))
-    monkeypatch.setattr(model, "levels_", levels)
-    assert "; 2: 1.00, not clearly better" in "".join(lines_on(model))
-
-
 def test_json_has_the_levels(data, model, saved):
     rows = model.levels_.reset_index().to_dict("records")
     assert json.loads(output_of("info", saved, "--json"))["levels"] == rows

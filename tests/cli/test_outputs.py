@@ -53,7 +53,7 @@ def test_results_do_not_change_the_method_and_have_the_sample_ids(tables, tmp_pa
     assert [line for line in plain.splitlines() if line.startswith("ACC")] == [
         line for line in shown.splitlines() if line.startswith("ACC")
     ]
-    assert f"Labels written to {results}\n" in shown
+    assert f"Results written to {results}\n" in shown
     written = pd.read_csv(out, index_col="sample")["cluster"]
     ids = np.load(results / "sample_ids.npy")
     assert list(ids) == list(written.index)
@@ -81,7 +81,7 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
     np.save(folder / "sample_ids.npy", ids)
     result = run("fit", folder, "-k", 3, "--method", "dalmc", "--out", out)
     assert list(pd.read_csv(out, dtype=str)["sample"]) == list(ids)
-    assert "warning: sample ids such as '=s0' (2 in all) begin like formulas" in result.stderr
+    assert "warning: names or ids such as '=s0' (2 in all) begin like formulas" in result.stderr
 
 
 # Data are not overwritten

@@ -56,7 +56,7 @@ def test_predictions_have_names(saved, tmp_path):
     names = np.array(load(out).cluster_names_)
     assert table["name"].tolist() == names[table["cluster"]].tolist()
     result = run("predict", tmp_path / "m2", tmp_path / "data.npz", "--out", labels)
-    assert "warning: names of clusters such as '=T'" in result.stderr
+    assert "warning: names or ids such as '=T'" in result.stderr
 
 
 def test_a_downloaded_mapping_is_for_one_model(saved, tmp_path):

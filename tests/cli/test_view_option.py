@@ -87,7 +87,7 @@ def test_tables_that_are_no_views_are_left_out(tmp_path):
         (("--view", "rna=obs:a"), "View 'rna' cannot be 'obs:a'"),
         (("--view", "atac=X"), "but the modalities are rna, protein"),
         (("--preprocess", "rna=log"), "preprocess['rna'] is 'log'"),
-        (("--preprocess", "rna=lognorm", "--method", "amgl"), "--preprocess is for --method auto"),
+        (("--preprocess", "rna=lognorm", "--method", "amgl"), "--preprocess is not a setting"),
     ],
 )
 def test_refused_options(path, options, message):

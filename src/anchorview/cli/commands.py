@@ -3,11 +3,12 @@
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import is_zipfile
 
 import typer
 from typer.core import TyperGroup
@@ -15,25 +16,19 @@ from typer.core import TyperGroup
 from anchorview import __version__
 from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
-from anchorview.cli.clustering import (
-    SAVED_METHODS,
+from anchorview.cli.clustering import NOT_WRITTEN, cluster
+from anchorview.cli.explaining import explain
+from anchorview.cli.loading import LoadedData, ReadingOptions, TableOptions, load_model
+from anchorview.cli.options import OPTION_NAMES
+from anchorview.cli.outputs import (
     OutputPaths,
     Printing,
-    cluster,
-    option_name,
+    check_outputs,
+    labels_table,
     require_separate,
-    write_labels,
+    write_table,
 )
-from anchorview.cli.explaining import explain_clusters
-from anchorview.cli.loading import LoadedData, ReadingOptions, TableOptions, load_model
-from anchorview.cli.terminal import (
-    explained_errors,
-    print_json,
-    print_lines,
-    printable,
-    progress_bar,
-    summary_to,
-)
+from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar
 
 # Typer does not export the base class of usage errors.
 _UsageError: Any = typer.BadParameter.__base__
@@ -80,23 +75,15 @@ def main() -> None:
     app(prog_name="anchorview")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        terminal.write_stdout(f"anchorview {__version__}\n")
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def anchorview(
     context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", "-V", callback=_print_version, is_eager=True, help="Show the version."
-        ),
-    ] = False,
+    version: Annotated[bool, options.option("Show the version.", "--version", "-V")] = False,
 ) -> None:
     """Fast multi-view clustering by discriminative anchor learning (DALMC)."""
+    if version:
+        terminal.write_stdout(f"anchorview {__version__}\n")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         terminal.write_stdout(f"{context.get_help()}\n")
 
@@ -107,19 +94,9 @@ def fit(
     data: options.Data,
     paths: OutputPaths,
     reading: ReadingOptions,
-    settings: options.Settings,
+    chosen: options.FitOptions,
     printing: Printing,
-    n_clusters: options.Clusters = None,
-    method: options.Method = None,
-    budget: options.Budget = None,
     batch: options.Batch = None,
-    view: options.View = None,
-    impute: options.Impute = None,
-    preprocess: options.PreprocessView = None,
-    memory_limit: options.MemoryLimit = None,
-    scheduler: options.Scheduler = None,
-    random_state: options.Seed = 0,
-    verbose: options.Verbose = False,
 ) -> None:
     """Cluster multi-view data.
 
@@ -128,47 +105,13 @@ def fit(
     the data (y, gt, labels, ...) are used only for scores. Data larger than memory are clustered
     from disk by auto and dalmc.
     """
-    with explained_errors(options=terminal.FIT_OPTIONS):
-        require_separate(paths.by_option(), {"DATA": data})
-        given = settings.given()
-        chosen = method or ("dalmc" if given else "auto")
-        for_our_methods = {
-            "memory_limit": memory_limit,
-            "impute": impute,
-            "preprocess": options.parse_pairs(preprocess, "--preprocess"),
-        }
-        reader = reading.of(data, options.parse_pairs(view, "--view"), batch)
-        _check_fit_options(chosen, n_clusters, {"scheduler": scheduler, **for_our_methods})
-        if budget is not None and method is None and given:
-            raise ValueError(
-                f"--budget is for --method auto, but {option_name(min(given))} selects dalmc. "
-                "Leave one of them out."
-            )
-        given |= {"budget": budget, **for_our_methods}
-        on_disk = reader.is_large(memory_limit) or scheduler is not None
-        cluster(
-            lambda: reader.load(on_disk=on_disk, nan_cells=impute is not None),
-            paths,
-            chosen,
-            scheduler,
-            printing=printing,
-            n_clusters=n_clusters,
-            random_state=random_state,
-            verbose=int(verbose),
-            **{name: value for name, value in given.items() if value is not None},
-        )
 
+    def load() -> LoadedData:
+        large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
+        return reading.load(data, batch, on_disk=large, nan_cells=chosen.impute is not None)
 
-def _check_fit_options(method: str, n_clusters: Any, for_our_methods: Mapping[str, Any]) -> None:
-    """Raise if a method does not take one of the options."""
-    for name, value in for_our_methods.items():
-        if value is not None and method not in SAVED_METHODS:
-            raise ValueError(f"{option_name(name)} is for --method auto and dalmc, not {method}.")
-    if method != "auto" and not isinstance(n_clusters, int | None):
-        raise ValueError(
-            f"-k: {method} takes one number of clusters, for example -k {n_clusters[0]}; only "
-            "--method auto, the default without settings, chooses among several."
-        )
+    with explained_errors(options=OPTION_NAMES):
+        cluster(load, paths, chosen, printing, {"DATA": data})
 
 
 @app.command()
@@ -187,15 +130,7 @@ def demo(
     can_report = find_spec("bokeh") is not None and find_spec("jinja2") is not None
     with explained_errors():
         paths = OutputPaths(out, report=report if can_report else None)
-        cluster(
-            load,
-            paths,
-            "auto",
-            printing=Printing(),
-            show_sizes=False,
-            n_clusters=10,
-            random_state=0,
-        )
+        cluster(load, paths, options.FitOptions(n_clusters=10), Printing(), {})
     if not can_report:
         print_lines('To write a report: pip install "anchorview[report]"')
 
@@ -206,24 +141,23 @@ def convert(
     data: options.Data,
     folder: options.NewFolder,
     tables: TableOptions,
+    printing: Printing,
     dtype: options.NumberType = None,
-    view: options.View = None,
-    quiet: options.Quiet = False,
 ) -> None:
     """Convert data to a folder of .npy files, which can be larger than memory."""
-    with explained_errors(options=terminal.DATA_OPTIONS):
+    with explained_errors(options=OPTION_NAMES):
         require_separate({"FOLDER": folder}, {"DATA": data})
-        with progress_bar(shown=Printing(quiet).shows_progress):
+        with progress_bar(shown=printing.shows_progress):
             report_progress("reading", 0, 1)
             from anchorview import datasets
 
-            layout = tables.layout | {"views": options.parse_pairs(view, "--view")}
             missing = tables.zero_rows_missing
-            datasets.convert(data, folder, zero_rows_missing=missing, dtype=dtype, **layout)
-        views = datasets.open_views(folder).views
-    with summary_to("nowhere" if quiet else "stdout"):
-        summaries.print_views(views)
-        print_lines(f"Folder {printable(folder)} written")
+            datasets.convert(
+                data, folder, zero_rows_missing=missing, dtype=dtype, **tables.arguments
+            )
+        record = summaries.data_record(ReadingOptions().load(folder, on_disk=True))
+        folder_line = f"Folder {printable(folder)} written"
+        printing.show(record, [*summaries.data_lines(record), folder_line])
 
 
 @app.command()
@@ -236,22 +170,18 @@ def predict(
     out: options.Out = None,
     level: options.Level = None,
     batch: options.Batch = None,
-    view: options.View = None,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
-    with explained_errors(options=terminal.DATA_OPTIONS):
-        target = printing.summary_target(out)
-        paths = OutputPaths(out)
-        require_separate(paths.by_option(), {"MODEL": model, "DATA": data})
-        paths.require_writable()
+    with explained_errors(options=OPTION_NAMES):
+        written = OutputPaths(out).by_option()
+        check_outputs(written, {"MODEL": model, "DATA": data}, printing)
         with progress_bar(shown=printing.shows_progress):
             report_progress("reading", 0, 1)
             from anchorview.metrics import clustering_scores
 
             fitted = load_model(model)
             level = _other_level(fitted, level, model)
-            selection = options.parse_pairs(view, "--view")
-            loaded = reading.of(data, selection, batch).load_for(fitted)
+            loaded = reading.load_for(data, fitted, batch)
             confidence = None
             if level is None and hasattr(fitted, "predict_with_confidence"):
                 labels, confidence = fitted.predict_with_confidence(
@@ -263,48 +193,34 @@ def predict(
             scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
         if out is not None:
             names = fitted.cluster_names_ if level is None else None
-            write_labels(labels, confidence, loaded.ids, out, names)
-        if printing.as_json:
-            print_json(summaries.prediction_record(fitted, labels, confidence, scores, out, level))
-        with summary_to(target):
-            print_lines(
-                *summaries.prediction_lines(fitted, labels, confidence, level),
-                *summaries.closing_lines(scores, paths.by_option(), paths.by_option()),
-            )
+            write_table(labels_table(labels, confidence, loaded.ids, names), out)
+        record = {
+            **summaries.prediction_record(fitted, labels, confidence, level),
+            **summaries.outcome_record(scores, written),
+        }
+
+        def lines() -> Iterator[str]:
+            sizes = record["cluster_sizes"]
+            yield f"{len(labels)} samples; sizes of the clusters: {sizes}"
+            yield from summaries.doubtful_lines(fitted, record)
+            yield from summaries.closing_lines(record)
+            if out is None:
+                yield NOT_WRITTEN
+
+        printing.show(record, lines(), out)
+
+
+app.command()(explain)
 
 
 @app.command()
 @options.with_groups
-def explain(
-    model: options.Model,
-    data: options.Data,
-    reading: ReadingOptions,
-    printing: Printing,
-    markers: options.Markers = None,
-    summary: options.ClusterSummary = None,
-    report: options.ClusterReport = None,
-    batch: options.Batch = None,
-    view: options.View = None,
-) -> None:
-    """Explain the clusters of a saved model: features, typical samples, nearest clusters."""
-    with explained_errors(options=terminal.DATA_OPTIONS):
-        outputs = {"--markers": markers, "--summary": summary, "--report": report}
-        reader = reading.of(data, options.parse_pairs(view, "--view"), batch)
-        explain_clusters(model, reader, outputs, printing)
-
-
-@app.command()
 def relabel(
-    model: options.Model,
-    mapping: options.Mapping,
-    save: options.SaveRelabeled,
-    quiet: options.Quiet = False,
+    model: options.Model, mapping: options.Mapping, save: options.SaveRelabeled, printing: Printing
 ) -> None:
     """Name and merge the clusters of a saved model, as chosen in its report."""
     with explained_errors():
-        paths = OutputPaths(save=save)
-        require_separate(paths.by_option(), {"MODEL": model, "MAPPING": mapping})
-        paths.require_writable()
+        check_outputs({"--save": save}, {"MODEL": model, "MAPPING": mapping}, printing)
         from anchorview import load
 
         fitted = load(model)
@@ -314,46 +230,46 @@ def relabel(
             prefix = "" if str(error).startswith(str(mapping)) else f"{mapping}: "
             raise ValueError(f"{prefix}{error}") from error
         fitted.save(save)
-        if not quiet:
-            print_lines(*summaries.cluster_lines(fitted), f"Model saved to {printable(save)}")
+        record = _record_of_file(fitted)
+        saved = f"Model saved to {printable(save)}"
+        printing.show(record, [*summaries.cluster_lines(record), saved])
 
 
 @app.command()
 @options.with_groups
-def info(
-    path: options.ModelOrData,
-    reading: ReadingOptions,
-    view: options.View = None,
-    as_json: options.AsJson = False,
-) -> None:
+def info(path: options.ModelOrData, reading: ReadingOptions, printing: Printing) -> None:
     """Describe multi-view data or a saved model."""
-    with explained_errors(options=terminal.DATA_OPTIONS):
+    with explained_errors(options=OPTION_NAMES):
         from anchorview import load
 
-        reader = reading.of(path, options.parse_pairs(view, "--view"))
         if _may_be_a_model(path):
             fitted = load(path)
-            if as_json:
-                print_json(summaries.model_record(fitted))
-                return
-            summaries.print_views_of_model(fitted)
-            print_lines(*summaries.model_lines(fitted))
+            record = {"params": fitted.get_params(), **_record_of_file(fitted)}
+            printing.show(record, _file_lines(fitted, record))
             return
-        large = reader.is_large()
+        large = reading.is_large(path)
         if large:
             # Rows of zeros are not looked for.
-            reader = replace(reader, options=replace(reading, zero_rows_missing=False))
-        loaded = reader.load(on_disk=large)
-        data = loaded.in_memory
-        views: Any = loaded.views.views
-        if data is not None:
-            views = dict(zip(data.names, views, strict=True))
-        if as_json:
-            print_json(summaries.data_record(views, loaded.views.available, loaded.target))
-            return
-        summaries.print_views(views, loaded.views.available)
-        if data is not None:
-            print_lines(*summaries.data_lines(data, loaded.target))
+            reading = replace(reading, zero_rows_missing=False)
+        record = summaries.data_record(reading.load(path, on_disk=large))
+        printing.show(record, summaries.data_lines(record))
+
+
+def _record_of_file(fitted: Any) -> dict[str, Any]:
+    """Summary of a model from a file, which may lack the labels."""
+    labels = fitted.labels_ if len(fitted.labels_) else None
+    confidence = None if labels is None else getattr(fitted, "confidence_", None)
+    return summaries.model_record(fitted, labels, confidence)
+
+
+def _file_lines(fitted: Any, record: dict[str, Any]) -> Iterator[str]:
+    from sklearn.base import clone
+
+    yield " ".join(str(clone(fitted)).split())
+    yield from summaries.model_lines(fitted, record)
+    if record["cluster_sizes"] is None:
+        yield "no labels in this file: the fit wrote them elsewhere or left them on workers"
+    yield from summaries.cluster_lines(record)
 
 
 def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:
@@ -371,10 +287,9 @@ def _other_level(fitted: Any, level: int | None, path: Path) -> int | None:
 
 
 def _may_be_a_model(path: Path) -> bool:
-    """Whether a file is not one of data, and has the suffix or the beginning of a saved model."""
+    """Whether a file is not one of data, and has the suffix or the format of a saved model."""
     from anchorview.datasets.reading import find_format
 
     if not path.is_file() or find_format(path) is not None:
         return False
-    with path.open("rb") as stream:
-        return path.suffix.lower() == ".anchorview" or stream.read(2) == b"PK"
+    return path.suffix.lower() == ".anchorview" or is_zipfile(path)

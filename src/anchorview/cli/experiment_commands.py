@@ -14,15 +14,15 @@ import typer
 from anchorview import __version__
 from anchorview._utils.atomic_files import exclusive_folder, require_writable_folder
 from anchorview._utils.progress import report_progress
-from anchorview.cli.clustering import require_separate
 from anchorview.cli.options import option
+from anchorview.cli.outputs import require_separate
 from anchorview.cli.terminal import (
     command_line,
     explained_errors,
     print_lines,
-    print_table,
     printable,
     progress_bar,
+    table,
     watched,
     write_stdout,
 )
@@ -186,7 +186,7 @@ def list_suites(data: Folder = None) -> None:
         absent = [each for each in PAPER_SETS if each.name not in published]
         rows += [(f"{each.name} (not here)", *each.shape, each.name) for each in absent]
     print_lines(f"Suites: {', '.join(SUITES)}, all")
-    print_table(rows, "Data set", "Samples", "Classes", "Views", "In the paper")
+    print_lines(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
     print_lines(*filter(None, [problem, OBTAIN]))
 
 
@@ -272,7 +272,7 @@ def _print_results(frame: "pd.DataFrame", out: Path) -> None:
     if len(compared):
         means = compared.pivot_table(index="column", columns="data", values="ACC", sort=False)
         cells = (100 * means).map("{:.1f}".format).replace("nan", "-")
-        print_table(cells.itertuples(), "ACC", *map(printable, means.columns))
+        print_lines(table(cells.itertuples(), "ACC", *map(printable, means.columns)))
     missed = frame[frame["status"] != "done"]
     for row in missed.to_dict("records"):
         point = "" if row["point"] != row["point"] else f" at {row['point']:g}"

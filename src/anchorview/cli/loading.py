@@ -4,9 +4,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
-from anchorview.cli import options
+from anchorview._utils.progress import report_progress
+from anchorview.cli.options import option, parse_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,77 +34,90 @@ class LoadedData:
     by_sample: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `fit` with one value per sample."""
 
-    def __len__(self) -> int:
-        views: Any = self.views.views
-        first = next(iter(views.values() if isinstance(views, Mapping) else views))
-        return int(first.shape[0])
-
     @property
     def in_memory(self) -> "MultiViewData | None":
         """The views, unless they are on disk."""
-        from anchorview.views.container import MultiViewData
+        views: Any = self.views
+        return views if hasattr(views, "names") else None
 
-        return self.views if isinstance(self.views, MultiViewData) else None
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """The views by name."""
+        data = self.in_memory
+        if data is None:
+            return dict(self.views.views)
+        return dict(zip(data.names, data.views, strict=True))
+
+    def __len__(self) -> int:
+        return int(next(iter(self.by_name.values())).shape[0])
+
+    def write_report(self, path: Path, model: Any, **details: Any) -> None:
+        """Write a report on a model of these data."""
+        from anchorview.report import write_fit_report
+
+        report_progress("drawing", 0, 1)
+        # Views that are too large for memory are not drawn.
+        details |= {"target": self.target, "sample_ids": self.ids, "name": self.name}
+        write_fit_report(path, model, self.in_memory, **details)
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options on the layout of tables, and on missing rows."""
+    """Options on which views are read, on the layout of tables, and on missing rows."""
 
-    zero_rows_missing: options.ZeroRowsMissing = False
-    no_id_column: options.NoIdColumn = False
-    no_header: options.NoHeader = False
+    zero_rows_missing: Annotated[
+        bool,
+        option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing"),
+    ] = False
+    no_id_column: Annotated[
+        bool,
+        option(
+            "CSV and Parquet files have no sample ids in the first column; match rows by position.",
+            "--no-id-column",
+        ),
+    ] = False
+    no_header: Annotated[
+        bool, option("CSV files have no header with the names of the columns.", "--no-header")
+    ] = False
+    view: Annotated[
+        list[str] | None,
+        option(
+            "Matrix of an .h5ad or .h5mu file that is a view: X, layer:NAME or obsm:NAME, and "
+            "features selected by a column of var, as in rna=X:highly_variable; or table of a "
+            "folder, as in rna=rna.csv. Repeat for each view.",
+            metavar="NAME=MATRIX",
+            default="X of each modality, all tables",
+        ),
+    ] = None
 
     @property
-    def layout(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Arguments of `read_views` and `open_views`."""
-        return {"id_column": not self.no_id_column, "header": not self.no_header}
+        views = parse_pairs(self.view, "--view")
+        return {"id_column": not self.no_id_column, "header": not self.no_header, "views": views}
 
 
 @dataclass(frozen=True)
 class ReadingOptions(TableOptions):
     """Options on how data with classes are read."""
 
-    class_labels: options.Labels = None
-
-    def of(
-        self, path: Path, views: Mapping[str, str] | None = None, batch: Path | None = None
-    ) -> "DataReader":
-        """Data at a path that are read with these options."""
-        return DataReader(path, self, views, batch)
-
-
-@dataclass(frozen=True)
-class DataReader:
-    """Data at a path, and how to read them."""
-
-    path: Path
-    options: ReadingOptions
-    selection: Mapping[str, str] | None = None
-    """Which matrices of the file are the views."""
-    batch: Path | None = None
-    """CSV file with the batch of each sample."""
+    class_labels: Annotated[
+        str | None,
+        option(
+            "Variable, column or key of obs with the known classes, used only for scores.",
+            "--labels",
+            metavar="NAME",
+            default="y, gt, labels or a similar name",
+        ),
+    ] = None
 
     @property
-    def _layout(self) -> dict[str, Any]:
-        labels = self.options.class_labels
-        return {**self.options.layout, "labels": labels, "views": self.selection}
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `read_views` and `open_views`."""
+        return {**super().arguments, "labels": self.class_labels}
 
-    def selected_like(self, model: Any) -> Self:
-        """The same data, with the matrices on which a model was fitted, if they can be selected."""
-        from anchorview.datasets.reading import find_format
-        from anchorview.views.stored_anndata import modality_names
-
-        format_, selection = find_format(self.path), model.view_selection_
-        if self.selection or selection is None or format_ is None or not format_.selects:
-            return self
-        if self.path.suffix.lower() != ".h5ad":
-            names = modality_names(self.path)
-            selection = {name: matrix for name, matrix in selection.items() if name in names}
-        return replace(self, selection=dict(selection) or None)
-
-    def is_large(self, memory_limit: str | None = None) -> bool:
-        """Whether the data can be read in parts, and are too large to be read as a whole.
+    def is_large(self, path: Path, memory_limit: str | None = None) -> bool:
+        """Whether data can be read in parts, and are too large to be read as a whole.
 
         Tables that have the class labels in a column are read as a whole.
         """
@@ -113,18 +127,20 @@ class DataReader:
         from anchorview.datasets.reading import find_format
 
         budget = memory_budget(memory_limit)
-        if not stays_on_disk(self.path):
+        if not stays_on_disk(path):
             return False
-        with data_file_errors(self.path):
-            format_ = find_format(self.path)
-        has_labels = self.options.class_labels is not None
+        with data_file_errors(path):
+            format_ = find_format(path)
+        has_labels = self.class_labels is not None
         if format_ is not None and (format_.open is None or (has_labels and format_.by_id)):
             return False
-        views: Any = open_views(self.path, **self._layout).views.values()
+        views: Any = open_views(path, **self.arguments).views.values()
         return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
-    def load(self, *, on_disk: bool = False, nan_cells: bool = False) -> LoadedData:
-        """Read the data into memory, or open them on disk.
+    def load(
+        self, path: Path, batch: Path | None = None, *, on_disk: bool, nan_cells: bool = False
+    ) -> LoadedData:
+        """Read data into memory, or open them on disk.
 
         With `nan_cells`, single values may be NaN: they will be imputed.
         """
@@ -133,38 +149,46 @@ class DataReader:
 
         views: Any
         if on_disk:
-            if self.options.zero_rows_missing:
+            if self.zero_rows_missing:
                 raise ValueError(
                     "--zero-rows-missing needs the data in memory. Convert them with 'anchorview "
                     "convert --zero-rows-missing' first, and pass the new folder."
                 )
-            views = file = open_views(self.path.resolve(), **self._layout)
+            views = file = open_views(path.resolve(), **self.arguments)
             ids = file.sample_ids
             for view in views.views.values():
                 ids = view.ids(slice(None)) if ids is None else ids
         else:
-            missing = self.options.zero_rows_missing
-            file = read_views(self.path, zero_rows_missing=missing, **self._layout)
+            file = read_views(path, zero_rows_missing=self.zero_rows_missing, **self.arguments)
             views = container_with_nan(file) if nan_cells else MultiViewData(file)
             ids = file.sample_ids
         by_sample = {}
-        if self.batch is not None:
-            batch = _read_batch(self.batch, ids)
+        if batch is not None:
+            batches = _read_batch(batch, ids)
             if on_disk:
-                by_sample = {"batch": batch}
+                by_sample = {"batch": batches}
             else:
                 try:
-                    views = MultiViewData(views, batch=batch)
+                    views = MultiViewData(views, batch=batches)
                 except ValueError as error:
-                    raise ValueError(f"{self.batch}: {error}") from error
+                    raise ValueError(f"{batch}: {error}") from error
         # Tables have names by which a model finds its views.
-        selection = None if self.path.is_dir() else self.selection
-        return LoadedData(views, file.target, ids, self.path.name, selection, by_sample)
+        selection = None if path.is_dir() else self.arguments["views"]
+        return LoadedData(views, file.target, ids, path.name, selection, by_sample)
 
-    def load_for(self, model: Any) -> LoadedData:
-        """Load the data for a fitted model, with the matrices on which it was fitted."""
-        source = self.selected_like(model)
-        return source.load(on_disk=source.is_large(), nan_cells=model.imputation_ is not None)
+    def load_for(self, path: Path, model: Any, batch: Path | None = None) -> LoadedData:
+        """Load data for a fitted model, with the matrices on which it was fitted."""
+        from anchorview.datasets.reading import find_format
+        from anchorview.views.stored_anndata import modality_names
+
+        reading, selection = self, model.view_selection_
+        format_ = find_format(path)
+        if not self.view and selection is not None and format_ is not None and format_.selects:
+            known = selection if path.suffix.lower() == ".h5ad" else modality_names(path)
+            pairs = [f"{name}={matrix}" for name, matrix in selection.items() if name in known]
+            reading = replace(self, view=pairs)
+        nan_cells = model.imputation_ is not None
+        return reading.load(path, batch, on_disk=reading.is_large(path), nan_cells=nan_cells)
 
 
 def load_model(path: Path) -> Any:
@@ -187,17 +211,14 @@ def _read_batch(path: Path, ids: "pd.Index[Any] | None") -> Any:
         table = pd.read_csv(path, dtype=str)
     except (OSError, ValueError) as error:
         raise DataFileError(f"{path}: cannot be read as CSV ({error}).") from error
-    if table.shape[1] not in (1, 2):
-        raise DataFileError(
-            f"{path} has {table.shape[1]} columns. Give a header and one column with the batches "
-            "in the order of the samples, or two, of which the first has the sample ids."
-        )
     if table.shape[1] == 1:
         return table.iloc[:, 0].to_numpy()
-    if ids is None:
+    if table.shape[1] != 2 or ids is None:
+        known = "no sample ids" if ids is None else "sample ids"
         raise DataFileError(
-            f"{path} has sample ids, but the data have none. Give one column with the batches in "
-            "the order of the samples."
+            f"{path} has {table.shape[1]} columns, and the data have {known}. Give a header and "
+            "one column with the batches in the order of the samples, or two, of which the first "
+            "has the sample ids of the data."
         )
     keys = table.iloc[:, 0]
     # Ids that are numbers in the data are numbers here too.

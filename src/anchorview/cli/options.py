@@ -100,29 +100,6 @@ NumberType = Annotated[
     Literal["float32", "float64"] | None,
     option("Type of the stored numbers.", "--dtype", default="as in the data"),
 ]
-ZeroRowsMissing = Annotated[
-    bool,
-    option("Treat a row of zeros as a sample without this view.", "--zero-rows-missing"),
-]
-NoIdColumn = Annotated[
-    bool,
-    option(
-        "CSV and Parquet files have no sample ids in the first column; match rows by position.",
-        "--no-id-column",
-    ),
-]
-NoHeader = Annotated[
-    bool, option("CSV files have no header with the names of the columns.", "--no-header")
-]
-Labels = Annotated[
-    str | None,
-    option(
-        "Variable, column or key of obs with the known classes, used only for scores.",
-        "--labels",
-        metavar="NAME",
-        default="y, gt, labels or a similar name",
-    ),
-]
 
 Out = Annotated[
     Path | None, option("CSV file for the cluster labels; - for standard output.", metavar="FILE")
@@ -133,60 +110,8 @@ Markers = Annotated[
     option("CSV file for the features of each cluster, compared with the other samples."),
 ]
 ClusterSummary = Annotated[Path | None, option("CSV file with one row per cluster.", "--summary")]
-ClusterReport = Annotated[
-    Path | None, option("HTML file for a report; DATA must be the samples of the fit.", "--report")
-]
-Save = Annotated[Path | None, option("File for the fitted model, to be used by predict.")]
 SaveRelabeled = Annotated[Path, option("File for the model with the new clusters.", "--save")]
-Results = Annotated[
-    Path | None,
-    option(
-        "Folder for embedding.npy, sample_ids.npy, labels.npy and, by auto, confidence.npy and "
-        "second_labels.npy; for auto and dalmc."
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    option(
-        "Memory to use, such as 2GB. Larger data are read from disk in parts by auto and dalmc, if "
-        "their format allows it.",
-        metavar="SIZE",
-        default="half of the free memory",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    option(
-        "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute; for "
-        "auto and dalmc.",
-        metavar="ADDRESS",
-    ),
-]
-# Any: typer has no type for one number or several.
-Clusters = Annotated[
-    Any,
-    option(
-        "Number of clusters (10), or numbers from which auto chooses (2-30 or 5,8,10). Methods "
-        "other than auto require one number.",
-        "--clusters",
-        "-k",
-        parser=parse_n_clusters,
-        metavar="K",
-        default="auto chooses",
-    ),
-]
-Method = Annotated[
-    MethodName | None,
-    option(
-        "Clustering method; auto is dalmc with settings chosen by agreement.",
-        default="auto, or dalmc if one of its settings is given",
-    ),
-]
 BudgetName = Literal["fast", "default", "thorough"]
-Budget = Annotated[
-    BudgetName | None,
-    option("How many settings auto tries, which determines its time.", default="default"),
-]
 Level = Annotated[
     int | None,
     option(
@@ -194,14 +119,6 @@ Level = Annotated[
         metavar="K",
         default="the chosen number",
     ),
-]
-Seed = Annotated[int, option("Random seed.", "--seed")]
-Verbose = Annotated[
-    bool, option("Print sizes and times of the stages on standard error.", "--verbose")
-]
-Quiet = Annotated[bool, option("Print nothing but warnings and errors.", "--quiet", "-q")]
-AsJson = Annotated[
-    bool, option("Print a JSON object on standard output instead of the summary.", "--json")
 ]
 
 Batch = Annotated[
@@ -213,54 +130,31 @@ Batch = Annotated[
         default=False,
     ),
 ]
-ImputeName = Literal["mean", "median"]
-Impute = Annotated[
-    ImputeName | None,
-    typer.Option(
-        "--impute",
-        help="Fill single missing values by the mean or median of the feature (auto and dalmc).",
-        show_default=False,
-    ),
-]
-View = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--view",
-        help="Matrix of an .h5ad or .h5mu file that is a view: X, layer:NAME or obsm:NAME, and "
-        "features selected by a column of var, as in rna=X:highly_variable; or table of a folder, "
-        "as in rna=rna.csv. Repeat for each view.",
-        metavar="NAME=MATRIX",
-        show_default="X of each modality, all tables",
-    ),
-]
-PreprocessView = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--preprocess",
-        help="Preprocess the counts of a view: lognorm, clr or tfidf (auto and dalmc).",
-        metavar="NAME=STEP",
-        show_default=False,
-    ),
-]
 
 
-def _setting(default: str, description: str) -> Any:
+def _setting(default: str, description: str, **rest: Any) -> Any:
     panel = "Settings of the methods, with the defaults of dalmc"
-    return option(description, default=default, rich_help_panel=panel)
+    return option(description, default=default, rich_help_panel=panel, **rest)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of the methods."""
 
-    n_anchors: Annotated[int | None, _setting("number of clusters", "Number of anchors.")] = None
+    n_anchors: Annotated[
+        int | None, _setting("number of clusters", "Number of anchors.", min=1)
+    ] = None
     n_components: Annotated[
         int | None,
         _setting(
-            "twice the number of clusters", "Number of components of each view's representation."
+            "twice the number of clusters",
+            "Number of components of each view's representation.",
+            min=1,
         ),
     ] = None
-    beta: Annotated[float | None, _setting("0.1", "Weight of the alignment of the views.")] = None
+    beta: Annotated[
+        float | None, _setting("0.1", "Weight of the alignment of the views.", min=0)
+    ] = None
     scaling: Annotated[
         str | None,
         _setting(
@@ -270,19 +164,114 @@ class Settings:
         ),
     ] = None
     solver: Annotated[
-        SolverName | None,
-        _setting("auto", "Solver; all but truncated give the same result."),
+        SolverName | None, _setting("auto", "Solver; all but truncated give the same result.")
     ] = None
     assignment: Annotated[
         AssignmentName | None, _setting("kmeans", "How labels are computed from the embedding.")
     ] = None
-    n_init: Annotated[int | None, _setting("10", "Number of restarts.")] = None
-    max_iter: Annotated[int | None, _setting("50", "Maximum number of iterations.")] = None
+    n_init: Annotated[int | None, _setting("10", "Number of restarts.", min=1)] = None
+    max_iter: Annotated[int | None, _setting("50", "Maximum number of iterations.", min=1)] = None
     tol: Annotated[
         float | None,
-        _setting("0.0001", "Relative change of the objective below which iterations stop."),
+        _setting("0.0001", "Relative change of the objective below which iterations stop.", min=0),
     ] = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the settings that were passed, by parameter of the estimator."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+
+@dataclass(frozen=True)
+class FitOptions(Settings):
+    """Options of a fit: method, number of clusters, preprocessing, resources, and settings."""
+
+    # Any: typer has no type for one number or several.
+    n_clusters: Annotated[
+        Any,
+        option(
+            "Number of clusters (10), or numbers from which auto chooses (2-30 or 5,8,10). Methods "
+            "other than auto require one number.",
+            "--clusters",
+            "-k",
+            parser=parse_n_clusters,
+            metavar="K",
+            default="auto chooses",
+        ),
+    ] = None
+    method: Annotated[
+        MethodName | None,
+        option(
+            "Clustering method; auto is dalmc with settings chosen by agreement.",
+            default="auto, or dalmc if one of its settings is given",
+        ),
+    ] = None
+    budget: Annotated[
+        BudgetName | None,
+        option("How many settings auto tries, which determines its time.", default="default"),
+    ] = None
+    impute: Annotated[
+        Literal["mean", "median"] | None,
+        option(
+            "Fill single missing values by the mean or median of the feature (auto and dalmc).",
+            default=False,
+        ),
+    ] = None
+    preprocess: Annotated[
+        list[str] | None,
+        option(
+            "Preprocess the counts of a view: lognorm, clr or tfidf (auto and dalmc).",
+            metavar="NAME=STEP",
+            default=False,
+        ),
+    ] = None
+    memory_limit: Annotated[
+        str | None,
+        option(
+            "Memory to use, such as 2GB. Larger data are read from disk in parts by auto and "
+            "dalmc, if their format allows it.",
+            metavar="SIZE",
+            default="half of the free memory",
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        option(
+            "Dask scheduler, such as tcp://host:8786, whose workers read the files and compute; "
+            "for auto and dalmc.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+    random_state: Annotated[int, option("Random seed.", "--seed", min=0, max=2**32 - 1)] = 0
+    verbose: Annotated[
+        bool, option("Print sizes and times of the stages on standard error.", "--verbose")
+    ] = False
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method; by default dalmc if one of its settings is given."""
+        given = any(getattr(self, name) is not None for name in Settings.__annotations__)
+        return self.method or ("dalmc" if given else "auto")
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that were given."""
+        values = vars(self) | {
+            "preprocess": parse_pairs(self.preprocess, "--preprocess"),
+            "verbose": int(self.verbose),
+        }
+        del values["method"], values["scheduler"]
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def option_name(parameter: str) -> str:
+    """Option of a parameter of the estimators that has the same name."""
+    return f"--{parameter.replace('_', '-')}"
+
+
+SAME_NAMES = ("memory_limit", "batch", "impute", "preprocess", "budget", *Settings.__annotations__)
+
+OPTION_NAMES = {
+    "n_clusters": "-k",
+    "random_state": "--seed",
+    "out=": "--results",
+    "views=": "--view",
+    "id_column=False": "--no-id-column",
+    "header=False": "--no-header",
+} | {name if "_" in name else f"{name}=": option_name(name) for name in SAME_NAMES}
+"""Options by the parameters that errors of the library name. A parameter that ends in an equals
+sign is a word of English, too, and is an option only if a value follows."""

@@ -1,325 +1,182 @@
-"""Summaries of data, fits and models: tables of views, and lines of text."""
+"""Summaries of data, fits and models: records for ``--json``, and the lines that show them."""
 
 # Imported by ``--help``: scikit-learn and pandas are imported only where they are used.
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anchorview.cli.terminal import print_table, printable
+from anchorview.cli.terminal import printable, table
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from anchorview.views.container import MultiViewData
-    from anchorview.views.stored_view import Target, ViewFile
+    from anchorview.cli.loading import LoadedData
 
+Record = Mapping[str, Any]
 
 MAX_LISTED_NUMBERS = 6
 """Maximum number of numbers of clusters that are listed one by one."""
 
 MAX_SPLITS = 5
-"""Maximum number of lines on clusters that split."""
+"""Maximum number of clusters whose splits are listed."""
+
+WRITTEN = {"out": "Labels written", "save": "Model saved"}
+"""What is said of some outputs; of others, that they were written."""
 
 
-def print_views(views: Mapping[str, Any], available: "NDArray[np.bool_] | None" = None) -> None:
-    """Print the size, type and number of available samples of each view."""
-    print_table(_view_rows(views, available), "View", "Features", "Type", "Samples")
-
-
-def _view_rows(
-    views: Mapping[str, Any], available: "NDArray[np.bool_] | None"
-) -> list[tuple[str, int, str, int]]:
-    rows = []
-    for p, (name, view) in enumerate(views.items()):
-        n_available = view.shape[0] if available is None else available[:, p].sum()
+def data_record(data: "LoadedData") -> dict[str, Any]:
+    """Sizes of a data set and of its views."""
+    n_samples, available = len(data), data.views.available
+    views = []
+    for p, (name, view) in enumerate(data.by_name.items()):
+        count = n_samples if available is None else int(available[:, p].sum())
         kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else str(view.dtype)
-        rows.append((name, int(view.shape[1]), kind, int(n_available)))
-    return rows
-
-
-def print_views_of_model(model: Any) -> None:
-    """Print the weight of each view and, for AutoDALMC, its agreement with the result."""
-    columns = {
-        "Features": model.n_features_per_view_,
-        "Weight": [f"{weight:.3f}" for weight in model.view_weights_],
+        n_features = int(view.shape[1])
+        views.append({"name": name, "n_features": n_features, "type": kind, "n_samples": count})
+    return {
+        "n_samples": n_samples,
+        "n_features": sum(view["n_features"] for view in views),
+        "n_classes": None if data.target is None else len(set(data.target.tolist())),
+        "views": views,
     }
-    if hasattr(model, "candidates_"):
-        columns["Agreement"] = [f"{score:.3f}" for score in model.view_agreement_]
-    print_table(zip(model.view_names_in_, *columns.values(), strict=True), "View", *columns)
 
 
-def data_lines(data: "MultiViewData", target: "Target") -> Iterator[str]:
-    """Yield the lines on the data set as a whole."""
-    views = "1 view" if len(data.views) == 1 else f"{len(data.views)} views"
-    yield f"{len(data)} samples, {data.shape[1]} features in {views}"
-    missing = 0.0 if data.available is None else 1 - float(data.available.mean())
+def data_lines(record: Record) -> Iterator[str]:
+    """Yield the lines on a data set."""
+    views, n_samples = record["views"], record["n_samples"]
+    rows = [tuple(view.values()) for view in views]
+    yield table(rows, "View", "Features", "Type", "Samples")
+    count = "1 view" if len(views) == 1 else f"{len(views)} views"
+    yield f"{n_samples} samples, {record['n_features']} features in {count}"
+    missing = 1 - sum(view["n_samples"] for view in views) / (n_samples * len(views))
     if missing:
-        yield f"{missing:.1%} of the view entries are missing, in {len(data.groups)} patterns"
-    if target is not None:
-        yield f"{len(set(target.tolist()))} classes, used only for scores"
+        yield f"{missing:.1%} of the view entries are missing"
+    if record["n_classes"] is not None:
+        yield f"{record['n_classes']} classes, used only for scores"
 
 
-def fit_lines(model: Any, confidence: "NDArray[Any] | None", seconds: float) -> Iterator[str]:
-    """Yield the lines on a fit; the confidence is None if it is on workers, or there is none."""
-    from anchorview.estimators.representation import batch_sentences
+def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, Any]:
+    """Clusters and views of a fitted model; labels and confidence are None if they are elsewhere.
 
-    clusters = f"{len(model.labels_)} samples in {_n_clusters(model)} clusters by "
-    if hasattr(model, "candidates_"):
-        yield f"{clusters}AutoDALMC ({_candidates(model)}), {seconds:.2f} s"
-        yield from _auto_lines(model, confidence)
-    else:
-        most = f" of at most {model.max_iter}" if hasattr(model, "max_iter") else ""
-        yield f"{clusters}{type(model).__name__}, {model.n_iter_}{most} iterations, {seconds:.2f} s"
-    yield from batch_sentences(model)
-
-
-def model_lines(model: Any) -> Iterator[str]:
-    """Yield the lines on a model that was loaded from a file."""
-    from sklearn.base import clone
-
-    yield " ".join(str(clone(model)).split())
-    samples = f"{len(model.labels_)} samples in clusters of {_sizes(model, model.labels_)}"
-    if not len(model.labels_):
-        samples = "no labels in this file: the fit wrote them elsewhere or left them on workers"
-    if hasattr(model, "candidates_"):
-        yield samples
-        yield f"{_candidates(model)}; the best has {_best_setting(model)}"
-        yield from _auto_lines(model, model.confidence_ if len(model.labels_) else None)
-    else:
-        yield f"{samples}, {model.n_iter_} iterations"
-    yield from cluster_lines(model)
-
-
-def prediction_lines(
-    model: Any,
-    labels: "NDArray[Any]",
-    confidence: "NDArray[Any] | None",
-    level: int | None = None,
-) -> Iterator[str]:
-    """Yield the lines on the labels that a model predicted, at the chosen level or another."""
-    yield f"{len(labels)} samples; sizes of the clusters: {_sizes(model, labels, level)}"
-    if confidence is not None:
-        yield _doubtful(model, confidence)
-
-
-def size_lines(
-    model: Any, labels: "NDArray[Any] | None", data: "MultiViewData | ViewFile"
-) -> Iterator[str]:
-    """Yield the lines on the sizes of the clusters, and on missing views of data in memory."""
-    if labels is not None:
-        yield f"sizes of the clusters: {_sizes(model, labels)}"
-    missing = {name: count for name, count in _n_missing(data).items() if count}
-    if missing:
-        views = ", ".join(f"{printable(name)} in {count}" for name, count in missing.items())
-        yield f"samples without a view: {views}"
-
-
-def closing_lines(
-    scores: Mapping[str, float], written: Mapping[str, Path], given: Mapping[str, Path]
-) -> Iterator[str]:
-    """Yield the lines on the scores and on what was written, by option."""
-    if scores:
-        yield "  ".join(f"{name} {score:.4f}" for name, score in scores.items())
-    labels = written.get("--out", written.get("--results"))
-    if labels is not None:
-        yield f"Labels written to {'standard output' if str(labels) == '-' else printable(labels)}"
-    elif "--out" not in given and "--results" not in given:
-        yield "Labels not written; to keep them, add --out labels.csv"
-    if "--save" in written:
-        yield f"Model saved to {printable(written['--save'])}"
-    if "--results" in written and "--out" in written:
-        yield f"Embedding, sample ids and labels written to {printable(written['--results'])}"
-    if "--report" in written:
-        yield f"Report written to {printable(written['--report'])}"
-
-
-def fit_record(
-    model: Any,
-    labels: "NDArray[Any] | None",
-    confidence: "NDArray[Any] | None",
-    data: "MultiViewData | ViewFile",
-    scores: Mapping[str, float],
-    seconds: float,
-    written: Mapping[str, Path],
-) -> dict[str, Any]:
-    """Machine-readable summary of a fit."""
-    record: dict[str, Any] = {
+    They may be on the workers of a cluster, or in a file that the fit wrote.
+    """
+    # The parameter of AutoDALMC may be None or several numbers.
+    n_clusters = int(getattr(model, "n_clusters_", model.n_clusters))
+    names = getattr(model, "cluster_names_", None)
+    record = {
         "method": type(model).__name__,
-        "n_samples": len(model.labels_),
-        "n_clusters": _n_clusters(model),
-        "cluster_sizes": None if labels is None else _sizes(model, labels),
-        "seconds": seconds,
-        "views": view_records(model),
-        "scores": dict(scores) or None,
+        "n_samples": getattr(model, "n_samples_fit_", len(model.labels_)),
+        "n_clusters": n_clusters,
+        "cluster_sizes": None if labels is None else _sizes(labels, n_clusters),
+        **({} if names is None else {"cluster_names": list(names)}),
+        "n_iter": int(model.n_iter_),
     }
-    missing = _n_missing(data)
-    for view in record["views"]:
-        view["n_samples_missing"] = missing.get(view["name"])
+    columns = {
+        "name": model.view_names_in_,
+        "n_features": model.n_features_per_view_,
+        "weight": model.view_weights_,
+    }
     if hasattr(model, "candidates_"):
-        doubtful = None if confidence is None else _n_doubtful(model, confidence)
-        record |= {"n_doubtful": doubtful, "structure": model.structure_}
+        columns["agreement"] = model.view_agreement_
+        columns["used"] = [name in model.views_used_ for name in model.view_names_in_]
+        record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
         if model.curve_ is not None:
-            curve = model.curve_.items()
-            record["agreement_by_n_clusters"] = {str(k): float(score) for k, score in curve}
-        record |= _level_records(model)
-    else:
-        record["n_iter"] = int(model.n_iter_)
-    record["outputs"] = {option.removeprefix("--"): str(path) for option, path in written.items()}
-    return record
+            record["agreement_by_n_clusters"] = model.curve_.to_dict()
+        if model.levels_ is not None:
+            record["levels"] = model.levels_.reset_index().to_dict("records")
+    rows = zip(*columns.values(), strict=True)
+    return {**record, "views": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
-def prediction_record(
-    model: Any,
-    labels: "NDArray[Any]",
-    confidence: "NDArray[Any] | None",
-    scores: Mapping[str, float],
-    out: Path | None,
-    level: int | None = None,
-) -> dict[str, Any]:
-    """Machine-readable summary of a prediction, at the chosen level or another."""
-    sizes = _sizes(model, labels, level)
+def prediction_record(model: Any, labels: Any, confidence: Any, level: int | None) -> Record:
+    """Sizes of the clusters that a model predicted, at the chosen level or another."""
+    n_clusters = model.n_clusters_ if level is None else level
     return {
         "n_samples": len(labels),
-        "n_clusters": len(sizes),
-        "cluster_sizes": sizes,
-        "n_doubtful": None if confidence is None else _n_doubtful(model, confidence),
-        "scores": dict(scores) or None,
-        "outputs": {} if out is None else {"out": str(out)},
+        "n_clusters": n_clusters,
+        "cluster_sizes": _sizes(labels, n_clusters),
+        "n_doubtful": _n_doubtful(model, confidence),
     }
 
 
-def model_record(model: Any) -> dict[str, Any]:
-    """Machine-readable description of a saved model."""
-    names = {} if model.cluster_names_ is None else {"cluster_names": list(model.cluster_names_)}
-    return {
-        "method": type(model).__name__,
-        "params": model.get_params(),
-        "n_samples": len(model.labels_),
-        "n_clusters": _n_clusters(model),
-        "cluster_sizes": _sizes(model, model.labels_) if len(model.labels_) else None,
-        **names,
-        **_level_records(model),
-        "n_iter": int(model.n_iter_),
-        "views": view_records(model),
-    }
+def outcome_record(scores: Mapping[str, float], written: Mapping[str, Path]) -> dict[str, Any]:
+    """Scores, and what was written, by option."""
+    outputs = {option.removeprefix("--"): str(path) for option, path in written.items()}
+    return {"scores": dict(scores) or None, "outputs": outputs}
 
 
-def cluster_lines(model: Any) -> Iterator[str]:
+def model_lines(model: Any, record: Record) -> Iterator[str]:
+    """Yield the lines on a model, after the fit or from a file."""
+    from anchorview.estimators.auto.structure import structure_sentence
+    from anchorview.estimators.representation import batch_sentences, view_sentences
+
+    views, is_auto = record["views"], hasattr(model, "candidates_")
+    columns = {"Features": "{n_features}", "Weight": "{weight:.3f}"}
+    if is_auto:
+        columns["Agreement"] = "{agreement:.3f}"
+    rows = [(view["name"], *(cell.format(**view) for cell in columns.values())) for view in views]
+    yield table(rows, "View", *columns)
+    how = f"{record['n_iter']} iterations"
+    if is_auto:
+        agreement = model.candidates_["agreement_with_result"].dropna()
+        count = "1 candidate" if len(agreement) == 1 else f"{len(agreement)} candidates"
+        how = f"{count}, mean agreement with the result {agreement.mean():.2f}"
+    elif hasattr(model, "max_iter"):
+        how = f"{record['n_iter']} of at most {model.max_iter} iterations"
+    time = f", {record['seconds']:.2f} s" if "seconds" in record else ""
+    clusters = f"{record['n_samples']} samples in {record['n_clusters']} clusters"
+    yield f"{clusters} by {record['method']} ({how}){time}"
+    if is_auto:
+        if model.curve_ is not None:
+            yield from level_lines(model)
+        yield from doubtful_lines(model, record)
+        if model.structure_ is not None:
+            yield structure_sentence(model.structure_)
+        yield from map(printable, view_sentences(model))
+    yield from batch_sentences(model)
+    if record["cluster_sizes"] is not None:
+        yield f"sizes of the clusters: {record['cluster_sizes']}"
+    lacking = [view for view in views if view.get("n_samples_missing")]
+    if lacking:
+        counts = [f"{printable(view['name'])} in {view['n_samples_missing']}" for view in lacking]
+        yield f"samples without a view: {', '.join(counts)}"
+
+
+def doubtful_lines(model: Any, record: Record) -> Iterator[str]:
+    """Yield the line on doubtful samples, if their number is known."""
+    n, count = record["n_samples"], record["n_doubtful"]
+    if count is not None:
+        limit = model.confidence_threshold_
+        yield f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
+
+
+def cluster_lines(record: Record) -> Iterator[str]:
     """Yield a line on each cluster of a model with names."""
-    sizes = _sizes(model, model.labels_) if len(model.labels_) else None
-    for cluster, name in enumerate(model.cluster_names_ or ()):
+    sizes = record["cluster_sizes"]
+    for cluster, name in enumerate(record.get("cluster_names", ())):
         size = "" if sizes is None else f": {sizes[cluster]} samples"
         yield f"Cluster {cluster}{'' if name == str(cluster) else f', {printable(name)}'}{size}"
 
 
-def view_records(model: Any) -> list[dict[str, Any]]:
-    """Name, width, weight and, for AutoDALMC, agreement of each view, and whether it is used."""
-    views = zip(model.view_names_in_, model.n_features_per_view_, model.view_weights_, strict=True)
-    records: list[dict[str, Any]] = [
-        {"name": name, "n_features": int(width), "weight": float(weight)}
-        for name, width, weight in views
-    ]
-    if hasattr(model, "candidates_"):
-        for record, agreement in zip(records, model.view_agreement_, strict=True):
-            record["agreement"] = float(agreement)
-            record["used"] = record["name"] in model.views_used_
-    return records
-
-
-def data_record(
-    views: Mapping[str, Any], available: "NDArray[np.bool_] | None", target: "Target"
-) -> dict[str, Any]:
-    """Machine-readable description of a data set."""
-    n_samples = next(iter(views.values())).shape[0]
-    rows = _view_rows(views, available)
-    return {
-        "n_samples": int(n_samples),
-        "n_features": sum(width for _, width, _, _ in rows),
-        "n_classes": None if target is None else len(set(target.tolist())),
-        "views": [
-            {"name": name, "n_features": width, "type": kind, "n_samples": count}
-            for name, width, kind, count in rows
-        ],
-    }
-
-
-def _auto_lines(model: Any, confidence: "NDArray[Any] | None") -> Iterator[str]:
-    from anchorview.estimators.auto.structure import structure_sentence
-    from anchorview.estimators.representation import view_sentences
-
-    if model.curve_ is not None:
-        yield from level_lines(model)
-    if confidence is not None:
-        yield _doubtful(model, confidence)
-    if model.structure_ is not None:
-        yield structure_sentence(model.structure_)
-    yield from map(printable, view_sentences(model))
-    failed = int((model.candidates_["error"] != "").sum())
-    if failed:
-        yield f"{failed} of {len(model.candidates_)} candidates could not be fitted"
-
-
-def _candidates(model: Any) -> str:
-    agreement = model.candidates_["agreement_with_result"].dropna()
-    count = "1 candidate" if len(agreement) == 1 else f"{len(agreement)} candidates"
-    return f"{count}, mean agreement with the result {agreement.mean():.2f}"
-
-
-def _best_setting(model: Any) -> str:
-    best = model.candidates_.iloc[model.best_candidate_]
-    return (
-        f"scaling {best['scaling']}, {best['n_anchors']} anchors, {best['n_components']} "
-        f"components, beta {best['beta']:g}"
-    )
-
-
-def _doubtful(model: Any, confidence: "NDArray[Any]") -> str:
-    n, count, limit = len(confidence), _n_doubtful(model, confidence), model.confidence_threshold_
-    return f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
-
-
-def _n_doubtful(model: Any, confidence: "NDArray[Any]") -> int:
-    return int((confidence < model.confidence_threshold_).sum())
-
-
-def _sizes(model: Any, labels: "NDArray[Any]", level: int | None = None) -> list[int]:
-    import numpy as np
-
-    count = _n_clusters(model) if level is None else level
-    sizes: list[int] = np.bincount(labels, minlength=count).tolist()
-    return sizes
-
-
-def _n_missing(data: "MultiViewData | ViewFile") -> dict[str, int]:
-    """Number of samples without each view; nothing if the data were not read into memory."""
-    if not hasattr(data, "names"):
-        return {}
-    if data.available is None:
-        return dict.fromkeys(data.names, 0)
-    return dict(zip(data.names, (~data.available).sum(axis=0).tolist(), strict=True))
-
-
-def _n_clusters(model: Any) -> int:
-    # The parameter of AutoDALMC may be None or several numbers.
-    return int(getattr(model, "n_clusters_", model.n_clusters))
+def closing_lines(record: Record) -> Iterator[str]:
+    """Yield the lines on the scores and on what was written."""
+    if record["scores"]:
+        yield "  ".join(f"{name} {score:.4f}" for name, score in record["scores"].items())
+    for option, path in record["outputs"].items():
+        what = WRITTEN.get(option, f"{option.capitalize()} written")
+        yield f"{what} to {'standard output' if path == '-' else printable(path)}"
 
 
 def level_lines(model: Any) -> Iterator[str]:
     """Yield the lines on the chosen number of clusters, other levels, and clusters that split."""
-    from anchorview.estimators.auto.levels import TRIVIAL_NUMBER, support_beyond
     from anchorview.inspection.cluster_splits import level_steps
 
-    curve, chosen = model.curve_, model.n_clusters_fit_
-    line = f"chose {chosen} clusters among {_tried(curve.index.tolist())}: "
-    line += _evidence(model.levels_.loc[chosen])
-    if chosen > TRIVIAL_NUMBER and TRIVIAL_NUMBER in curve.index:
-        chance = model.chance_curve_[TRIVIAL_NUMBER]
-        trivial = float(support_beyond(curve[TRIVIAL_NUMBER], chance))
-        if trivial > model.levels_.loc[chosen, "support"]:
-            line += f"; {TRIVIAL_NUMBER}: {trivial:.2f}, not clearly better"
-    yield line
+    chosen, numbers = model.n_clusters_fit_, model.curve_.index.tolist()
+    tried = f"{len(numbers)} numbers from {numbers[0]} to {numbers[-1]}"
+    if len(numbers) <= MAX_LISTED_NUMBERS:
+        tried = ", ".join(map(str, numbers))
+    yield f"chose {chosen} clusters among {tried}: {_evidence(model.levels_.loc[chosen])}"
     for number, level in model.levels_.drop(chosen).iterrows():
         yield f"another level: {number} clusters, {_evidence(level)}"
     lines = [
@@ -330,27 +187,9 @@ def level_lines(model: Any) -> Iterator[str]:
         for split in step.splits
         if split.support > 0
     ]
-    shown = len(lines) if len(lines) <= MAX_SPLITS else MAX_SPLITS - 1
-    yield from lines[:shown]
-    if len(lines) > shown:
-        yield f"{len(lines) - shown} more clusters split"
-
-
-def _level_records(model: Any) -> dict[str, Any]:
-    """Levels as JSON can hold them; nothing if there are none."""
-    if getattr(model, "levels_", None) is None:
-        return {}
-    return {"levels": model.levels_.reset_index().to_dict("records")}
-
-
-def _tried(numbers: Sequence[int]) -> str:
-    """Numbers of clusters, in short."""
-    low, high = numbers[0], numbers[-1]
-    if len(numbers) > 2 and len(numbers) == high - low + 1:
-        return f"{low}-{high}"
-    if len(numbers) <= MAX_LISTED_NUMBERS:
-        return ", ".join(map(str, numbers))
-    return f"{len(numbers)} numbers from {low} to {high}"
+    yield from lines[:MAX_SPLITS]
+    if len(lines) > MAX_SPLITS:
+        yield f"{len(lines) - MAX_SPLITS} more clusters split"
 
 
 def _evidence(level: "pd.Series[float]") -> str:
@@ -358,3 +197,14 @@ def _evidence(level: "pd.Series[float]") -> str:
         f"support {level['support']:.2f} (agreement {level['agreement']:.2f}, by chance "
         f"{level['chance']:.2f})"
     )
+
+
+def _n_doubtful(model: Any, confidence: "NDArray[Any] | None") -> int | None:
+    return None if confidence is None else int((confidence < model.confidence_threshold_).sum())
+
+
+def _sizes(labels: "NDArray[Any]", n_clusters: int) -> list[int]:
+    import numpy as np
+
+    sizes: list[int] = np.bincount(labels, minlength=n_clusters).tolist()
+    return sizes

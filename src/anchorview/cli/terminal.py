@@ -9,12 +9,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from functools import partial
 from io import StringIO
-from math import isfinite
+from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, Literal, TextIO
+from typing import Any
 
 import typer
 from rich import box
@@ -38,50 +37,6 @@ OUT_OF_MEMORY, BAD_INPUT, CLUSTER_LOST = 1, 2, 3
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
 """Exit codes; the latter are those of a process that is ended by the signal."""
 
-DATA_OPTIONS = {
-    "id_column=False": "--no-id-column",
-    "header=False": "--no-header",
-    "impute=": "--impute",
-    "preprocess=": "--preprocess",
-    "views=": "--view",
-    "batch=": "--batch",
-}
-"""Options about data, for the parameters that errors of the library name."""
-
-FIT_OPTIONS = DATA_OPTIONS | {
-    "n_clusters": "-k",
-    "random_state": "--seed",
-    "memory_limit": "--memory-limit",
-    "out=": "--results",
-    "budget=": "--budget",
-    "n_anchors": "--n-anchors",
-    "n_components": "--n-components",
-    "beta=": "--beta",
-    "scaling=": "--scaling",
-    "solver=": "--solver",
-    "assignment=": "--assignment",
-    "n_init": "--n-init",
-    "max_iter": "--max-iter",
-    "tol=": "--tol",
-}
-"""Options of ``anchorview fit`` in the same way. A name that ends in an equals sign is a word of
-English, too, and is an option only if a value follows."""
-
-CONSTRAINTS: dict[str, str | Callable[[re.Match[str]], str]] = {
-    r",? (or )?an instance of '[^']*'": "",
-    r" or None(?=\.)": "",
-    r"an int in the range \[(\S+), inf\)": r"a whole number of at least \1",
-    r"an int in the range \[(\S+), (\S+)\]": r"a whole number from \1 to \2",
-    r"a float in the range \[(\S+), inf\)": r"a number of at least \1",
-    r"a float in the range \((\S+), inf\)": r"a number above \1",
-    r"a str among \{(.*?)\}": lambda m: f"one of {', '.join(sorted(m[1].split(', ')))}",
-}
-"""What scikit-learn says about the values of a parameter, and the same in terms of an option."""
-
-SummaryTarget = Literal["stdout", "stderr", "nowhere"]
-
-_summary_target: ContextVar[SummaryTarget] = ContextVar("summary_target", default="stdout")
-
 
 class Terminated(KeyboardInterrupt):
     """Raised by the signals that ask a process to end."""
@@ -100,73 +55,40 @@ def raise_when_terminated() -> None:
             signal.signal(number, handle)
 
 
-@contextmanager
-def summary_to(target: SummaryTarget) -> Iterator[None]:
-    """Choose where :func:`print_lines` and :func:`print_table` print."""
-    token = _summary_target.set(target)
-    try:
-        yield
-    finally:
-        _summary_target.reset(token)
-
-
-def print_table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> None:
-    """Print a table with names in the first column and right-aligned cells in the others."""
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(first, overflow="fold")
+def table(rows: Iterable[tuple[object, ...]], first: str, *columns: str) -> str:
+    """Table of names and right-aligned cells as text, laid out for the current stdout."""
+    grid = Table(box=box.SIMPLE_HEAD)
+    grid.add_column(first, overflow="fold")
     for column in columns:
-        table.add_column(column, justify="right")
+        grid.add_column(column, justify="right")
     for name, *cells in rows:
-        table.add_row(printable(name), *map(str, cells))
-    rendered = _Rendered(sys.stderr if _summary_target.get() == "stderr" else sys.stdout)
-    # View and file names must not be interpreted as markup or emoji codes.
-    Console(file=rendered, markup=False, emoji=False, highlight=False).print(table)
-    _print_summary(rendered.getvalue())
-
-
-class _Rendered(StringIO):
-    """Text that is laid out for a stream, but not written to it yet."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        super().__init__()
-        self._stream = stream
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
+        grid.add_row(printable(name), *map(str, cells))
+    # View and file names must not be interpreted as markup or emoji codes. sys.stdout is None if
+    # the caller closed it.
+    stream = sys.stdout or StringIO()
+    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    # Rich writes an empty string to the stream, too.
+    with stdout_errors(), console.capture() as capture:
+        console.print(grid)
+    return capture.get().removesuffix("\n")
 
 
 def print_lines(*lines: str) -> None:
     """Print lines without wrapping them."""
-    _print_summary("".join(f"{line}\n" for line in lines))
+    write_stdout("".join(f"{line}\n" for line in lines))
 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print a record as JSON on stdout; numbers that are not finite become null."""
-    write_stdout(json.dumps(_as_json(record), indent=2) + "\n")
+    plain = json.loads(json.dumps(record, default=_plain), parse_constant=lambda _: None)
+    write_stdout(json.dumps(plain, indent=2) + "\n")
 
 
-def _as_json(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    if isinstance(value, Mapping):
-        return {name: _as_json(each) for name, each in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_as_json(each) for each in value]
-    value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else str(value)
-
-
-def _print_summary(text: str) -> None:
-    target = _summary_target.get()
-    if target == "stdout":
-        write_stdout(text)
-    elif target == "stderr":
-        print(text, end="", file=sys.stderr)
+def _plain(value: Any) -> Any:
+    """Arrays, their elements and ranges as JSON can hold them, all else as text."""
+    if isinstance(value, range):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def write_stdout(text: str) -> None:
@@ -257,26 +179,19 @@ EXPLAINED = (MemoryError, ValueError, TypeError, ImportError, OSError)
 """Errors that the user can act on. ImportError: a file format may need an optional package."""
 
 
-def attempt_all(actions: Mapping[str, Callable[[], object]]) -> tuple[list[str], list[Exception]]:
-    """Call all functions, although some fail; return the names of the others, and the errors."""
-    done, errors = [], []
-    for name, action in actions.items():
+def write_outputs(
+    writers: Mapping[str, Callable[[Path], object]], paths: Mapping[str, Path]
+) -> tuple[dict[str, Path], list[Exception]]:
+    """Write all outputs, although some fail; return the paths of the others, and the errors."""
+    written, errors = {}, list[Exception]()
+    for option, path in paths.items():
         try:
-            action()
-        except Exception as error:
+            writers[option](path)
+        except EXPLAINED as error:
             errors.append(error)
         else:
-            done.append(name)
-    return done, errors
-
-
-def raise_all(errors: list[Exception]) -> None:
-    """Raise all errors as one, unless there are none; a bug comes first."""
-    for error in errors:
-        if not isinstance(error, EXPLAINED):
-            raise error
-    if errors:
-        raise ExceptionGroup("Some outputs failed", errors)
+            written[option] = path
+    return written, errors
 
 
 def _exit_code(error: BaseException) -> int:
@@ -296,16 +211,14 @@ def _explanation(error: BaseException, options: Mapping[str, str]) -> str:
 def name_options(message: str, options: Mapping[str, str]) -> str:
     """Name command-line options instead of the parameters of the library, ``n_clusters=9`` as
     ``-k 9``."""  # noqa: D209
-    checked = re.match(r"The '(\w+)' parameter of \w+ must be (.*)", message, re.DOTALL)
+    checked = re.match(r"The '(\w+)' parameter of \w+ must be ", message)
     if checked and options:
-        option = options.get(checked[1], f"--{checked[1].replace('_', '-')}")
-        allowed = checked[2]
-        for constraint, words in CONSTRAINTS.items():
-            allowed = re.sub(constraint, words, allowed)
-        return f"{option} must be {allowed}"
+        name = checked[1]
+        option = options.get(name, options.get(f"{name}=", name))
+        return f"{option} must be {message[checked.end() :]}"
     for parameter, option in options.items():
         name, equals, value = parameter.partition("=")
-        given = value or r"(?P<value>'[^']*'|-?[\w.]*\w(\+\d+)?)?"
+        given = value or r"(?P<value>'[^']*'|\[[^]]*\]|-?[\w.]*\w(\+\d+)?)?"
         given = f"={given}" if equals else f"(={given})?"
         # Not within paths, quoted names of data, or longer names.
         mention = rf"(?<![\w./\\'\"-]){name}{given}(?![\w/\\]|\.\w)"
