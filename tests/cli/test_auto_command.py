@@ -190,9 +190,6 @@ def test_save_predict_and_info(data, out, tmp_path, chosen, views_and_y):
     assert again.read_text() == out.read_text()
 
     shown = output_of("info", saved)
-    rows = [line.split() for line in shown.splitlines()]
-    weight, own = chosen.view_weights_.iloc[1], chosen.view_agreement_.iloc[1]
-    assert ["view_1", "12", f"{weight:.3f}", f"{own:.3f}"] in rows
     assert "AutoDALMC(" in shown
     assert f"sizes of the clusters: {sizes}\n" in shown
     assert "120 samples in 3 clusters by AutoDALMC (8 candidates, mean agreement" in shown

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC, AutoDALMC, load
-from anchorview.cli import options, summaries
+from anchorview.cli import options
 from anchorview.estimators.auto.settings import BUDGETS
 from helpers.command_line import error_of, output_of
 from helpers.nested_clusters import nested_views
@@ -49,14 +49,6 @@ def evidence(level):
     )
 
 
-def lines_on(model):
-    return list(summaries.level_lines(model))
-
-
-def splits(lines):
-    return [line for line in lines if "split" in line]
-
-
 def test_the_budgets_are_those_of_the_estimator():
     assert options.BudgetName.__args__ == BUDGETS
 
@@ -84,9 +76,9 @@ def test_fit_and_info_print_the_levels_and_how_clusters_split(data, model, saved
         assert sorted(found[2:]) == sorted(expected[2:])
 
 
-def test_names_of_clusters_are_printed(saved):
-    named = load(saved).relabel({0: "T\ncells", 1: "B"})
-    shown = "\n".join(splits(lines_on(named)))
+def test_names_of_clusters_are_printed(saved, tmp_path):
+    load(saved).relabel({0: "T\ncells", 1: "B"}).save(tmp_path / "named")
+    shown = output_of("info", tmp_path / "named")
     assert "cluster B of 3 splits into 3" in shown
     assert "cluster 2 of 3 splits into 3" in shown
     assert "T\ncells" not in shown

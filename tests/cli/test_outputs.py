@@ -3,8 +3,8 @@
 import errno
 import json
 import os
-import signal
 import subprocess
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ import pytest
 import anchorview
 from anchorview import AutoDALMC, load, open_views
 from helpers.command_line import (
-    PAUSE_IN_FSYNC,
     QUICK,
     command,
+    contents,
     error_of,
     output_of,
     posix,
@@ -36,10 +36,6 @@ def tables(tmp_path, views_and_y):
         frame.iloc[2 if name == "view_0" else 0 :].to_csv(folder / f"{name}.csv")
     pd.Series(y, index=ids, name="class").to_csv(folder / "labels.csv")
     return folder
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 # Results folder
@@ -87,19 +83,31 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
 # Data are not overwritten
 
 
-def test_no_command_writes_into_the_folder_of_the_data(tables, tmp_path):
-    model = tmp_path / "m.anchorview"
-    output_of("fit", tables, *QUICK, "--save", model)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict MODEL DATA --out DATA/labels.csv", "--out is in the folder of DATA"),
+        ("predict MODEL DATA --out DATA/deeper/clusters.csv", "--out is in the folder of DATA"),
+        ("predict MODEL DATA --out MODEL", "--out and MODEL are the same file"),
+        ("fit DATA --results DATA/results", "--results is in the folder of DATA"),
+        ("fit DATA --results DATA", "--results and DATA are the same file"),
+        ("fit DATA --report DATA/report.html", "--report is in the folder of DATA"),
+        ("fit DATA --results r --out r/labels.npy", "--out is in the folder of --results"),
+        ("fit DATA --out same --save same", "--out and --save are the same file"),
+        ("explain MODEL DATA --markers DATA/m.csv", "--markers is in the folder of DATA"),
+        ("explain MODEL DATA --markers m --summary m", "--markers and --summary are the same file"),
+        ("explain MODEL DATA --summary MODEL", "--summary and MODEL are the same file"),
+        ("relabel MODEL mapping --save MODEL", "--save and MODEL are the same file"),
+        ("relabel MODEL mapping --save mapping", "--save and MAPPING are the same file"),
+        ("convert DATA DATA/converted", "FOLDER is in the folder of DATA"),
+        ("convert DATA DATA", "FOLDER and DATA are the same file"),
+    ],
+)
+def test_nothing_that_is_read_or_written_is_replaced(tables, arguments, message, monkeypatch):
+    monkeypatch.chdir(tables.parent)
     before = contents(tables)
-    for arguments in (
-        ("predict", model, tables, "--out", tables / "labels.csv"),
-        ("predict", model, tables, "--out", tables / "clusters.csv"),
-        ("predict", model, tables, "--out", tables / "deeper" / "clusters.csv"),
-        ("fit", tables, *QUICK, "--results", tables / "results"),
-        ("fit", tables, *QUICK, "--report", tables / "report.html"),
-        ("convert", tables, tables / "converted"),
-    ):
-        assert "is in the folder of DATA" in error_of(*arguments)
+    words = arguments.replace("DATA", str(tables)).replace("MODEL", "m.anchorview").split()
+    assert message in error_of(*words)
     assert contents(tables) == before
 
 
@@ -121,13 +129,15 @@ def test_a_failed_output_does_not_lose_the_others(data, tmp_path, monkeypatch, f
         real(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
+    paths[failing].write_text("before")
     result = run("fit", data, *QUICK, *(each for pair in paths.items() for each in pair))
     assert result.exit_code == 2
-    assert f"{paths[failing]}: cannot be written (No space left" in result.stderr
+    assert f"{paths[failing]}: cannot be written (No space left on device). Free" in result.stderr
     assert result.stderr.count("\n") == 1
     assert "ACC " in result.stdout
-    for option, path in paths.items():
-        assert path.exists() == (option != failing)
+    assert ("Labels written" in result.stdout) == (failing != "--out")
+    assert paths[failing].read_bytes() == b"before"
+    assert {path for path in tmp_path.iterdir() if path.name != "data"} == set(paths.values())
 
 
 def test_all_outputs_are_checked_before_the_fit(data, tmp_path, monkeypatch):
@@ -148,10 +158,8 @@ def test_paths_that_the_system_rejects_have_no_traceback(data, tmp_path):
 
 
 def test_errors_of_the_system_name_the_file(data, monkeypatch):
-    def load(path):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    monkeypatch.setattr(anchorview.datasets, "stays_on_disk", load)
+    denied = PermissionError(errno.EACCES, "Permission denied", str(data))
+    monkeypatch.setattr(anchorview.datasets, "stays_on_disk", Mock(side_effect=denied))
     assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
 
 
@@ -239,25 +247,3 @@ def test_help_version_completion_and_module():
             env=os.environ | environment,
         )
         assert (done.returncode, done.stdout) == (0, shown), done.stderr
-
-
-# Signals
-
-
-@posix
-def test_termination_cleans_up_like_an_interrupt(data, out):
-    out.write_text("before")
-    with subprocess.Popen(
-        command("fit", data, *QUICK, "--out", out, script=PAUSE_IN_FSYNC),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout.readline() == "paused\n"
-        assert len(list(out.parent.iterdir())) == 2
-        process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 143
-    assert stderr == "anchorview: terminated; no file was left half-written\n"
-    assert out.read_text() == "before"
-    assert list(out.parent.iterdir()) == [out]

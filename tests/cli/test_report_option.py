@@ -1,13 +1,11 @@
 """Option --report, and the report of the demo."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from anchorview import make_multiview
 from anchorview.cli import commands
-from helpers.command_line import error_of, output_of
+from helpers.command_line import output_of
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +37,6 @@ def test_views_on_disk_have_a_report(data, tmp_path):
     settings = ("-k", 3, "--method", "dalmc", "--memory-limit", "40kB")
     output_of("fit", folder, *settings, "--results", results, "--report", report)
     assert "DALMC" in report.read_text()
-
-
-def test_packages_that_a_report_needs_are_checked_before_the_fit(data, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "bokeh", None)
-    out = tmp_path / "labels.csv"
-    message = error_of("fit", data, "-k", 3, "--out", out, "--report", tmp_path / "report.html")
-    assert 'pip install "anchorview[report]"' in message
-    assert not out.exists()
 
 
 @pytest.mark.usefixtures("fewer_digits")

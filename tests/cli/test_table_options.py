@@ -8,26 +8,6 @@ from anchorview import DALMC
 from helpers.command_line import error_of, output_of, read_labels
 
 
-@pytest.fixture
-def frames(views_and_y):
-    views, _ = views_and_y
-    return {name: pd.DataFrame(view).add_prefix("f") for name, view in views.items()}
-
-
-@pytest.fixture
-def tables(tmp_path, frames):
-    """A function that writes the views as CSV files."""
-
-    def write(**options):
-        folder = tmp_path / "tables"
-        folder.mkdir()
-        for name, frame in frames.items():
-            frame.to_csv(folder / f"{name}.csv", **options)
-        return folder
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("written", "given", "advice"),
     [
@@ -41,29 +21,24 @@ def tables(tmp_path, frames):
     ],
     ids=["no ids", "no header", "neither"],
 )
-def test_tables_without_ids_or_header(tables, frames, tmp_path, out, written, given, advice):
-    folder, model = tables(**written), tmp_path / "a.anchorview"
-    arrays = tmp_path / "arrays"
+def test_tables_without_ids_or_header(tmp_path, views_and_y, out, written, given, advice):
+    folder, model, arrays = (tmp_path / name for name in ("tables", "a.anchorview", "arrays"))
+    folder.mkdir()
+    views, _ = views_and_y
+    for name, view in views.items():
+        pd.DataFrame(view).add_prefix("f").to_csv(folder / f"{name}.csv", **written)
     fit = ("fit", folder, "-k", 3, "--method", "dalmc")
     for command in (fit, ("info", folder), ("convert", folder, arrays)):
         assert advice in error_of(*command)
     output_of(*fit, *given, "--out", out, "--save", model)
-    expected = DALMC(3, random_state=0).fit(list(frames.values())).labels_
+    expected = DALMC(3, random_state=0).fit(views).labels_
     np.testing.assert_array_equal(read_labels(out), expected)
     assert advice in error_of("predict", model, folder)
     output_of("predict", model, folder, *given, "--out", out)
     np.testing.assert_array_equal(read_labels(out), expected)
     assert "120 samples" in output_of("info", folder, *given)
     output_of("convert", folder, arrays, *given)
-    assert np.load(arrays / "view_0.npy").shape == frames["view_0"].shape
-
-
-def test_tables_that_share_no_ids(tables, frames):
-    folder = tables()
-    frames["view_0"].set_axis(range(1000, 1120)).to_csv(folder / "view_0.csv")
-    message = error_of("fit", folder, "-k", 3)
-    assert "view_0.csv shares no sample with another view: its ids are like '1000'" in message
-    assert "--no-id-column" in message
+    assert np.load(arrays / "view_0.npy").shape == views["view_0"].shape
 
 
 def test_options_for_other_files(data):

@@ -85,8 +85,8 @@ progress.report_progress = report_and_pause
 
 
 @contextmanager
-def interrupted(*arguments: object, script: str):
-    """Run a script until it pauses, execute the block, and interrupt the script."""
+def interrupted(*arguments: object, script: str, number: int = signal.SIGINT):
+    """Run a script until it pauses, execute the block, and end the script by a signal."""
     with subprocess.Popen(
         command(*arguments, script=script),
         stdout=subprocess.PIPE,
@@ -96,10 +96,16 @@ def interrupted(*arguments: object, script: str):
         assert process.stdout is not None
         assert process.stdout.readline() == "paused\n"
         yield
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    assert stderr == "anchorview: interrupted; no file was left half-written\n"
+    assert process.returncode == 128 + number, stderr
+    ended = "interrupted" if number == signal.SIGINT else "terminated"
+    assert stderr == f"anchorview: {ended}; no file was left half-written\n"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Files of a folder by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def read_labels(path: Path) -> np.ndarray:
