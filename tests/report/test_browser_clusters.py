@@ -10,8 +10,7 @@ import pytest
 from anchorview.core.assign import ClusterSpread
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.cluster_cards import cluster_cards
-from anchorview.report.cluster_sections import map_section
+from anchorview.report.cluster_sections import cluster_cards
 from anchorview.report.findings import Certainty, Findings
 from anchorview.report.page import Section, write_page
 from anchorview.report.sample_contents import SampleContents
@@ -44,7 +43,7 @@ def many_clusters(tmp_path_factory):
             normalize_embedding=False,
         )
         ids = [f"sample {row}" for row in range(n)]
-        fit = CheckedFit(model, labels, pd.RangeIndex(k), None, ids, None, {})
+        fit = CheckedFit(model, sample_ids=ids)
         sizes = np.bincount(labels)
         clusters = pd.DataFrame(
             {
@@ -78,7 +77,7 @@ def many_clusters(tmp_path_factory):
             drawn = map_module.sample_map(fit, findings, contents)
         path = tmp_path_factory.mktemp("clusters") / "page.html"
         cards = Section("Clusters", [cluster_cards(fit, findings, contents)])
-        sections = [map_section(fit, drawn), cards]
+        sections = [Section("Map", [drawn]), cards]
         write_page(path, "Clusters", "many", sections, verdict=f"{k} clusters.")
         return path
 

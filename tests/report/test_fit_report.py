@@ -15,9 +15,9 @@ from anchorview.compared import AMGL, OPMC
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import associate, cluster_summary, memberships, representatives
 from anchorview.report import findings, write_fit_report
-from anchorview.report.checked_fit import check_fit
-from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import (
+    cluster_cards,
     cluster_table,
     confusion_section,
     doubtful_section,
@@ -58,7 +58,7 @@ def report(tmp_path):
 
 
 def checked(model, X, target=None, sample_ids=None):
-    return check_fit(model, X, target=target, sample_ids=sample_ids)
+    return CheckedFit(model, X, target=target, sample_ids=sample_ids)
 
 
 def test_sections_of_a_complete_report(report_path):
@@ -161,20 +161,20 @@ def test_without_views_parts_that_need_them_are_omitted(framed, report):
 def test_a_series_may_have_other_samples_too(framed):
     frames, _, model = framed
     texts = pd.Series({f"s{row}": f"text {row}" for row in reversed(range(120))})
-    assert check_fit(model, frames, texts=texts).texts.tolist() == [f"text {i}" for i in range(90)]
-    with pytest.raises(ValueError, match="texts has no value for 10 of 90 samples, such as 's0'"):
-        check_fit(model, frames, texts=texts.drop([f"s{row}" for row in range(10)]))
+    assert CheckedFit(model, frames, texts=texts).texts.tolist() == [f"text {i}" for i in range(90)]
+    fewer = CheckedFit(model, frames, texts=texts.drop("s0"))
+    assert fewer.texts.tolist() == [None, *(f"text {i}" for i in range(1, 90))]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"X": 50}, "X has 50 samples"),
-        ({"target": np.zeros(5)}, "target has 5 samples, but the model was fitted on 90"),
-        ({"target": np.zeros((90, 1))}, r"target must have one class per sample; .*\(90, 1\)"),
-        ({"sample_ids": ["a"]}, "sample_ids has 1 samples"),
-        ({"texts": ["a"]}, "texts has 1 samples"),
-        ({"thumbnails": ["a.png"] * 91}, "thumbnails has 91 samples"),
+        ({"target": np.zeros(5)}, "target has 5 values, but there are 90 samples"),
+        ({"target": np.zeros((90, 1))}, r"target must have one value per sample; .*\(90, 1\)"),
+        ({"sample_ids": ["a"]}, "sample_ids has 1 values"),
+        ({"texts": ["a"]}, "texts has 1 values"),
+        ({"thumbnails": ["a.png"] * 91}, "thumbnails has 91 values"),
     ],
 )
 def test_inconsistent_samples_raise(problem, tmp_path, options, message):
@@ -187,7 +187,7 @@ def test_inconsistent_samples_raise(problem, tmp_path, options, message):
 
 def test_unfitted_model_and_missing_folder_raise(problem, tmp_path):
     views, _, model = problem
-    with pytest.raises(ValueError, match="DALMC is not fitted yet"):
+    with pytest.raises(ValueError, match="DALMC instance is not fitted yet"):
         write_fit_report(tmp_path / "a.html", DALMC(), views)
     with pytest.raises(OutputFileError, match="there is no folder"):
         write_fit_report(tmp_path / "none" / "a.html", model, views)
@@ -224,7 +224,7 @@ def test_clusters_and_samples_are_those_of_inspection(framed, estimator):
         two = np.sort(memberships(model, frames).to_numpy(), axis=1)[:, -2:]
         np.testing.assert_array_equal(found.certainty.doubtful, two[:, 0] > two[:, 1] / 2)
         stored = inspect_fit(checked(model, None))
-        pd.testing.assert_frame_equal(stored.clusters, expected[SUMMARIZED])
+        pd.testing.assert_frame_equal(stored.clusters[SUMMARIZED], expected[SUMMARIZED])
         np.testing.assert_array_equal(stored.certainty.doubtful, found.certainty.doubtful)
 
 
@@ -285,7 +285,7 @@ def test_planted_feature_is_on_the_card_of_its_cluster(problem):
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     fit = checked(model, frames)
     contents = SampleContents(None, None, None, on_map=True)
-    cards = cluster_cards(fit, inspect_fit(fit), contents).cards
+    cards = cluster_cards(fit, inspect_fit(fit), contents).values["cards"]
     planted = model.labels_[np.flatnonzero(y == 1)[0]]
     names, shares, markers = zip(*cards[planted]["views"], strict=True)
     leading = markers[names.index(first)][0]
@@ -353,7 +353,7 @@ def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
     ("options", "reason"),
     [
         ({"max_iter": 1, "tol": 0}, "after 1 iteration, at max_iter=1"),
-        ({"tol": 0.5}, "of at most 50: the change fell below tol=0.5"),
+        ({"tol": 0.5}, "of at most 50, when the objective hardly changed"),
     ],
 )
 def test_stopping_reason(problem, options, reason):
@@ -398,10 +398,10 @@ def test_samples_are_reordered_by_id(framed):
 def test_unknown_sample_ids_raise(framed):
     frames, y, model = framed
     unknown = [f"z{row}" for row in range(len(y))]
-    with pytest.raises(ValueError, match=r"X has samples .* not fitted on.* 'z0'"):
+    with pytest.raises(ValueError, match=r"X lacks samples that .* such as 's0'"):
         checked(model, {name: view.set_axis(unknown) for name, view in frames.items()})
-    with pytest.raises(ValueError, match="target has no value for 89 of 90 samples, such as 's1'"):
-        checked(model, frames, y.set_axis([*y.index[:1], *unknown[1:]]))
+    known = checked(model, frames, y.set_axis([*y.index[:1], *unknown[1:]])).classes != "–"
+    assert np.flatnonzero(known).tolist() == [0]
     with pytest.raises(ValueError, match=r"target has no value for any .* such as 'z0'.* 's0"):
         checked(model, frames, y.set_axis(unknown))
     assert checked(model, frames, y.reset_index(drop=True)).scores["ACC"] == 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
-from anchorview.report import model_sections, number_section, write_fit_report
-from anchorview.report.checked_fit import check_fit
+from anchorview.report import model_sections, write_fit_report
+from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import candidate_parts
 from anchorview.report.page import Chart, Folded, Table
@@ -23,8 +23,8 @@ def model():
 
 
 def section_parts(model):
-    fit = check_fit(model)
-    return number_section.number_section(fit, inspect_fit(fit)).parts
+    fit = CheckedFit(model)
+    return model_sections.number_section(fit, inspect_fit(fit)).parts
 
 
 def test_chart_and_table_of_the_levels(model):
@@ -80,7 +80,7 @@ def test_clusters_that_stay_or_dissolve_are_counted(model):
 
 
 def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
-    set_constants(number_section, MAX_SPLITS=2, MAX_CHILDREN=1)
+    set_constants(model_sections, MAX_SPLITS=2, MAX_CHILDREN=1)
     table = section_parts(model)[2].parts[0]
     assert len(table.frame) == 2
     assert "Only 2 of 3 are shown" in table.caption
@@ -109,7 +109,7 @@ def test_only_the_chosen_level_has_no_tree(model):
 
 
 def test_agreement_of_many_candidates_is_drawn_by_family(model, set_constants):
-    fit = check_fit(model)
+    fit = CheckedFit(model)
     each = candidate_parts(fit)[2].content.values
     assert len(each) == 8
     set_constants(model_sections, MAX_DRAWN_CANDIDATES=3)

@@ -9,7 +9,7 @@ import pytest
 
 from anchorview import DALMC
 from anchorview.report import sample_contents, write_fit_report
-from anchorview.report.checked_fit import check_fit
+from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.sample_contents import SampleContents, thumbnail
 from helpers.data import clustered_views
 
@@ -81,7 +81,7 @@ def test_contents_are_matched_by_sample_id():
     frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
     model = DALMC(n_clusters=3, random_state=0).fit(frames)
     texts = pd.Series([f"text of {name}" for name in ids], index=ids)
-    fit = check_fit(model, frames, texts=texts.iloc[::-1])
+    fit = CheckedFit(model, frames, texts=texts.iloc[::-1])
     assert list(fit.texts) == texts.tolist()
 
 

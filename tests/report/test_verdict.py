@@ -18,8 +18,8 @@ def sentence(doubtful_by_cluster, disagreeing=()):
     for cluster, count in enumerate(doubtful_by_cluster):
         confidence[cluster, :count] = 0.2
     without = pd.DataFrame({"disagrees": [view in disagreeing for view in "abc"]}, index=[*"abc"])
-    fit = CheckedFit(SimpleNamespace(), labels, pd.RangeIndex(k), None, None, None, {})
-    frame = pd.DataFrame({"size": [20] * k})
+    fit = CheckedFit(SimpleNamespace(labels_=labels))
+    frame = pd.DataFrame({"size": [20] * k, "doubtful": doubtful_by_cluster})
     low = confidence.ravel() < 0.5
     certainty = Certainty(confidence.ravel(), np.full(20 * k, -1), low, "")
     findings = Findings(frame, certainty, None, None, without, [])
@@ -40,8 +40,8 @@ def sentence(doubtful_by_cluster, disagreeing=()):
         (
             [10, 10, 0],
             "ab",
-            "3 clusters, only 1 of them clear; 20 of 60 samples are doubtful; a and b disagree "
-            "with the other views.",
+            "3 clusters, clear but for clusters 0 and 1; 20 of 60 samples are doubtful; a and b "
+            "disagree with the other views.",
         ),
         ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
     ],
@@ -51,6 +51,6 @@ def test_verdict(doubtful, disagreeing, expected):
 
 
 def test_without_confidence_only_the_number_is_known():
-    fit = CheckedFit(SimpleNamespace(), np.arange(4), pd.RangeIndex(4), None, None, None, {})
+    fit = CheckedFit(SimpleNamespace(labels_=np.arange(4)))
     findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."

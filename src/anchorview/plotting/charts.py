@@ -87,14 +87,4 @@ class HeatMap:
     """Axes are labeled only if this differs from `row_label`."""
 
 
-@dataclass(frozen=True, eq=False)
-class PatternChart:
-    """Patterns of available views, with the number of samples of each."""
-
-    available: Array
-    """(n_patterns, n_views) of bool."""
-    n_samples: Sequence[int]
-    view_names: Sequence[str]
-
-
-ChartDescription = BarChart | LineChart | PointChart | HeatMap | PatternChart
+ChartDescription = BarChart | LineChart | PointChart | HeatMap

@@ -1,6 +1,5 @@
 """Samples of a fitted model as displays need them: clusters, embedding and values to color by."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +10,11 @@ from scipy import sparse
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection import doubtful
-from anchorview.inspection.labeled_parts import require_labels
+from anchorview.inspection.labeled_parts import fitted_views, require_labels
 from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
-from anchorview.views.container import MultiViewData, container_with_nan
+from anchorview.views.container import MultiViewData, container_of_views
+from anchorview.views.input_grammar import parse, selection_like_fit
 
 
 def fitted_attribute(model: Any, name: str) -> Any:
@@ -56,25 +56,33 @@ def normalizes_embedding(model: Any) -> bool:
     return hasattr(model, "embedding_") and bool(getattr(model, "normalize_embedding", True))
 
 
-@dataclass(frozen=True, eq=False)
 class DrawnSamples:
-    """Samples in the order in which they were given, and the model that labels them."""
+    """Samples in the order in which they were given, and the model that labels them.
 
-    model: Any
-    X: Any
-    """Views of the samples; None for those of the fit."""
+    Parameters
+    ----------
+    model : object with `labels_`
+        The fitted model.
+    X : views, default=None
+        Views of the samples; None for those of the fit.
+    of_fit : bool, default=False
+        Whether `X` has the samples of the fit, in any order if they have ids. They are if the model
+        cannot label others.
+    """
 
-    def __post_init__(self) -> None:
-        require_labels(self.model)
+    def __init__(self, model: Any, X: Any = None, *, of_fit: bool = False) -> None:
+        require_labels(model)
+        self.model, self.X = model, X
+        self._are_fitted = of_fit or X is None or not hasattr(model, "predict")
         if self._are_fitted and not len(self.labels):
             raise ValueError(
                 "The model has no labels: the fit wrote them to a separate file, and the model "
-                "file does not contain them. Pass X, or fit again."
+                "file does not contain them. Pass X to draw other samples, or fit again."
             )
-        if self.X is not None and self._are_fitted and len(self.data) != len(self.labels):
+        if self._are_fitted and self.data is not None and len(self.data) != len(self.labels):
             raise ValueError(
-                f"X has {len(self.data)} samples, but {self.model_name}, which cannot label new "
-                f"samples, was fitted on {len(self.labels)}. Pass these, in the same order."
+                f"X has {len(self.data)} samples, but {self.model_name} was fitted on "
+                f"{len(self.labels)}. Pass these, in the same order."
             )
 
     @property
@@ -82,22 +90,28 @@ class DrawnSamples:
         """Name of the estimator's class."""
         return type(self.model).__name__
 
-    @property
-    def _are_fitted(self) -> bool:
-        return self.X is None or not hasattr(self.model, "predict")
-
     @cached_property
-    def data(self) -> MultiViewData:
-        """The views, in memory."""
-        data = container_with_nan(self.X)
-        fitted_ids = getattr(self.model, "sample_ids_", None)
-        if not self._are_fitted or data.sample_ids is None or fitted_ids is None:
+    def data(self) -> MultiViewData | None:
+        """The views, in memory; those of the fit are matched to those that the model knows."""
+        if self.X is None:
+            return None
+        data = self.X
+        if not isinstance(data, MultiViewData):
+            selection = selection_like_fit(data, getattr(self.model, "view_selection_", None))
+            # Models of this package take single missing values only if they impute them.
+            nan_cells = getattr(self.model, "imputation_", True) is not None
+            data = container_of_views(parse(data, selection), nan_cells=nan_cells)
+        if not self._are_fitted:
             return data
-        rows = data.sample_ids.get_indexer(fitted_ids)
+        fitted, ids = fitted_views(self.model), getattr(self.model, "sample_ids_", None)
+        data = data if fitted is None else data.matched_to(fitted)
+        if data.sample_ids is None or ids is None or data.sample_ids.equals(ids):
+            return data
+        rows = data.sample_ids.get_indexer(ids)
         if (rows < 0).any():
             raise ValueError(
-                f"X lacks samples that {self.model_name} was fitted on: "
-                f"{listed(fitted_ids[rows < 0])}. It cannot label new samples; pass these."
+                f"X lacks samples that {self.model_name} was fitted on, such as "
+                f"{quoted(ids[rows < 0][0])}. Pass all {len(ids)} of them."
             )
         return data[rows]
 
@@ -119,8 +133,9 @@ class DrawnSamples:
     @cached_property
     def sample_ids(self) -> "pd.Index[Any] | None":
         """Ids of the samples, if they have any."""
-        stored = getattr(self.model, "sample_ids_", None)
-        return stored if self._are_fitted else self.data.sample_ids
+        if self._are_fitted:
+            return getattr(self.model, "sample_ids_", None)
+        return None if self.data is None else self.data.sample_ids
 
     @cached_property
     def embedding(self) -> Any:
@@ -129,7 +144,7 @@ class DrawnSamples:
             embedding = self.model.transform(self.X, scale=False)
             return embedding.to_numpy() if isinstance(embedding, pd.DataFrame) else embedding
         embedding = stored_embedding(self.model) if self._are_fitted else None
-        if embedding is None and self.X is not None:
+        if embedding is None and self.data is not None:
             return reduced_views(self.data)
         if embedding is None and hasattr(self.model, "embedding_"):
             raise ValueError("The model file does not contain the embedding. Pass X.")
@@ -173,7 +188,7 @@ class DrawnSamples:
                     f"{name} has several values of the sample {quoted(repeated)}. Pass one each."
                 )
             return values.reindex(ids).reset_index(drop=True)
-        series = values if isinstance(values, pd.Series) else pd.Series(_vector(values, name))
+        series = values if isinstance(values, pd.Series) else _vector(values, name)
         if len(series) != n_samples:
             raise ValueError(
                 f"{name} has {len(series)} values, but there are {n_samples} samples. Pass one "
@@ -186,7 +201,7 @@ class DrawnSamples:
 
         Without the name of its view, the name of a feature must be that of a single one.
         """
-        if self.X is None:
+        if self.data is None:
             raise ValueError(
                 f"color={quoted(feature)} is a feature, so the views are needed: pass X."
             )
@@ -199,11 +214,13 @@ class DrawnSamples:
         return pd.Series(values, name=f"{self.data.names[p]}: {feature}")
 
 
-def _vector(values: Any, name: str) -> Any:
-    array = values if isinstance(values, pd.Categorical) else np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one value per sample; its shape is {array.shape}.")
-    return array
+def _vector(values: Any, name: str) -> "pd.Series[Any]":
+    if not hasattr(values, "dtype"):
+        # An array of texts would take the space of the longest for each.
+        values = np.asarray(values, dtype=object)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one value per sample; its shape is {values.shape}.")
+    return pd.Series(values).infer_objects()
 
 
 def _find_feature(data: MultiViewData, view: str | None, feature: Any) -> tuple[int, int]:

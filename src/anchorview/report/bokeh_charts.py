@@ -14,11 +14,11 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.text import MAX_NAME_LENGTH, shorten
 from anchorview._utils.typing import Array
 from anchorview.plotting import colors
-from anchorview.plotting.charts import BarChart, HeatMap, LineChart, PatternChart, PointChart
+from anchorview.plotting.charts import BarChart, HeatMap, LineChart, PointChart
 from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR
 
 BokehModel = Any
-"""A figure of bokeh, a layout of figures or a part of one; bokeh is optional."""
+"""A figure of bokeh or a part of one; bokeh is optional."""
 
 MAX_NUMBERED_COLUMNS = 14
 """Maximum number of columns of a heat map whose cells show their values."""
@@ -206,40 +206,6 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         figure.height += int(5.5 * min(longest, MAX_NAME_LENGTH))
     _add_hover(figure, {**tooltips, chart.value_label: "@value{0.000}"}, [cells])
     return figure
-
-
-@bokeh_figure.register
-def _pattern_chart(chart: PatternChart) -> BokehModel:
-    """Draw dots for the views on the left, and bars for the numbers of samples on the right."""
-    views, patterns = axis_names(chart.view_names), [str(i) for i in range(len(chart.available))]
-    shared: dict[str, Any] = {
-        "height": 110 + BAR_HEIGHT * len(patterns) + 7 * max(map(len, views)),
-        "y_range": patterns[::-1],
-        "x_axis_location": "above",
-    }
-    dots = _empty_figure(**shared, x_range=views)
-    dots.xaxis.major_label_orientation = "vertical"
-    available = chart.available.ravel()
-    i, j = (index.ravel() for index in np.indices(chart.available.shape))
-    source = _source(
-        view=[views[view] for view in j],
-        pattern=[patterns[pattern] for pattern in i],
-        alpha=np.where(available, 1.0, 0.12),
-        state=np.where(available, "available", "missing").tolist(),
-    )
-    points = dots.scatter(
-        "view", "pattern", size=13, color=MAIN_COLOR, alpha="alpha", line_color=None, source=source
-    )
-    _add_hover(dots, {"View": "@view", "": "@state"}, [points])
-    counts = _empty_figure(**shared, x_range=(0, 1.05 * max(chart.n_samples)))
-    counts.xaxis.axis_label = "Samples"
-    counts.xaxis.ticker.desired_num_ticks = 3
-    source = _source(pattern=patterns, samples=list(chart.n_samples))
-    bars = counts.hbar(y="pattern", right="samples", height=0.6, color=MAIN_COLOR, source=source)
-    _add_hover(counts, {"Samples": "@samples{0,0}"}, [bars])
-    for figure in (dots, counts):
-        figure.yaxis.visible = figure.grid.visible = False
-    return _models().Row(children=[dots, counts], sizing_mode="stretch_width")
 
 
 def _models() -> Any:

@@ -1,16 +1,19 @@
-"""Sections on the clusters: map, cards, doubtful samples, known classes, other variables."""
+"""Sections on the clusters: cards, doubtful samples, known classes, other variables."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from anchorview._utils.typing import Array
+from anchorview.estimators.relabeling import mapping_header
 from anchorview.plotting.charts import HeatMap
+from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.findings import Findings, doubtful_by_cluster
-from anchorview.report.page import Chart, Facts, Section, Table, Text
+from anchorview.report.findings import Findings
+from anchorview.report.page import Chart, Facts, Interactive, Section, Table, percent
 from anchorview.report.sample_contents import SampleContents
-from anchorview.report.sample_map import SampleMap
 
 N_DOUBTFUL = 30
 """Number of samples in the table of doubtful ones."""
@@ -18,17 +21,69 @@ N_DOUBTFUL = 30
 MAX_CLASSES = 50
 """Maximum number of rows and of columns of the confusion matrix."""
 
+MIN_EFFECT = 0.2
+"""Features with a smaller effect, by convention less than a small one, are not on cards."""
 
-def map_section(fit: CheckedFit, drawn: SampleMap | None) -> Section:
-    """Return the section with the map of the samples."""
-    title = "Map of the samples"
-    if drawn is not None:
-        return Section(title, [drawn])
-    text = (
-        f"There is no map of the samples: {fit.estimator_name} computes no embedding, and the "
-        "report was written without the views."
-    )
-    return Section(title, [Text(text)])
+
+def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Interactive:
+    """Return cards: what each cluster is, its features and views, and typical samples."""
+    typical, markers = findings.representatives, _markers(fit, findings)
+    classes = _largest_classes(fit)
+    columns = ["size", "share", "confidence", "doubtful", "separation", "nearest_cluster"]
+    numbers = findings.clusters.reindex(columns=columns).astype(object)
+    cards = numbers.where(numbers.notna(), None).to_dict("records")
+    shares = findings.clusters.reindex(columns=[f"view:{name}" for name in fit.view_names])
+    has_shares = bool(findings.clusters.columns.isin(shares.columns).any())
+    for cluster, card in enumerate(cards):
+        # The view with the largest share first.
+        views = [
+            (name, None if np.isnan(share) else share, markers.get((cluster, name), []))
+            for name, share in zip(fit.view_names, shares.iloc[cluster].astype(float), strict=True)
+        ]
+        rows = [] if typical is None else typical["row"][typical["cluster"] == cluster].tolist()
+        card |= {
+            "cluster": cluster,
+            "name": fit.cluster_names[cluster],
+            "color": cluster_color(cluster),
+            "largest_class": None if classes is None else classes[cluster],
+            "views": sorted(views, key=lambda view: -(view[1] or 0.0)),
+            "samples": [contents.link(row) for row in rows],
+        }
+    values = {
+        "cards": cards,
+        "findings": findings,
+        "has_shares": has_shares,
+        # What the file with new names says about the model; empty if it cannot be relabeled.
+        "mapping": mapping_header(fit.model),
+        "has_map": contents.on_map,
+    }
+    return Interactive("cluster_cards.html.jinja", ["clusters.js"], values)
+
+
+def _markers(fit: CheckedFit, findings: Findings) -> dict[Any, list[dict[Any, Any]]]:
+    """Rows of the table of markers that stand out, by cluster and view."""
+    if findings.markers is None:
+        return {}
+    views = () if fit.data is None else zip(fit.data.names, fit.data.feature_names, strict=True)
+    unnamed = {view for view, names in views if names is None}
+    rows = findings.markers[findings.markers["effect"].abs() >= MIN_EFFECT]
+    prefixes = ["#" if view in unnamed else "" for view in rows["view"]]
+    rows = rows.assign(feature=prefixes + rows["feature"])
+    groups = rows.groupby(["cluster", "view"], sort=False)
+    return {key: group.to_dict("records") for key, group in groups}
+
+
+def _largest_classes(fit: CheckedFit) -> list[str] | None:
+    """Most frequent known class of each cluster, with its share of those with a class."""
+    if fit.classes is None:
+        return None
+    known = fit.classes != UNKNOWN_CLASS
+    counts = pd.crosstab(fit.labels[known], fit.classes[known])
+    texts = ["–"] * fit.n_clusters
+    for cluster, row in zip(counts.index.tolist(), counts.to_numpy(), strict=True):
+        largest = int(row.argmax())
+        texts[cluster] = f"{counts.columns[largest]} ({percent(row[largest] / row.sum())})"
+    return texts
 
 
 def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Section:
@@ -56,30 +111,27 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
 
 def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
     """Return the numbers of all clusters."""
-    frame = findings.clusters
-    columns: dict[str, object] = {
-        "Cluster": list(fit.cluster_names),
-        "Samples": frame["size"].to_numpy(),
-        "Share of samples (%)": 100 * frame["share"].to_numpy(),
+    titles = {
+        "size": "Samples",
+        "share": "Share of samples (%)",
+        "confidence": "Mean confidence (%)",
+        "doubtful": "Doubtful samples",
+        "separation": "Separation",
+        "nearest_cluster": "Nearest cluster",
+        **{f"view:{name}": f"Share of {name} (%)" for name in fit.view_names},
     }
-    if "confidence" in frame:
-        mean = frame["confidence"].to_numpy(float)
-        columns["Mean confidence (%)"] = 100 * mean
-    doubtful = doubtful_by_cluster(fit, findings)
-    if doubtful is not None:
-        columns["Doubtful samples"] = doubtful
-    if "separation" in frame:
-        columns["Separation"] = frame["separation"].to_numpy(float)
+    frame = findings.clusters[[name for name in titles if name in findings.clusters]].copy()
+    for name in map(str, frame):
+        if titles[name].endswith("(%)"):
+            frame[name] = 100 * frame[name].astype(float)
     if "nearest_cluster" in frame:
         nearest = frame["nearest_cluster"]
-        columns["Nearest cluster"] = [
+        frame["nearest_cluster"] = [
             "–" if pd.isna(other) else fit.cluster_names[int(other)] for other in nearest
         ]
-    for column in frame:
-        if str(column).startswith("view:"):
-            name = str(column).removeprefix("view:")
-            columns[f"Share of {name} (%)"] = 100 * frame[column].to_numpy(float)
-    return Table(pd.DataFrame(columns), "The clusters; click on a column header to sort.")
+    frame.insert(0, "Cluster", list(fit.cluster_names))
+    caption = "The clusters; click on a column header to sort."
+    return Table(frame.rename(columns=titles), caption)
 
 
 def _matched_pairs(counts: Array) -> tuple[Array, Array]:
@@ -141,17 +193,8 @@ def confusion_section(fit: CheckedFit) -> Section:
     return Section("Clusters and classes", [scores, Chart(chart, description, table)], text)
 
 
-COLUMNS = {
-    "variable": "Variable",
-    "kind": "Kind",
-    "n": "Samples",
-    "test": "Test",
-    "statistic": "Statistic",
-    "effect_name": "Measure",
-    "effect": "Effect",
-    "p_value": "p-value",
-    "q_value": "q-value",
-}
+COLUMNS = ["variable", "kind", "n", "test", "statistic", "effect_name", "effect"]
+COLUMNS += ["p_value", "q_value"]
 
 SIGNIFICANT = 0.05
 """False discovery rate below which the introduction counts a variable."""
@@ -171,5 +214,6 @@ def association_section(associations: pd.DataFrame) -> Section:
         f"discovery rate of {SIGNIFICANT:.0%}. Effects are from 0, no association, to 1. The "
         "q-values are valid only for variables that the clusters were not computed from."
     )
-    frame = associations[list(COLUMNS)].rename(columns=COLUMNS)
+    titles = {name: name.replace("_", " ").capitalize() for name in COLUMNS}
+    frame = associations[COLUMNS].rename(columns=titles | {"n": "Samples"})
     return Section("Other variables", [Table(frame, "Association with the clusters")], text)

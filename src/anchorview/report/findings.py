@@ -21,7 +21,6 @@ from anchorview.inspection.summary import DistanceSums, summary_of
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
 from anchorview.plotting.drawn_samples import stored_embedding
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.views.container import MultiViewData
 
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
@@ -82,7 +81,8 @@ class Findings:
 
     clusters: pd.DataFrame
     """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
-    and `nearest_cluster`; and `view:<name>`, the share of each view; as of `cluster_summary`."""
+    and `nearest_cluster`; and `view:<name>`, the share of each view; as of `cluster_summary`. If
+    the certainty of samples is known, `doubtful` is the number of those that are."""
     certainty: Certainty | None
     representatives: pd.DataFrame | None
     """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
@@ -94,21 +94,16 @@ class Findings:
     """Sentences on what was not computed, and why."""
 
 
-def doubtful_by_cluster(fit: CheckedFit, findings: Findings) -> Array | None:
-    """Number of doubtful samples of each cluster."""
-    if findings.certainty is None:
-        return None
-    return np.bincount(fit.labels[findings.certainty.doubtful], minlength=fit.n_clusters)
-
-
 def inspect_fit(fit: CheckedFit) -> Findings:
     """Clusters, features, samples and views of a fit, as far as they are known."""
     without_view, left_out = _without_view(fit)
-    if fit.data is not None:
-        overview = _overview_of_views(fit, fit.data)
-    else:
-        overview = _overview_of_model(fit)
-    return Findings(*overview, _leading_markers(fit), without_view, left_out)
+    look = _overview_of_model if fit.data is None else _overview_of_views
+    clusters, certainty, representatives = look(fit)
+    if certainty is not None:
+        doubtful = fit.labels[certainty.doubtful]
+        clusters["doubtful"] = np.bincount(doubtful, minlength=fit.n_clusters)
+    markers = _leading_markers(fit)
+    return Findings(clusters, certainty, representatives, markers, without_view, left_out)
 
 
 Overview = tuple[pd.DataFrame, Certainty | None, pd.DataFrame | None]
@@ -131,10 +126,10 @@ def _overview_of_model(fit: CheckedFit) -> Overview:
     return clusters, certainty, None
 
 
-def _overview_of_views(fit: CheckedFit, data: MultiViewData) -> Overview:
+def _overview_of_views(fit: CheckedFit) -> Overview:
     # Labels of models that do not explain themselves are those of the fit, even if they predict.
     explains = hasattr(fit.model, "__anchorview_explain__") and hasattr(fit.model, "predict")
-    labeled = labeled_source(fit.model if explains else fit.clusters[fit.labels], data)
+    labeled = labeled_source(fit.model if explains else fit.clusters[fit.labels], fit.data)
     labeled = replace(labeled, clusters=pd.Index(fit.clusters.get_indexer(labeled.clusters)))
     # Labels say nothing about clusters without samples.
     clusters = summary_of(labeled, 1, 1).reindex(range(fit.n_clusters))
@@ -204,11 +199,7 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
         verb = "is" if n_doubtful == 1 else "are"
         doubtful = f"{n_doubtful:,} of {len(fit.labels):,} samples {verb} doubtful"
         parts.append(doubtful if n_doubtful else "no sample is doubtful")
-    if findings.without_view is not None:
-        disagreeing = findings.without_view.index[findings.without_view["disagrees"]].tolist()
-        if disagreeing:
-            verb = "disagrees" if len(disagreeing) == 1 else "disagree"
-            parts.append(f"{in_words(disagreeing)} {verb} with the other views")
+    parts += disagreement(findings)
     sentences = ["; ".join(parts)]
     structure = getattr(fit.model, "structure_", None)
     if structure is not None:
@@ -219,21 +210,24 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
 
 def _verdict_on_clusters(fit: CheckedFit, findings: Findings) -> str:
     number = "1 cluster" if fit.n_clusters == 1 else f"{fit.n_clusters} clusters"
-    doubtful = doubtful_by_cluster(fit, findings)
-    if doubtful is None:
+    if "doubtful" not in findings.clusters:
         return number
-    unclear = np.flatnonzero(doubtful > UNCLEAR_SHARE * fit.sizes).tolist()
-    if not unclear:
-        return f"{number}, all of them clear"
-    if len(unclear) == fit.n_clusters:
-        return f"{number}, none of them clear"
-    if 2 * len(unclear) > fit.n_clusters:
-        return f"{number}, only {fit.n_clusters - len(unclear)} of them clear"
-    if len(unclear) > MAX_LISTED:
-        return f"{number}, clear but for {len(unclear)} of them"
-    noun = "cluster" if len(unclear) == 1 else "clusters"
-    names = [fit.cluster_names[cluster] for cluster in unclear]
-    return f"{number}, clear but for {noun} {in_words(names)}"
+    is_unclear = findings.clusters["doubtful"].to_numpy() > UNCLEAR_SHARE * fit.sizes
+    names = np.asarray(fit.cluster_names, dtype=object)[is_unclear].tolist()
+    if len(names) in (0, fit.n_clusters):
+        return f"{number}, {'none' if names else 'all'} of them clear"
+    return (
+        f"{number}, clear but for {'cluster' if len(names) == 1 else 'clusters'} {in_words(names)}"
+    )
+
+
+def disagreement(findings: Findings) -> list[str]:
+    """Return what is said of views that disagree with the others; nothing if there are none."""
+    if findings.without_view is None:
+        return []
+    views = findings.without_view.index[findings.without_view["disagrees"]].tolist()
+    verb = "disagrees" if len(views) == 1 else "disagree"
+    return [f"{in_words(views)} {verb} with the other views"] if views else []
 
 
 def in_words(names: Sequence[object]) -> str:

@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.errors import optional_import
 from anchorview.report import cluster_sections, model_sections, view_sections
-from anchorview.report.checked_fit import CheckedFit, check_fit
-from anchorview.report.cluster_cards import cluster_cards
+from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings, inspect_fit, verdict
-from anchorview.report.number_section import number_section
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
 from anchorview.report.sample_contents import SampleContents
 from anchorview.report.sample_map import sample_map
@@ -105,7 +103,7 @@ def write_fit_report(
     require_writable(Path(path))
     for package in ("bokeh.plotting", "jinja2"):
         optional_import(package, "Reports", "report")
-    fit = check_fit(
+    fit = CheckedFit(
         model,
         X,
         target=target,
@@ -115,30 +113,27 @@ def write_fit_report(
         thumbnails=thumbnails,
     )
     findings = inspect_fit(fit)
-    contents = SampleContents(
-        fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.coordinates is not None
-    )
+    contents = SampleContents(fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.has_coordinates)
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
     # on the map.
-    sections = [Section("Clusters", [cluster_cards(fit, findings, contents)])]
+    sections = [Section("Clusters", [cluster_sections.cluster_cards(fit, findings, contents)])]
     if findings.certainty is not None:
         sections.append(cluster_sections.doubtful_section(fit, findings, contents))
-    drawn = sample_map(fit, findings, contents)
-    sections.insert(0, cluster_sections.map_section(fit, drawn))
+    sections.insert(0, Section("Map of the samples", [sample_map(fit, findings, contents)]))
     if fit.view_names:
         sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:
         sections.append(cluster_sections.confusion_section(fit))
     if associations is not None:
         sections.append(cluster_sections.association_section(associations))
-    sections.append(number_section(fit, findings))
+    sections.append(model_sections.number_section(fit, findings))
     sections.append(_technical_section(fit, findings, call, seconds))
-    title = f"{fit.estimator_name} clusters" if name is None else name
+    title = f"{fit.model_name} clusters" if name is None else name
     subtitle = f"{len(fit.labels):,} samples"
     if fit.view_names:
         n_views = len(fit.view_names)
         subtitle += f" in {n_views} {'view' if n_views == 1 else 'views'}"
-    subtitle += f", clustered by {fit.estimator_name}"
+    subtitle += f", clustered by {fit.model_name}"
     write_page(Path(path), title, subtitle, sections, verdict=verdict(fit, findings))
 
 

@@ -20,8 +20,6 @@ from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import optional_import
 from anchorview.plotting.charts import ChartDescription
 from anchorview.report.bokeh_charts import bokeh_figure
-from anchorview.report.cluster_cards import ClusterCards, percent
-from anchorview.report.sample_map import SampleMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,17 @@ class Folded:
     parts: Sequence["Part"]
 
 
-Part = Chart | Table | Facts | Code | Text | Folded | SampleMap | ClusterCards
+@dataclass(frozen=True, eq=False)
+class Interactive:
+    """A part with a template and scripts of its own; at most one of a kind is on a page."""
+
+    template: str
+    """Name of the template, whose macro `render` takes the values."""
+    scripts: Sequence[str]
+    values: Mapping[str, Any]
+
+
+Part = Chart | Table | Facts | Code | Text | Folded | Interactive
 
 
 @dataclass(frozen=True)
@@ -98,15 +106,13 @@ def write_page(
     them is shown as text. The `verdict` is what a reader must know who reads nothing else.
     """
     page = _environment().get_template("page.html.jinja")
-    kinds = {type(part) for section in sections for part in _flat(section.parts)}
+    parts = [part for section in sections for part in _flat(section.parts)]
+    interactive = [part for part in parts if isinstance(part, Interactive)]
     # The first script runs before the page is shown.
-    names = ["theme.js", "shared.js"]
-    if SampleMap in kinds:
-        names += ["map_points.js", "map_plane.js", "sample_map.js"]
-    if ClusterCards in kinds:
-        names.append("clusters.js")
+    names = ["theme.js", "shared.js", *(name for part in interactive for name in part.scripts)]
     scripts = [_inline(_resource(name)) for name in (*names, "page.js")]
-    library = _inline(_bokeh_script() if Chart in kinds else "")
+    has_charts = any(isinstance(part, Chart) for part in parts)
+    library = _inline(_bokeh_script() if has_charts else "")
     # The page allows only scripts with these hashes; an injected one would not run.
     digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
     html = page.render(
@@ -167,6 +173,11 @@ def format_value(value: object) -> str:
         magnitude = abs(float(value))
         return f"{value:.3f}" if magnitude == 0 or 1e-3 <= magnitude < 1e5 else f"{value:.3g}"
     return str(value)
+
+
+def percent(share: float) -> str:
+    """Share as a person reads it: in percent, small ones with a decimal."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
 
 
 def _is_number(value: object) -> TypeGuard[float]:

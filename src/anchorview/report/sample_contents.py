@@ -5,11 +5,15 @@ import io
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEXT_LENGTH = 160
 """Maximum length of a text on the page."""
@@ -42,9 +46,9 @@ class SampleLink:
 class SampleContents:
     """Ids, texts and images of the samples; images are read as far as their total size allows."""
 
-    sample_ids: Sequence[object] | None
-    texts: Sequence[object] | None
-    images: Sequence[str | os.PathLike[str] | None] | None
+    sample_ids: "Sequence[object] | pd.Index[Any] | None"
+    texts: Sequence[object] | Array | None
+    images: Sequence[str | os.PathLike[str] | None] | Array | None
     on_map: bool
     """Whether samples can be shown on a map."""
     _thumbnails: dict[int, str] = field(default_factory=dict)

@@ -1,16 +1,17 @@
 """The map of the samples: its points, and everything that its script tells about them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.plotting.colors import CLUSTER_COLORS
 from anchorview.plotting.map_layout import map_layout
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings
+from anchorview.report.page import Interactive, Text
 from anchorview.report.sample_contents import SampleContents
 
 RESOLUTION = 2**16 - 1
@@ -23,22 +24,20 @@ MAX_NUMBERS = 30
 """Number of clusters whose numbers do not overlap on most maps."""
 
 
-@dataclass(frozen=True, eq=False)
-class SampleMap:
-    """A map of samples as points."""
-
-    payload: Mapping[str, Any]
-    """Data of the script."""
-    colorings: Mapping[str, str]
-    """What points can be colored by: value and name."""
-    description: str
+SCRIPTS = ("map_points.js", "map_plane.js", "sample_map.js")
 
 
-def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) -> SampleMap | None:
-    """Lay out the map; None if there is nothing to lay it out by."""
-    if fit.coordinates is None:
-        return None
-    rows, positions = map_layout(fit.coordinates, fit.labels, normalize=fit.normalizes_coordinates)
+def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) -> Interactive | Text:
+    """Lay out the map, or say that there is nothing to lay it out by.
+
+    The template takes the data of the script, and names by value of what points can be colored by.
+    """
+    if not fit.has_coordinates:
+        return Text(
+            f"There is no map of the samples: {fit.model_name} computes no embedding, and the "
+            "report was written without the views."
+        )
+    rows, positions = map_layout(fit.embedding, fit.labels, normalize=fit.normalizes_coordinates)
     payload = {
         **_positions(positions),
         "rows": rows.tolist(),
@@ -65,7 +64,9 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
     if fit.data is not None and fit.data.available is not None:
         colorings["availability"] = "available views"
         payload["availability"] = _availability(fit.data.available[rows], fit.data.names)
-    return SampleMap(payload, colorings, _description(fit, len(rows)))
+    description = _description(fit, len(rows))
+    values = {"payload": payload, "colorings": colorings, "description": description}
+    return Interactive("sample_map.html.jinja", SCRIPTS, values)
 
 
 def _positions(positions: Array) -> dict[str, list[int]]:
@@ -77,11 +78,8 @@ def _positions(positions: Array) -> dict[str, list[int]]:
 
 
 def _class_codes(classes: Array) -> dict[str, Any]:
-    known = classes != UNKNOWN_CLASS
-    names, codes = np.unique(classes[known], return_inverse=True)
-    all_codes = np.full(len(classes), -1)
-    all_codes[known] = codes
-    return {"names": names.tolist(), "codes": all_codes.tolist()}
+    codes, names = pd.factorize(pd.Series(classes).mask(classes == UNKNOWN_CLASS), sort=True)
+    return {"names": names.tolist(), "codes": codes.tolist()}
 
 
 def _availability(available: Array, view_names: Sequence[str]) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import view_sentences
 from anchorview.inspection.left_out_views import MAX_SAMPLES
-from anchorview.plotting.charts import BarChart, HeatMap, PatternChart
+from anchorview.plotting.charts import BarChart, HeatMap
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import REFIT_BUDGET, Findings, in_words
+from anchorview.report.findings import REFIT_BUDGET, Findings, disagreement
 from anchorview.report.page import Chart, Part, Section, Table, Text
+from anchorview.report.sample_map import pattern_name
 from anchorview.views.container import MultiViewData
 
 AGREEMENT_SAMPLES = 5_000
@@ -67,7 +68,9 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         refits = findings.without_view.loc[names]
         columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
         explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
-        text = _disagreement(findings.without_view)
+        text = "No view disagrees with the others."
+    for sentence in disagreement(findings):
+        text = f"{sentence}. Such a view may be noisy, or show something that the others do not."
     set_aside = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
     text = " ".join(filter(None, [*set_aside, text]))
     explanations += findings.left_out
@@ -102,18 +105,6 @@ def _refitting(fit: CheckedFit) -> str:
     if len(fit.labels) > MAX_SAMPLES:
         differences.append(f"{MAX_SAMPLES:,} of the samples")
     return f", with {' and '.join(differences)} to save time" if differences else ""
-
-
-def _disagreement(frame: pd.DataFrame) -> str:
-    disagreeing = frame.index[frame["disagrees"]].tolist()
-    if not disagreeing:
-        return "No view disagrees with the others."
-    verb, it = ("disagrees", "it") if len(disagreeing) == 1 else ("disagree", "they")
-    shows = "shows" if it == "it" else "show"
-    return (
-        f"{in_words(disagreeing)} {verb} with the other views: {it} may be noisy, or {it} {shows} "
-        "something that the others do not."
-    )
 
 
 def prediction_agreement(fit: CheckedFit) -> list[Chart]:
@@ -157,29 +148,21 @@ def pattern_parts(data: MultiViewData) -> list[Part]:
     """Return the patterns of available views, the most frequent first."""
     assert data.available is not None
     groups = data.groups
-    shown = groups[:MAX_PATTERNS]
-    n_rarer = len(groups) - len(shown)
-    sizes = [group.size for group in shown]
-    rows = [(_listed(data, group.views), group.size) for group in shown]
-    description = (
-        f"Patterns of available views and their numbers of samples; the most frequent one, "
-        f"{rows[0][0]}, has {sizes[0]:,} of {len(data):,}."
-    )
-    if n_rarer:
-        rows.append((f"{n_rarer:,} other patterns", len(data) - sum(sizes)))
-        description += f" The table has the sum of {n_rarer:,} rarer patterns."
+    has = np.array([[view in group.views for view in range(len(data.views))] for group in groups])
+    names = [pattern_name(available, data.names) for available in has[:MAX_PATTERNS]]
+    sizes = [group.size for group in groups[:MAX_PATTERNS]]
+    n_rarer = len(groups) - len(names)
     text = (
         f"Samples lack {1 - float(data.available.mean()):.1%} of all their views, in "
-        f"{len(groups):,} patterns. Each row is a pattern: filled dots are its available views, "
-        "and the bar is its number of samples."
+        f"{len(groups):,} patterns."
     )
-    available = np.array([[view in g.views for view in range(len(data.views))] for g in shown])
-    chart = PatternChart(available, sizes, data.names)
-    table = pd.DataFrame(rows, columns=["Views", "Samples"])
+    description = (
+        f"Patterns of available views and their numbers of samples; the most frequent one, "
+        f"{names[0]}, has {sizes[0]:,} of {len(data):,}."
+    )
+    if n_rarer:
+        names.append(f"{n_rarer:,} other patterns")
+        sizes.append(len(data) - sum(sizes))
+    chart = BarChart(names, sizes, "Samples", number_format="0,0")
+    table = pd.DataFrame({"Views": names, "Samples": sizes})
     return [Text(text), Chart(chart, description, table)]
-
-
-def _listed(data: MultiViewData, views: tuple[int, ...]) -> str:
-    if len(views) == len(data.views):
-        return "all views"
-    return ", ".join(data.names[view] for view in views)
