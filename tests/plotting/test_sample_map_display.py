@@ -246,7 +246,7 @@ def test_models_without_embedding_or_confidence_raise(problem):
 def test_baselines_cannot_draw_other_samples(problem):
     model = AMGL(n_clusters=4, random_state=0).fit(problem[0])
     fewer = {name: view.iloc[:20] for name, view in problem[0].items()}
-    with pytest.raises(ValueError, match=r"X lacks samples that AMGL was fitted on: 's20'"):
+    with pytest.raises(ValueError, match=r"X lacks samples that AMGL was fitted on, such as 's20'"):
         SampleMapDisplay.from_estimator(model, fewer)
     unnamed = [view.to_numpy()[:20] for view in problem[0].values()]
     with pytest.raises(ValueError, match=r"X has 20 samples, but AMGL.*was fitted on 120"):

@@ -13,7 +13,7 @@ from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import cluster_cards
 from anchorview.report.findings import Certainty, Findings
 from anchorview.report.page import Section, write_page
-from anchorview.report.sample_contents import SampleContents
+from anchorview.report.sample_map import SampleContents
 from helpers.browsing import hover
 from helpers.pages import EVIL
 

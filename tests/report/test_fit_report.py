@@ -25,7 +25,7 @@ from anchorview.report.cluster_sections import (
 from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import convergence_parts, python_call
 from anchorview.report.page import Table, Text
-from anchorview.report.sample_contents import SampleContents
+from anchorview.report.sample_map import SampleContents
 from anchorview.report.view_sections import pattern_parts, view_section
 from helpers.pages import EVIL, ParsedPage
 
@@ -326,7 +326,10 @@ def test_views(problem):
     assert len(set(table.frame.columns)) == len(table.frame.columns)
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
     texts = [part.text for part in section.parts if isinstance(part, Text)]
-    assert any(text.startswith("The model was fitted again without each view. ") for text in texts)
+    assert any(
+        text.startswith("The model was fitted again without each view, on 90 samples. ")
+        for text in texts
+    )
 
 
 def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, report, set_constants):
@@ -353,7 +356,7 @@ def test_patterns_of_available_views_are_sorted_and_rare_ones_are_summed():
     ("options", "reason"),
     [
         ({"max_iter": 1, "tol": 0}, "after 1 iteration, at max_iter=1"),
-        ({"tol": 0.5}, "of at most 50, when the objective hardly changed"),
+        ({"tol": 0.5}, "of at most 50."),
     ],
 )
 def test_stopping_reason(problem, options, reason):

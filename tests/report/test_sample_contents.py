@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from anchorview import DALMC
-from anchorview.report import sample_contents, write_fit_report
+from anchorview.report import sample_map, write_fit_report
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.sample_contents import SampleContents, thumbnail
+from anchorview.report.sample_map import SampleContents, thumbnail
 from helpers.data import clustered_views
 
 images = pytest.importorskip("PIL.Image")
@@ -46,7 +46,7 @@ def test_thumbnails_are_small_jpegs_of_the_same_shape(pictures, tmp_path):
 
 def test_thumbnails_of_named_samples_come_first_and_the_size_is_limited(pictures, set_constants):
     size = len(thumbnail(pictures[0], 0))
-    set_constants(sample_contents, MAX_THUMBNAIL_BYTES=10 * size)
+    set_constants(sample_map, MAX_THUMBNAIL_BYTES=10 * size)
     contents = SampleContents(None, None, [None, *pictures], on_map=True)
     assert not contents.link(0).has_thumbnail
     assert contents.link(50).has_thumbnail
@@ -70,7 +70,7 @@ def test_texts_are_shortened_and_their_size_is_limited(set_constants):
     contents = SampleContents(None, ["a" * 500, None, "b\n c"], None, on_map=True)
     assert contents.link(0).text == "a" * 159 + "…"
     assert [contents.link(row).text for row in (1, 2)] == ["", "b c"]
-    set_constants(sample_contents, MAX_TEXT_BYTES=200)
+    set_constants(sample_map, MAX_TEXT_BYTES=200)
     many = SampleContents(None, ["x" * 50] * 30, None, on_map=True)
     assert len(many.short_texts(np.arange(30))) == 4
 

@@ -6,8 +6,7 @@ import pytest
 from anchorview.report import sample_map as map_module
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import inspect_fit
-from anchorview.report.sample_contents import SampleContents
-from anchorview.report.sample_map import pattern_name, sample_map
+from anchorview.report.sample_map import SampleContents, pattern_name, sample_map
 
 
 @pytest.fixture

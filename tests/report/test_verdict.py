@@ -29,7 +29,7 @@ def sentence(doubtful_by_cluster, disagreeing=()):
 @pytest.mark.parametrize(
     ("doubtful", "disagreeing", "expected"),
     [
-        ([0, 0, 0], "", "3 clusters, all of them clear; no sample is doubtful."),
+        ([0, 0, 0], "", "3 clusters, all of them clear; 0 of 60 samples are doubtful."),
         ([0, 1, 0], "", "3 clusters, all of them clear; 1 of 60 samples is doubtful."),
         (
             [0, 15, 1],

@@ -235,7 +235,6 @@ def _empty_figure(height: int, title: str = "", **options: Any) -> BokehModel:
         outline_line_alpha=0,
         **options,
     )
-    figure.toolbar.logo = None
     figure.title.text_font = FONT
     for axis in figure.axis:
         axis.minor_tick_line_alpha = 0

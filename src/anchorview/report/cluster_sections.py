@@ -13,7 +13,7 @@ from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Facts, Interactive, Section, Table, percent
-from anchorview.report.sample_contents import SampleContents
+from anchorview.report.sample_map import SampleContents
 
 N_DOUBTFUL = 30
 """Number of samples in the table of doubtful ones."""
@@ -78,11 +78,10 @@ def _largest_classes(fit: CheckedFit) -> list[str] | None:
     if fit.classes is None:
         return None
     known = fit.classes != UNKNOWN_CLASS
-    counts = pd.crosstab(fit.labels[known], fit.classes[known])
+    shares = pd.crosstab(fit.labels[known], fit.classes[known], normalize="index")
     texts = ["–"] * fit.n_clusters
-    for cluster, row in zip(counts.index.tolist(), counts.to_numpy(), strict=True):
-        largest = int(row.argmax())
-        texts[cluster] = f"{counts.columns[largest]} ({percent(row[largest] / row.sum())})"
+    for cluster, share in shares.iterrows():
+        texts[int(str(cluster))] = f"{share.idxmax()} ({percent(share.max())})"
     return texts
 
 

@@ -195,10 +195,9 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
     """Sentences on clusters, samples and views: what to know when reading nothing else."""
     parts = [_verdict_on_clusters(fit, findings)]
     if findings.certainty is not None:
-        n_doubtful = int(findings.certainty.doubtful.sum())
-        verb = "is" if n_doubtful == 1 else "are"
-        doubtful = f"{n_doubtful:,} of {len(fit.labels):,} samples {verb} doubtful"
-        parts.append(doubtful if n_doubtful else "no sample is doubtful")
+        count = int(findings.certainty.doubtful.sum())
+        verb = "is" if count == 1 else "are"
+        parts.append(f"{count:,} of {len(fit.labels):,} samples {verb} doubtful")
     parts += disagreement(findings)
     sentences = ["; ".join(parts)]
     structure = getattr(fit.model, "structure_", None)

@@ -14,8 +14,7 @@ from anchorview.report import cluster_sections, model_sections, view_sections
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings, inspect_fit, verdict
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
-from anchorview.report.sample_contents import SampleContents
-from anchorview.report.sample_map import sample_map
+from anchorview.report.sample_map import SampleContents, sample_map
 from anchorview.views.container import ViewsLike
 
 
@@ -103,23 +102,16 @@ def write_fit_report(
     require_writable(Path(path))
     for package in ("bokeh.plotting", "jinja2"):
         optional_import(package, "Reports", "report")
-    fit = CheckedFit(
-        model,
-        X,
-        target=target,
-        sample_ids=sample_ids,
-        scores=scores,
-        texts=texts,
-        thumbnails=thumbnails,
-    )
+    contents = {"sample_ids": sample_ids, "texts": texts, "thumbnails": thumbnails}
+    fit = CheckedFit(model, X, target=target, scores=scores, **contents)
     findings = inspect_fit(fit)
-    contents = SampleContents(fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.has_coordinates)
+    shown = SampleContents(fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.has_coordinates)
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
     # on the map.
-    sections = [Section("Clusters", [cluster_sections.cluster_cards(fit, findings, contents)])]
+    sections = [Section("Clusters", [cluster_sections.cluster_cards(fit, findings, shown)])]
     if findings.certainty is not None:
-        sections.append(cluster_sections.doubtful_section(fit, findings, contents))
-    sections.insert(0, Section("Map of the samples", [sample_map(fit, findings, contents)]))
+        sections.append(cluster_sections.doubtful_section(fit, findings, shown))
+    sections.insert(0, Section("Map of the samples", [sample_map(fit, findings, shown)]))
     if fit.view_names:
         sections.append(view_sections.view_section(fit, findings))
     if fit.classes is not None:

@@ -17,12 +17,6 @@ from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings, in_words
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
 
-MAX_DRAWN_CANDIDATES = 30
-"""Number of candidates up to which the agreement of each pair is drawn."""
-
-WEAK_SUPPORT = 0.25
-"""Support below which a split is called weak."""
-
 NEARLY_ONE = 0.1
 """Clusters with a smaller separation from the nearest are reported as nearly one with it."""
 
@@ -48,9 +42,8 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
     else:
         parts = [_level_chart(model, n_clusters), _level_table(model.levels_)]
         parts += map(_step_part, level_steps(model))
-    touching = _touching_clusters(fit, findings)
-    if touching:
-        parts.append(Text(touching))
+    if "separation" in findings.clusters:
+        parts.append(Text(_touching_clusters(fit, findings.clusters)))
     return Section("Number of clusters", parts)
 
 
@@ -97,19 +90,21 @@ def _level_table(levels: pd.DataFrame) -> Table:
 
 def _step_part(step: LevelStep) -> Folded:
     """Return how the clusters of one level split at the next."""
-    verb = "splits" if len(step.splits) == 1 else "split"
-    title = f"From {step.coarse} to {step.fine} clusters: {len(step.splits)} {verb}"
-    if step.n_kept:
-        title += f", {step.n_kept} {'remains' if step.n_kept == 1 else 'remain'}"
-    if step.n_divided:
-        title += f", {step.n_divided} divided among the others"
+    counts = {
+        "split": len(step.splits),
+        "unchanged": step.n_kept,
+        "divided among the others": step.n_divided,
+    }
+    changes = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    title = f"From {step.coarse} to {step.fine} clusters: {changes}"
     if not step.splits:
         return Folded(title, [Text("No cluster splits: samples move between clusters.")])
     shown = step.splits[:MAX_SPLITS]
     caption = (
         f"Clusters of the level with {step.coarse} and the clusters they split into, with the "
         "number of samples, out of those that were compared, and the share of them that come from "
-        "the cluster unless it is all. Agreement is that of the families of settings on the split."
+        "the cluster unless it is all. Agreement is that of the families of settings on the split, "
+        "and support is the agreement beyond chance."
     )
     if len(shown) < len(step.splits):
         caption += (
@@ -123,7 +118,7 @@ def _step_part(step: LevelStep) -> Folded:
             f"Clusters of {step.fine}": [_children(split) for split in shown],
             "Agreement": [split.agreement for split in shown],
             "By chance": [split.chance for split in shown],
-            "Split": [_strength(split.support) for split in shown],
+            "Support": [split.support for split in shown],
         }
     )
     return Folded(title, [Table(frame, caption)])
@@ -138,17 +133,8 @@ def _children(split: Split) -> str:
     return "; ".join([*texts, f"{left_out} more"] if left_out else texts)
 
 
-def _strength(support: float) -> str:
-    if support == 0:
-        return "no support"
-    return "weak support" if support < WEAK_SUPPORT else "clear support"
-
-
-def _touching_clusters(fit: CheckedFit, findings: Findings) -> str:
+def _touching_clusters(fit: CheckedFit, frame: pd.DataFrame) -> str:
     """Sentence on clusters that are nearly one with their nearest."""
-    frame = findings.clusters
-    if "separation" not in frame:
-        return ""
     close = frame[frame["separation"] < NEARLY_ONE].sort_values("separation")
     if close.empty:
         return f"No cluster has a separation below {NEARLY_ONE}: none is nearly one with another."
@@ -181,11 +167,9 @@ def convergence_parts(fit: CheckedFit) -> list[Part]:
 def _stopping_reason(model: Any, n_values: int) -> str:
     n_iter, max_iter = getattr(model, "n_iter_", n_values), getattr(model, "max_iter", None)
     stopped = f"Stopped after {n_iter} iteration{'s' if n_iter != 1 else ''}"
-    if max_iter is None:
-        return f"{stopped}."
-    if n_iter >= max_iter:
+    if max_iter is not None and n_iter >= max_iter:
         return f"{stopped}, at max_iter={max_iter}; increase it if the curve is not flat."
-    return f"{stopped} of at most {max_iter}, when the objective hardly changed."
+    return f"{stopped}." if max_iter is None else f"{stopped} of at most {max_iter}."
 
 
 def candidate_parts(fit: CheckedFit) -> list[Part]:
@@ -200,38 +184,27 @@ def candidate_parts(fit: CheckedFit) -> list[Part]:
     table.columns = [str(column).replace("_", " ") for column in table.columns]
     highlight = pd.DataFrame("", index=table.index, columns=table.columns)
     highlight.loc[model.best_candidate_] = "best"
-    parts: list[Part] = [
-        Table(table, "The candidates; the best one that has an embedding is marked.", highlight),
-        _agreement_chart(model),
-    ]
     text = (
         "Settings that were fitted without using any classes. The result is their consensus; "
         "agreement is the adjusted Rand index: 1 for equal partitions, 0 for chance."
     )
-    return [Text(text), *parts]
+    caption = "The candidates; the best one that has an embedding is marked."
+    return [Text(text), Table(table, caption, highlight), _agreement_chart(model)]
 
 
 def _agreement_chart(model: Any) -> Chart:
-    """Return the agreement between candidates or, if there are many, between their families."""
+    """Return the agreement between the families of candidates."""
     agreement = pd.DataFrame(np.asarray(model.agreement_, dtype=float))
-    what, plural = "Candidate", "candidates"
-    diagonal = "the partitions of one candidate, its stability"
-    names = [str(number) for number in agreement.index]
-    if len(agreement) > MAX_DRAWN_CANDIDATES:
-        what, plural, diagonal = "Family", "families", "the partitions of one family"
-        fitted = model.candidates_.iloc[: len(agreement)]
-        families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
-        agreement = agreement.groupby(families, sort=False).mean()
-        agreement = agreement.T.groupby(families, sort=False).mean().T
-        names = agreement.index.tolist()
-    values = agreement.to_numpy()
-    numbers = pd.DataFrame(values, columns=names)
-    numbers.insert(0, what, names)
+    fitted = model.candidates_.iloc[: len(agreement)]
+    families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
+    agreement = agreement.groupby(families, sort=False).mean()
+    agreement = agreement.T.groupby(families, sort=False).mean().T
+    names = agreement.index.tolist()
     return Chart(
-        HeatMap(values, names, names, "Mean adjusted Rand index", what, what),
-        f"Mean agreement between the partitions of each pair of {plural}; the diagonal has "
-        f"the agreement between {diagonal}.",
-        numbers,
+        HeatMap(agreement.to_numpy(), names, names, "Mean adjusted Rand index", "Family", "Family"),
+        "Mean agreement between the partitions of each pair of families of candidates; the "
+        "diagonal has the agreement between the partitions of one family.",
+        agreement.rename_axis("Family").reset_index(),
     )
 
 

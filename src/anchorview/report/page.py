@@ -111,8 +111,7 @@ def write_page(
     # The first script runs before the page is shown.
     names = ["theme.js", "shared.js", *(name for part in interactive for name in part.scripts)]
     scripts = [_inline(_resource(name)) for name in (*names, "page.js")]
-    has_charts = any(isinstance(part, Chart) for part in parts)
-    library = _inline(_bokeh_script() if has_charts else "")
+    library = _inline(_bokeh_script() if any(isinstance(part, Chart) for part in parts) else "")
     # The page allows only scripts with these hashes; an injected one would not run.
     digests = [hashlib.sha256(text.encode()).digest() for text in (*scripts, library)]
     html = page.render(

@@ -45,13 +45,9 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     charts: list[Part] = []
     explanations = []
     if hasattr(model, "view_weights_"):
-        columns["Weight"] = weights = np.asarray(model.view_weights_, dtype=float)
-        heaviest = int(np.argmax(weights))
-        description = (
-            f"Weights of the views, which sum to 1; {names[heaviest]} has the largest, "
-            f"{weights[heaviest]:.2f}."
-        )
-        chart = BarChart(names, weights, "Weight")
+        columns["Weight"] = np.asarray(model.view_weights_, dtype=float)
+        chart = BarChart(names, columns["Weight"], "Weight")
+        description = "Weights of the views, which sum to 1."
         charts.append(Chart(chart, description, half=hasattr(model, "view_agreement_")))
     if hasattr(model, "view_agreement_"):
         columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
@@ -63,30 +59,31 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
             "view alone: 1 for equal clusters, 0 for chance.",
             WEIGHT_AND_AGREEMENT,
         ]
-    text = ""
+    sentences = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
     if findings.without_view is not None:
         refits = findings.without_view.loc[names]
         columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
-        explanations.append(WITHOUT_VIEW.format(_refitting(fit)))
-        text = "No view disagrees with the others."
-    for sentence in disagreement(findings):
-        text = f"{sentence}. Such a view may be noisy, or show something that the others do not."
-    set_aside = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
-    text = " ".join(filter(None, [*set_aside, text]))
+        budget = f" and with budget={REFIT_BUDGET!r}" if fit.is_auto else ""
+        n_samples = min(len(fit.labels), MAX_SAMPLES)
+        explanations.append(WITHOUT_VIEW.format(n_samples, budget))
+        sentences += [
+            f"{each}. Such a view may be noisy, or show something that the others do not."
+            for each in disagreement(findings)
+        ] or ["No view disagrees with the others."]
     explanations += findings.left_out
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
     parts += charts
     if fit.data is not None and fit.data.available is not None:
         parts += pattern_parts(fit.data)
-    return Section("Views", parts, text)
+    return Section("Views", parts, " ".join(sentences))
 
 
 WITHOUT_VIEW = (
-    "The model was fitted again without each view{}. “Result without it” is the adjusted Rand "
-    "index of that result with this one: the lower, the more depends on the view. “Others with it” "
-    "is how well clusterings of each other view alone agree with this result, and “Others without "
-    "it” how well they agree with the result without the view. If they agree better without it, "
-    "the view disagrees with them."
+    "The model was fitted again without each view, on {:,} samples{}. “Result without it” is the "
+    "adjusted Rand index of that result with this one: the lower, the more depends on the view. "
+    "“Others with it” is how well clusterings of each other view alone agree with this result, and "
+    "“Others without it” how well they agree with the result without the view. If they agree "
+    "better without it, the view disagrees with them."
 )
 
 REFIT_COLUMNS = {
@@ -95,16 +92,6 @@ REFIT_COLUMNS = {
     "others_without": "Others without it",
     "disagrees": "Disagrees",
 }
-
-
-def _refitting(fit: CheckedFit) -> str:
-    """How the fits without a view differ from that of the model, as part of a sentence."""
-    differences = []
-    if fit.is_auto and fit.model.budget != REFIT_BUDGET:
-        differences.append(f"budget={REFIT_BUDGET!r}")
-    if len(fit.labels) > MAX_SAMPLES:
-        differences.append(f"{MAX_SAMPLES:,} of the samples")
-    return f", with {' and '.join(differences)} to save time" if differences else ""
 
 
 def prediction_agreement(fit: CheckedFit) -> list[Chart]:
@@ -125,8 +112,9 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
     used = getattr(fit.model, "views_used_", sampled.names)
     sampled = sampled.with_views([sampled.names.index(name) for name in used])
     partitions = []
-    for p in range(len(sampled.views)):
-        alone = sampled.with_views([p])
+    for view in range(len(sampled.views)):
+        alone = sampled.with_views([view])
+        # A single view is not found by its position.
         alone.named = True
         partitions.append(fit.model.predict(alone))
     partitions.append(fit.labels[rows])
