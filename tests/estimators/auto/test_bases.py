@@ -33,7 +33,7 @@ def scaled(data, scaling):
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_coordinates_keep_distances_and_norms(data, scaling, exact, set_constants):
     set_constants(bases, EXACT_SPECTRUM=1_000 if exact else 0)
-    coordinates = fit_bases(data, ()).coordinates[scaling]
+    coordinates = fit_bases(data, ())[1][scaling]
     for view in coordinates.views:
         assert view.shape[1] <= MAX_DIRECTIONS + 1
         assert np.square(view).sum() == pytest.approx(1, abs=1e-2)
@@ -66,7 +66,7 @@ def test_new_samples_sparse_samples_and_missing_views(data, scaling, dtype):
 
 def test_few_samples_keep_all_directions():
     data = MultiViewData([np.random.default_rng(0).standard_normal((150, 400))])
-    coordinates = fit_bases(data, ()).coordinates["zscore"]
+    coordinates = fit_bases(data, ())[1]["zscore"]
     np.testing.assert_allclose(
         pdist(coordinates.views[0]), pdist(scaled(data, "zscore")[0]), rtol=1e-5
     )
@@ -74,8 +74,9 @@ def test_few_samples_keep_all_directions():
 
 def test_a_scaling_that_fails_is_left_out(data):
     one = np.exp(np.random.default_rng(0).standard_normal((320, 1)))
-    fitted = fit_bases(MultiViewData([data.views[0], one]), (ValueError,))
-    assert fitted.bases.keys() == {"zscore-unit"}
-    assert fitted.coordinates.keys() == {"zscore-unit", "zscore"}
-    assert fitted.errors.keys() == {"unit-center", "unit"}
-    assert "zero after scaling" in str(fitted.errors["unit"])
+    data = MultiViewData([data.views[0], one])
+    fitted, coordinates, errors = fit_bases(data, (ValueError,))
+    assert fitted.keys() == {"zscore-unit"}
+    assert coordinates.keys() == {"zscore-unit", "zscore"}
+    assert errors.keys() == {"unit-center", "unit"}
+    assert "zero after scaling" in str(errors["unit"])

@@ -16,6 +16,7 @@ from anchorview.estimators.auto.consensus import (
     cross_agreement,
     family_weights,
     find_consensus,
+    fit_consensus,
     iterate_consensus,
     mean_agreement,
 )
@@ -54,10 +55,8 @@ def equal_weights(partitions):
 
 def consensus_of(partitions, k, families):
     """Consensus as the estimator computes it: from the best partition of each family on."""
-    families = keys(families)
-    scores = cross_agreement(agreement_matrix(partitions, k), families)
-    starts = partitions[best_by_family(scores, families)]
-    return find_consensus(partitions, k, family_weights(families), starts)
+    found = fit_consensus(partitions, keys(families), k)
+    return found.consensus, found.labels
 
 
 def scikit_learn_agreement(rows, others=None):

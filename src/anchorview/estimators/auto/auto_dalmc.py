@@ -13,7 +13,6 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.param_constraints import (
     N_CLUSTERS,
     POSITIVE,
@@ -27,21 +26,21 @@ from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
 from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
-from anchorview.estimators.auto.consensus_explanation import ConsensusExplanation
 from anchorview.estimators.auto.labeling import (
     RESULTS,
     Clustering,
+    ConsensusExplanation,
     Labeler,
     Sums,
     merged_sums,
     sums_of_records,
 )
-from anchorview.estimators.auto.landmarks import LABEL_DTYPE
+from anchorview.estimators.auto.landmarks import LABEL_DTYPE, MAX_CLUSTERS
 from anchorview.estimators.auto.levels import requested_numbers
-from anchorview.estimators.auto.model_fit import FittedModel, fit_model, memory_needed
+from anchorview.estimators.auto.model_fit import FittedModel, fit_model, require_fit_memory
 from anchorview.estimators.auto.representative_rows import n_sampled, representative_sample
 from anchorview.estimators.auto.settings import BUDGETS, Budget
-from anchorview.estimators.auto.structure import BORDERS
+from anchorview.estimators.auto.structure import merged_borders
 from anchorview.estimators.auto.view_consistency import consistency_sentences
 from anchorview.estimators.base import EmbeddingClusterer, by_sample_id
 from anchorview.estimators.batches import UnknownBatch
@@ -53,11 +52,6 @@ from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
 from anchorview.views.row_source import Records, RowSource
-
-MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
-
-TYPICAL_CLUSTERS = 100
-"""Number of clusters for which memory must suffice if the number is not given."""
 
 
 @fill_docstring
@@ -299,13 +293,15 @@ class AutoDALMC(EmbeddingClusterer):
         source = self._open(X, out, views, join, batch, covariates)
         source, batches = self._fit_batches(source)
         _, seed = self._seeds()
-        self._require_memory(source, out)
         numbers = requested_numbers(self.n_clusters, len(source))
+        in_memory = isinstance(source, MultiViewData | DiskSource) and out is None
+        count, limit = self._n_sampled(len(source)), self.memory_limit
+        require_fit_memory(source, count, numbers, limit, keeps_results=in_memory)
         with warnings.catch_warnings():
             # K-means warns about coinciding points; empty clusters are reported below.
             warnings.simplefilter("ignore", ConvergenceWarning)
             clock = perf_counter()
-            sample = representative_sample(source, self._n_sampled(len(source)))
+            sample = representative_sample(source, count)
             if len(sample) < len(source):
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
             fitted = fit_model(source, sample, numbers, self.budget, seed, self._say)
@@ -453,17 +449,6 @@ class AutoDALMC(EmbeddingClusterer):
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
 
-    def _require_memory(self, source: RowSource, out: PathLike | None) -> None:
-        """Raise if a fit needs more memory than it may use."""
-        sampled = self._n_sampled(len(source))
-        numbers = requested_numbers(self.n_clusters, len(source)) or [TYPICAL_CLUSTERS]
-        in_memory = isinstance(source, MultiViewData | DiskSource) and out is None
-        needed = memory_needed(source, sampled, numbers[-1], keeps_results=in_memory)
-        limit = None if self.memory_limit is None else memory_budget(self.memory_limit)
-        write = "write results to files with out=, " if in_memory else ""
-        advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
-        require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, limit)
-
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""
         self._relabeling = self._fit_labels = None
@@ -471,7 +456,9 @@ class AutoDALMC(EmbeddingClusterer):
         self._others, self._consistency = fitted.others, fitted.consistency
         self.n_clusters_ = self._clustering.n_clusters
         self.candidates_ = fitted.candidate_table()
-        self.agreement_, self.best_candidate_ = fitted.agreement, fitted.best_candidate()
+        directions = self.candidates_["kind"] == "directions"
+        self.best_candidate_ = int(self.candidates_["agreement"].where(directions).argmax())
+        self.agreement_ = fitted.agreement
         self.objective_ = self._clustering.candidates[self.best_candidate_].objective
         self.n_iter_ = len(self.objective_)
         self.view_weights_ = self._by_view(fitted.view_weights(), "weight")
@@ -485,14 +472,7 @@ class AutoDALMC(EmbeddingClusterer):
     @property
     def borders_(self) -> tuple[str, ...] | None:
         """For each cluster: separated, touching or continuum; None if samples are too few."""
-        if not self._borders:
-            return None
-        if self._relabeling is None:
-            return self._borders
-        # Merged clusters are separated no better than any of them.
-        ranks = np.zeros(len(self._relabeling.names), dtype=int)
-        np.maximum.at(ranks, self._relabeling.clusters, [BORDERS.index(b) for b in self._borders])
-        return tuple(BORDERS[rank] for rank in ranks)
+        return merged_borders(self._borders, self._relabeling) if self._borders else None
 
     @property
     def views_used_(self) -> tuple[str, ...]:

@@ -110,28 +110,24 @@ class Basis:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class FittedBases:
-    """Bases of the views of some samples, and their coordinates."""
+def fit_bases(
+    data: MultiViewData, errors: tuple[type[Exception], ...]
+) -> tuple[dict[str, Basis], Coordinates, dict[str, Exception]]:
+    """Bases by the first of the two scalings of each, and the coordinates of the samples.
 
-    bases: dict[str, Basis]
-    """By the first of the two scalings of each."""
-    coordinates: Coordinates
-    errors: dict[str, Exception]
-    """Why there are no coordinates in a scaling."""
-
-
-def fit_bases(data: MultiViewData, errors: tuple[type[Exception], ...]) -> FittedBases:
-    """Fit the bases of all scalings; those that raise one of some errors are left out."""
-    fitted = FittedBases({}, {}, {})
+    Scalings that raise one of some errors are left out; the last result says why, by scaling.
+    """
+    bases: dict[str, Basis] = {}
+    coordinates: Coordinates = {}
+    failed: dict[str, Exception] = {}
     for scaling, other in SHARING_A_BASIS.items():
         try:
             basis = fit_basis(data, scaling)
-            fitted.coordinates.update(basis(data))
-            fitted.bases[scaling] = basis
+            coordinates |= basis(data)
+            bases[scaling] = basis
         except errors as error:
-            fitted.errors[scaling] = fitted.errors[other] = error
-    return fitted
+            failed[scaling] = failed[other] = error
+    return bases, coordinates, failed
 
 
 def fit_basis(data: MultiViewData, scaling: str) -> Basis:

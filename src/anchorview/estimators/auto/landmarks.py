@@ -26,9 +26,6 @@ from anchorview.views.container import MultiViewData, RowBlock, container_with_v
 N_NEIGHBORS = 5
 """Number of landmarks on which a sample has weights."""
 
-MIN_LANDMARKS = 2 * N_NEIGHBORS
-"""Minimum number of landmarks, if there are as many different rows."""
-
 LEADING, SAMPLES_PER_COORDINATE = 64, 4
 """Number of leading coordinates of a view in which neighbors are found, if there are as many
 samples per coordinate; otherwise, in all."""
@@ -41,6 +38,8 @@ KMEANS_ITERATIONS = 5
 
 LABEL_DTYPE = np.dtype(np.int16)
 """Type of labels in partitions, small because there is one per sample and K-means run."""
+
+MAX_CLUSTERS = np.iinfo(LABEL_DTYPE).max
 
 _scores = ThreadBuffer()
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
+from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.scale import fit_scalings
-from anchorview.estimators.auto.bases import MAX_DIRECTIONS, FittedBases, fit_bases
+from anchorview.estimators.auto.bases import MAX_DIRECTIONS, Basis, fit_bases
 from anchorview.estimators.auto.candidates import (
     FIT_ERRORS,
     N_KMEANS_RUNS,
@@ -56,6 +57,9 @@ from anchorview.views.row_source import RowSource
 
 Say = Callable[..., float]
 """Called with a message and, if it ends a stage, the time when this began; returns the time."""
+
+TYPICAL_CLUSTERS = 100
+"""Number of clusters for which memory must suffice if the number is not given."""
 
 NO_CANDIDATE = "No candidate can be fitted. The first fails: "
 
@@ -104,13 +108,6 @@ class FittedModel:
         table["error"] = [""] * len(candidates) + [error for _, error in failed]
         integers = dict.fromkeys(["n_anchors", "n_components", "n_iter"], "Int64")
         return table.astype({**integers, "inertia": "float64", "beta": "float64"})
-
-    def best_candidate(self) -> int:
-        """Position of the candidate with the highest score that has an embedding."""
-        firsts = first_partitions(self.fitted.candidates)
-        embeds = [candidate.embedder is not None for candidate in self.fitted.candidates]
-        scores = np.maximum.reduceat(self.result.scores, firsts)
-        return int(np.where(embeds, scores, -np.inf).argmax())
 
     def view_weights(self) -> Array:
         """Mean weight of each view over the candidates that weigh them."""
@@ -186,7 +183,7 @@ def fit_model(
         if scaling in pool.coordinates
     }
     return FittedModel(
-        Families(bases.bases, landmarks),
+        Families(bases, landmarks),
         Clustering(fitted.candidates, result.consensus),
         fitted,
         result,
@@ -202,15 +199,14 @@ def fit_model(
 
 def _fit_pool(
     sample: MultiViewData, n_represented: int, seed: int
-) -> tuple[FittedBases, CandidatePool, Array]:
+) -> tuple[dict[str, Basis], CandidatePool, Array]:
     """Bases of samples, the pool of their coordinates, and the order of the samples in it."""
     order = order_by_content(sample, fit_scalings(sample, STANDARDIZED))
-    fitted = fit_bases(sample[order], FIT_ERRORS)
-    if not fitted.bases:
-        raise ValueError(f"{NO_CANDIDATE}{fitted.errors[STANDARDIZED]}")
+    bases, coordinates, errors = fit_bases(sample[order], FIT_ERRORS)
+    if not bases:
+        raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")
     norm_factor = float(np.sqrt(n_represented / len(sample)))
-    pool = CandidatePool(fitted.coordinates, seed, norm_factor, errors=fitted.errors)
-    return fitted, pool, order
+    return bases, CandidatePool(coordinates, seed, norm_factor, errors=errors), order
 
 
 def _choose_number(pool: CandidatePool, numbers: Sequence[int]) -> tuple[int, LevelScan | None]:
@@ -221,13 +217,20 @@ def _choose_number(pool: CandidatePool, numbers: Sequence[int]) -> tuple[int, Le
     return chosen_number(scan.table, by_default=not numbers), scan
 
 
-def memory_needed(
-    source: RowSource, n_sampled: int, n_clusters: int, *, keeps_results: bool
-) -> float:
-    """Bytes for the sampled rows and what is fitted to them, and for results of all samples.
+def require_fit_memory(
+    source: RowSource,
+    n_sampled: int,
+    numbers: Sequence[int],
+    limit: float | str | None,
+    *,
+    keeps_results: bool,
+) -> None:
+    """Raise if a fit needs more memory than it may use.
 
-    With `keeps_results`, the results stay in memory.
+    That is memory for the sampled rows and what is fitted to them and, with `keeps_results`, for
+    results of all samples.
     """
+    n_clusters = numbers[-1] if numbers else TYPICAL_CLUSTERS
     itemsize, widths, n_views = source.dtype.itemsize, source.n_features_per_view, len(source.names)
     directions = sum(min(d, MAX_DIRECTIONS + 1) for d in widths)
     partitions = 2 * N_KMEANS_RUNS * len(POOL["thorough"])
@@ -244,4 +247,7 @@ def memory_needed(
         width = n_clusters * max(anchors for anchors, _ in SIZES)
         # Records, and the fields of them.
         needed += 2.0 * len(source) * record_type(width, source.dtype).itemsize
-    return needed
+    write = "write results to files with out=, " if keeps_results else ""
+    advice = f"Reduce budget, {write}fit a sample and predict the rest, or use DALMC."
+    allowed = None if limit is None else memory_budget(limit)
+    require_memory(needed, f"Clustering {source!r} by AutoDALMC", advice, allowed)

@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
+from anchorview.estimators.relabeling import Relabeling
 from anchorview.estimators.representation import NO_STRUCTURE
 from anchorview.views.container import MultiViewData, container_with_views
 
@@ -92,6 +93,15 @@ def judge_structure(coordinates: MultiViewData, labels: Array, seed: int) -> Str
     totals = cuts + np.where(known, valleys, valley)
     borders = np.select([totals <= SEPARATED, totals <= TOUCHING], BORDERS[:2], BORDERS[2])
     return Structure(value, tuple(borders.tolist()))
+
+
+def merged_borders(borders: tuple[str, ...], relabeling: Relabeling | None) -> tuple[str, ...]:
+    """Borders after relabeling: merged clusters are separated no better than any of them."""
+    if relabeling is None:
+        return borders
+    ranks = np.zeros(len(relabeling.names), dtype=int)
+    np.maximum.at(ranks, relabeling.clusters, [BORDERS.index(border) for border in borders])
+    return tuple(BORDERS[rank] for rank in ranks)
 
 
 def structure_word(structure: float) -> str:
