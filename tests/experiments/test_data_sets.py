@@ -1,7 +1,6 @@
 """Data sets are found and described; errors tell what to do."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -101,16 +100,9 @@ def test_names_select_and_order(tmp_path):
 
 def test_files_take_precedence_over_built_in_data_sets(tmp_path):
     save(tmp_path / "digits.npz")
-    save(tmp_path / "one.npz")
-    with pytest.warns(UserWarning, match=r"digits\.npz: used instead of the built-in") as caught:
-        (data,) = data_sets(tmp_path, ["digits"])
-    assert len(caught) == 1
+    (data,) = data_sets(tmp_path, ["digits"])
     assert (data.path, data.n_samples) == (tmp_path / "digits.npz", 12)
     assert len(pickle.loads(pickle.dumps(data)).load()[1]) == 12
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        data_sets(tmp_path, ["synthetic", "one"])
-        data_sets(tmp_path, None)
 
 
 def test_unusable_files_are_skipped_with_one_warning_unless_named(tmp_path):
@@ -152,7 +144,7 @@ def test_data_sets_of_the_paper_are_recognized(tmp_path):
     assert found == {"flower17_fea": "Flower17", "mnist_usps": None}
     (data,) = data_sets(tmp_path, ["Flower17", "flower17_fea"])
     assert data.name == "flower17_fea"
-    with pytest.raises(ValueError, match="mnist_usps has 5000 samples, 10 classes and 2 views"):
+    with pytest.raises(ValueError, match="MNIST: not available in"):
         data_sets(tmp_path, ["MNIST"])
     save_shape(tmp_path / "Flower17_b.npz", 1360, 17, 7)
     with pytest.raises(ValueError, match=r"Flower17 is found in Flower17_b and flower17_fea\."):

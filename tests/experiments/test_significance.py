@@ -3,12 +3,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from anchorview.experiments.significance import (
-    holm,
-    like_best,
-    overall,
-    runs_needed,
-)
+from anchorview.experiments.significance import compared_with_best, holm, overall
 from helpers.handmade import around
 
 
@@ -25,31 +20,31 @@ from helpers.handmade import around
     ],
 )
 def test_columns_like_the_best(runs, expected):
-    assert like_best(runs) == expected
+    assert compared_with_best(runs)[0] == expected
 
 
 def test_more_columns_require_smaller_p_values():
     best, other = [5.0, 6, 7, 8, 9, 10], [1.0, 2, 3, 4, 5.5, 8.5]
     p = stats.mannwhitneyu(best, other).pvalue
     assert 0.05 / 2 < p < 0.05
-    assert like_best({"best": best, "other": other}) == set()
+    assert compared_with_best({"best": best, "other": other}) == (set(), None)
     same = [x - 0.001 for x in other]
-    assert like_best({"best": best, "other": other, "same": same}) == {"other", "same"}
+    assert compared_with_best({"best": best, "other": other, "same": same})[0] == {"other", "same"}
 
 
 @pytest.mark.parametrize("n_columns", [2, 3, 10])
 def test_columns_are_alike_only_if_the_test_could_tell_them_apart(n_columns):
-    enough = runs_needed({name: [0.5] for name in range(n_columns)})
+    _, enough = compared_with_best({name: [0.5] for name in range(n_columns)})
     for n_runs in range(2, 9):
         best, *others = range(n_columns)
         equal = {name: around(0.5, n_runs) for name in others} | {best: around(0.5005, n_runs)}
         apart = {name: around(0.1 * name, n_runs) for name in range(n_columns)}
-        assert like_best(equal) == (set(others) if n_runs >= enough else set())
+        expected = (set(others), None) if n_runs >= enough else (set(), enough)
+        assert compared_with_best(equal) == expected
         # No column is alike if all differ, and the number is the smallest that shows this.
-        assert like_best(apart) == set()
+        assert compared_with_best(apart)[0] == set()
         p = stats.mannwhitneyu(apart[0], apart[1]).pvalue
         assert ((n_columns - 1) * p < 0.05) == (n_runs >= enough)
-        assert runs_needed(equal) == (None if n_runs >= enough else enough)
 
 
 def test_holm():

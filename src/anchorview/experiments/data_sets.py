@@ -88,21 +88,13 @@ def data_sets(folder: Path | None, names: Sequence[str] | None) -> list[DataSet]
     data set. `names` selects and orders them: names of files without suffix, built-in data sets
     (``"digits"``, ``"synthetic"``), or data sets of the paper, which are looked for among the files
     that start with their name and have their shape. A file takes precedence over a built-in data
-    set, with a warning. None means all data sets in the folder, or without a folder the built-in
-    ones.
+    set. None means all data sets in the folder, or without a folder the built-in ones.
 
     Raises a ValueError if a named data set is missing or unusable, or there is no data set.
     Unusable files that are not named are skipped with a single warning.
     """
     paths = {} if folder is None else _paths_by_name(folder)
     if names is not None:
-        shadowing = [str(paths[n]) for n in dict.fromkeys(names) if n in paths and n in BUILT_IN]
-        if shadowing:
-            warnings.warn(
-                f"{' and '.join(shadowing)}: used instead of the built-in data set of the same "
-                "name. Rename the file to use the built-in data set.",
-                stacklevel=2,
-            )
         # A file may be given twice: by its name and by that in the paper.
         return list(dict.fromkeys(_named(name, folder, paths) for name in names))
     if folder is None:
@@ -134,12 +126,7 @@ def _named(name: str, folder: Path | None, paths: Mapping[str, Path]) -> DataSet
     if matching:
         stems = " and ".join(data.name for data in matching)
         raise ValueError(f"{published.name} is found in {stems}. Name one of these files instead.")
-    others = "".join(
-        f" {data.name} has {data.n_samples} samples, {data.n_clusters} classes and "
-        f"{len(data.n_features_per_view)} views."
-        for data in candidates
-    )
-    raise ValueError(f"{published.name}: not available {where}.{others} {published.obtain}")
+    raise ValueError(f"{published.name}: not available {where}. {published.obtain}")
 
 
 def _paths_by_name(folder: Path) -> dict[str, Path]:
@@ -218,8 +205,7 @@ def _load(name: str, path: Path | None) -> LabeledData:
 def _digest_of_arrays(*arrays: Matrix) -> str:
     digest = hashlib.sha256()
     for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
     return digest.hexdigest()
 
 

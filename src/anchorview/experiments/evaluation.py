@@ -89,15 +89,14 @@ def _row(outcomes: Sequence[tuple[Job, Result]]) -> Record:
 
 
 def wide(
-    frame: pd.DataFrame, values: str, index: str | list[str], columns: str | list[str]
+    frame: pd.DataFrame, values: str, rows: Sequence[str], columns: Sequence[str]
 ) -> pd.DataFrame:
     """Pivot a frame, with rows and columns in the order of their appearance."""
-    axes = {"index": index, "columns": columns}
+    axes = {"index": list(rows), "columns": list(columns)}
     order = {}
     for axis, names in axes.items():
-        listed = [names] if isinstance(names, str) else names
-        keys = pd.MultiIndex.from_frame(frame[listed].drop_duplicates())
-        order[axis] = keys if len(listed) > 1 else keys.get_level_values(0)
+        keys = pd.MultiIndex.from_frame(frame[names].drop_duplicates())
+        order[axis] = keys if len(names) > 1 else keys.get_level_values(0)
     return frame.pivot(values=values, **axes).reindex(**order)  # type: ignore[arg-type]
 
 
@@ -132,7 +131,7 @@ class SuiteResults:
 
     def wide(self, quantity: str) -> pd.DataFrame:
         """A quantity with one row per data set and the columns of tables."""
-        return wide(self.frame, quantity, "data", "column").reindex(self.data)
+        return wide(self.frame, quantity, ["data"], ["column"]).reindex(self.data)
 
     def notes(self) -> list[str]:
         """Explain cells without a number, or selected from fewer settings than planned."""

@@ -147,24 +147,12 @@ def protocol(frame: pd.DataFrame) -> list[str]:
 def _grid_sizes(frame: pd.DataFrame) -> Iterator[str]:
     """Yield the numbers of settings of the oracle per suite, the largest first."""
     chosen = frame[frame["mode"].isin(LABEL_MODES)]
-    for suite in ("compare", "ablation"):
-        rows = chosen[chosen["suite"] == suite]
-        methods = rows["column"].str.removesuffix(" (oracle)")
-        sizes = rows.groupby(methods, sort=False)["tried"].agg(["min", "max"])
-        if sizes.empty:
-            continue
-        by_size = sizes.sort_values("max", ascending=False, kind="stable")
-        shown = [
-            f"{method} {low}" if low == high else f"{method} {low} to {high}"
-            for method, low, high in by_size.itertuples()
-        ]
-        yield f"Numbers of settings in the suite {suite}: {', '.join(shown)}."
-        favored = sizes.index[sizes["max"] == sizes["max"].max()]
-        if len(favored) < len(sizes):
-            yield (
-                "The maximum over more settings is higher by chance alone, which favors "
-                f"{' and '.join(favored)}."
-            )
+    for suite, rows in chosen.groupby("suite", sort=False):
+        sizes = rows.groupby(rows["column"].str.removesuffix(" (oracle)"), sort=False)["tried"]
+        largest = sizes.max().sort_values(ascending=False, kind="stable")
+        shown = ", ".join(f"{method} {size}" for method, size in largest.items())
+        yield f"Maximum numbers of settings in the suite {suite}: {shown}."
+    yield "The maximum over more settings is higher by chance alone."
 
 
 def _summary(

@@ -20,60 +20,37 @@ ENOUGH_DATA_SETS = 5
 """Minimum number of data sets for tests over data sets."""
 
 
-def like_best(runs: Mapping[Name, Sequence[float]]) -> set[Name]:
-    """Columns that do not differ significantly from the one with the highest mean.
+def compared_with_best(runs: Mapping[Name, Sequence[float]]) -> tuple[set[Name], int | None]:
+    """Columns that do not differ significantly from the best, and how many runs that takes.
 
-    Each is compared with the best by a two-sided Mann-Whitney U test on the scores of the runs,
-    with Holm's correction of the p-values. The best column itself is not included, nor are columns
-    that the test could not tell from it whatever their scores, because there are too few runs (see
-    :func:`runs_needed`).
-
-    Examples
-    --------
-    >>> sorted(like_best({"a": (0.9, 0.8, 0.7, 0.6), "b": (0.8, 0.9, 0.6, 0.7)}))
-    ['b']
-    >>> sorted(like_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)}))
-    []
-    """
-    if not runs:
-        return set()
-    best, others, smallest = _comparisons(runs)
-    p_values = holm([_mann_whitney(runs[best], runs[name]) for name in others])
-    tested = zip(others, p_values, smallest, strict=True)
-    return {name for name, p, least in tested if least < LEVEL <= p}
-
-
-def runs_needed(runs: Mapping[Name, Sequence[float]]) -> int | None:
-    """Number of runs per column from which the test of :func:`like_best` can reject.
-
-    None if it can for all columns with these runs. Columns with a single run among others with
+    Each column is compared with that of the highest mean by a two-sided Mann-Whitney U test on the
+    scores of the runs, with Holm's correction of the p-values. The best column itself is not
+    included, nor are columns that the test could not tell from it whatever their scores, because
+    there are too few runs. If there are such columns, the second value is the number of runs per
+    column from which the test can reject, else None. Columns with a single run among others with
     more, which are not repeated by design, do not count.
 
     Examples
     --------
-    >>> three = (0.9, 0.8, 0.7)
-    >>> runs_needed({"a": three, "b": three})
-    4
-    >>> runs_needed({"a": three * 2, "b": three * 2})
+    >>> compared_with_best({"a": (0.9, 0.8, 0.7, 0.6), "b": (0.8, 0.9, 0.6, 0.7)})
+    ({'b'}, None)
+    >>> compared_with_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)})
+    (set(), 4)
     """
-    n_runs = [len(scores) for scores in runs.values() if len(scores)]
-    if len(n_runs) < 2:
-        return None
-    _, others, smallest = _comparisons(runs)
-    if (smallest < LEVEL).all() and (others or max(n_runs) > 1):
-        return None
-    n_comparisons = len(others) or len(n_runs) - 1
-    return next(n for n in count(2) if n_comparisons * _smallest_mann_whitney(n, n) < LEVEL)
-
-
-def _comparisons(
-    runs: Mapping[Name, Sequence[float]],
-) -> tuple[Name, list[Name], NDArray[np.float64]]:
-    """The best column, those that can be compared with it, and their smallest p-values."""
-    best = max(runs, key=lambda name: np.mean(runs[name]) if len(runs[name]) else -np.inf)
+    runs = {name: scores for name, scores in runs.items() if len(scores)}
+    if len(runs) < 2:
+        return set(), None
+    best = max(runs, key=lambda name: np.mean(runs[name]))
     others = [name for name in runs if name != best and min(len(runs[name]), len(runs[best])) > 1]
-    smallest = [_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others]
-    return best, others, holm(smallest)
+    p_values = holm([_mann_whitney(runs[best], runs[name]) for name in others])
+    smallest = holm([_smallest_mann_whitney(len(runs[best]), len(runs[name])) for name in others])
+    tested = zip(others, p_values, smallest, strict=True)
+    alike = {name for name, p, least in tested if least < LEVEL <= p}
+    if (smallest < LEVEL).all() and (others or max(map(len, runs.values())) > 1):
+        return alike, None
+    n_comparisons = len(others) or len(runs) - 1
+    enough = (n for n in count(2) if n_comparisons * _smallest_mann_whitney(n, n) < LEVEL)
+    return alike, next(enough)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
