@@ -2,15 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
-from math import isfinite
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.memory import memory_budget
+from anchorview._utils.param_constraints import POSITIVE, POSITIVE_INT, ParameterConstraints
+from anchorview._utils.sklearn_compat import Interval, StrOptions, validate_parameter_constraints
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
 
@@ -70,11 +71,14 @@ class ExperimentPlan:
     """Maximum memory of a job, in bytes or such as ``"4GB"``."""
 
     def __post_init__(self) -> None:
-        for key, (is_valid, expected) in _CONSTRAINTS.items():
-            value = getattr(self, key)
-            if not is_valid(value):
-                shown = list(value) if isinstance(value, tuple) else value
-                raise ValueError(f"{key} must be {expected}; got {shown!r}.")
+        for name, constraints in _CONSTRAINTS.items():
+            values = [getattr(self, name)]
+            if name in _LISTS and values != [None]:
+                (values,) = values
+                if not isinstance(values, list | tuple) or not values or None in values:
+                    raise ValueError(f"{name} must be a list of values; got {values!r}.")
+            for value in values:
+                validate_parameter_constraints({name: constraints}, {name: value}, "the plan")
         if self.memory_limit is not None:
             memory_budget(self.memory_limit)
         for method, grid in self.grids.items():
@@ -131,51 +135,25 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value)
+_LISTS = ("suites", "data", "methods", "modes", "betas", "anchors", "missing")
+"""Attributes of a plan that are lists; their constraints are those of the items."""
 
-
-def _is_list(value: Any, is_valid: Callable[[Any], bool]) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(is_valid, value))
-
-
-def _names_from(*known: str) -> tuple[Callable[[Any], bool], str]:
-    is_valid = partial(_is_list, is_valid=lambda name: name in known)
-    return is_valid, f"a list of names from {', '.join(known)}"
-
-
-_CONSTRAINTS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "title": (lambda v: isinstance(v, str), "a string"),
-    "suites": _names_from(*SUITES, "all"),
-    "data": (
-        lambda v: v is None or _is_list(v, lambda name: isinstance(name, str)),
-        "a list of names of data sets",
-    ),
-    "methods": _names_from(*TABLE_METHODS),
-    "modes": _names_from(*MODES),
-    "runs": (lambda v: type(v) is int and v >= 1, "an integer >= 1"),
-    "seed": (lambda v: type(v) is int and v >= 0, "an integer >= 0"),
+_CONSTRAINTS: ParameterConstraints = {
+    "title": [str],
+    "suites": [StrOptions({*SUITES, "all"})],
+    "data": [str, None],
+    "methods": [StrOptions({*TABLE_METHODS})],
+    "modes": [StrOptions({*MODES})],
+    "runs": [POSITIVE_INT],
+    "seed": [Interval(Integral, 0, None, closed="left")],
     # The axis of the figure is logarithmic.
-    "betas": (
-        lambda v: _is_list(v, lambda beta: _is_number(beta) and beta > 0),
-        "a list of numbers > 0",
-    ),
-    "anchors": (
-        lambda v: _is_list(v, lambda multiple: type(multiple) is int and multiple >= 1),
-        "a list of integers >= 1, multiples of the number of classes",
-    ),
-    "missing": (
-        lambda v: _is_list(v, lambda share: _is_number(share) and 0 <= share < 1),
-        "a list of fractions in [0, 1)",
-    ),
-    "grids": (lambda v: isinstance(v, Mapping), "a mapping of methods to grids"),
-    "time_limit": (lambda v: v is None or (_is_number(v) and v > 0), "a number of seconds > 0"),
-    "memory_limit": (
-        lambda v: v is None or isinstance(v, str) or _is_number(v),
-        "a number of bytes, or a string such as '4GB'",
-    ),
+    "betas": [POSITIVE],
+    "anchors": [POSITIVE_INT],
+    "missing": [Interval(Real, 0, 1, closed="left")],
+    "grids": [Mapping],
+    "time_limit": [POSITIVE, None],
+    "memory_limit": [POSITIVE, str, None],
 }
-"""Validity check of each attribute of a plan, and its description for error messages."""
 
 
 def _require_valid_grid(method: Any, grid: Any) -> None:
@@ -191,10 +169,8 @@ def _require_valid_grid(method: Any, grid: Any) -> None:
         key = f"grids.{method}.{name}"
         if name in ("n_clusters", "random_state", "verbose"):
             raise ValueError(f"{key} is set from the data set, the seed and the options.")
-        if not _is_list(values, lambda value: isinstance(value, bool | int | float | str)):
-            raise ValueError(
-                f"{key} must be a list of numbers, strings or Booleans; got {values!r}."
-            )
+        if not isinstance(values, list | tuple) or not values or None in values:
+            raise ValueError(f"{key} must be a list of values; got {values!r}.")
         for value in values:
             try:
                 method_class(method)().set_params(**{name: value})._validate_params()
