@@ -128,14 +128,10 @@ def test_error_for_tables_with_different_samples_has_row(tmp_path, views_and_y):
 
 
 @pytest.mark.parametrize("estimator", [AutoDALMC(K, budget="fast"), BMVC(K)])
-def test_other_estimators_read_views_into_memory(tmp_path, estimator, monkeypatch):
-    views, y = make_multiview(300, n_clusters=K, n_features=(9, 14), random_state=0)
-    stored = open_views(write_npy(tmp_path / "data", views, y)).views
-    estimator.set_params(random_state=0)
-    assert (estimator.fit(stored).labels_ == estimator.fit(views).labels_).all()
+def test_views_that_do_not_fit_into_memory_are_not_read(folder, estimator, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
-        estimator.fit(stored)
+        estimator.fit(open_views(folder).views)
 
 
 def test_values_of_unavailable_rows_are_ignored(tmp_path, views_and_y):

@@ -56,7 +56,7 @@ def test_large_random_integers_are_ids_if_they_are_named_so(name):
     no_warning(frames(total_counts=values))
 
 
-def test_integer_features_are_not_taken_for_ids():
+def test_integers_and_coordinates_are_not_taken_for_ids_or_labels():
     rng = np.random.default_rng(0)
     no_warning(frames(counts=rng.poisson(3, N)))
     no_warning(frames(flag=rng.integers(2, size=N).astype(bool)))
@@ -64,6 +64,7 @@ def test_integer_features_are_not_taken_for_ids():
     no_warning(frames(f=rng.standard_normal(N), row=np.arange(N)))
     no_warning({name: view[:9] for name, view in frames(row=np.arange(N)).items()})
     no_warning(pd.DataFrame(rng.integers(256, size=(N, 20)), dtype=np.uint8))
+    no_warning(frames(x=rng.random(N), y=rng.random(N)))
 
 
 @pytest.mark.parametrize("name", ["label", "Labels", "target", "CLASS", "y"])
@@ -71,11 +72,6 @@ def test_columns_named_like_labels(name):
     values = np.repeat([0, 1, 2], N // 3)
     with pytest.warns(UserWarning, match=rf"view 1 \('b'\): column '{name}' is named like class l"):
         MultiViewData(frames(f=np.ones(N), **{name: values}))
-
-
-def test_coordinates_are_not_taken_for_labels():
-    x, y = np.random.default_rng(0).random((2, N))
-    no_warning(frames(x=x, y=y))
 
 
 @pytest.mark.parametrize("read", [read_views, open_views])

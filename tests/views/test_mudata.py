@@ -128,35 +128,34 @@ def rich():
     return data
 
 
-@pytest.mark.parametrize(("layer", "factor"), [("log", 2), ({"rna": "log", "protein": None}, 1)])
-def test_layers(layer, factor):
-    views, _ = views_from_mudata(rich(), layer=layer)
-    np.testing.assert_array_equal(views["rna"][:3], np.log(RNA))
-    np.testing.assert_array_equal(views["protein"].toarray()[2:], factor * PROTEIN.toarray())
+LOG, PCA, VARIABLE = np.log(RNA), RNA[:, :2] + 10, RNA[:, [0, 2]]
+TWO = PROTEIN.toarray()
+HV = "highly_variable"
 
 
-def test_representations():
-    views, available = views_from_mudata(rich(), use_rep="X_pca")
-    assert list(views["rna"].columns) == ["X_pca_0", "X_pca_1"]
-    np.testing.assert_array_equal(views["rna"][:3], RNA[:, :2] + 10)
-    assert list(views["protein"].columns) == ["one"]
-    np.testing.assert_array_equal(views["protein"]["one"], [np.nan, np.nan, 1, 2])
+@pytest.mark.parametrize(
+    ("options", "rna", "names", "protein"),
+    [
+        ({"layer": "log"}, LOG, "g0 g1 g2", 2 * TWO),
+        ({"layer": {"rna": "log", "protein": None}}, LOG, "g0 g1 g2", TWO),
+        ({"use_rep": "X_pca"}, PCA, "X_pca_0 X_pca_1", [[1], [2]]),
+        ({"use_var": HV}, VARIABLE, "g0 g2", TWO),
+        ({"use_var": {"rna": HV}}, VARIABLE, "g0 g2", TWO),
+        ({"use_var": HV, "layer": {"rna": "log"}}, np.log(VARIABLE), "g0 g2", TWO),
+        ({"use_var": HV, "use_rep": "X_pca"}, PCA, "X_pca_0 X_pca_1", [[1], [2]]),
+    ],
+)
+def test_layers_representations_and_selected_features(options, rna, names, protein):
+    views, available = views_from_mudata(rich(), **options)
     np.testing.assert_array_equal(available, AVAILABLE)
-
-
-@pytest.mark.parametrize("use_var", ["highly_variable", {"rna": "highly_variable"}])
-def test_selected_features(use_var):
-    views, _ = views_from_mudata(rich(), use_var=use_var)
-    assert list(views["rna"].columns) == ["g0", "g2"]
-    np.testing.assert_array_equal(views["rna"][:3], RNA[:, [0, 2]])
-    assert views["protein"].shape == (4, 2)
-
-
-def test_feature_selection_applies_to_layers_but_not_to_representations():
-    views, _ = views_from_mudata(rich()["rna"], layer={"view_0": "log"}, use_var="highly_variable")
-    np.testing.assert_array_equal(views["view_0"], np.log(RNA)[:, [0, 2]])
-    views, _ = views_from_mudata(rich(), use_rep="X_pca", use_var="highly_variable")
-    assert views["rna"].shape == (4, 2)
+    np.testing.assert_array_equal(views["rna"][:3], rna)
+    assert list(views["rna"].columns) == names.split()
+    found = views["protein"]
+    if isinstance(found, pd.DataFrame):
+        assert list(found.columns) == ["one"] and found[:2].isna().all(axis=None)
+    else:
+        found = pd.DataFrame(found.toarray())
+    np.testing.assert_array_equal(found[2:], protein)
 
 
 @pytest.mark.parametrize(

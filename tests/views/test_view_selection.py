@@ -70,6 +70,8 @@ def test_views_of_one_object(mdata):
     np.testing.assert_array_equal(data.views[0], rna.obsm["X_pca"])
     np.testing.assert_array_equal(data.views[1].toarray(), 2 * rna.X.toarray())
     np.testing.assert_array_equal(data.views[2].toarray(), rna.X.toarray()[:, ::2])
+    only = MultiViewData(parse(mdata, {"protein": "X"}, "inner"))
+    assert only.names == ("protein",) and len(only) == 200
 
 
 def test_all_forms_give_the_same_clusters(mdata, path, set_constants):
@@ -95,18 +97,13 @@ def test_all_forms_give_the_same_clusters(mdata, path, set_constants):
     assert unnamed.view_names_in_ == ("view_0", "view_1")
 
 
-def test_only_the_named_views_are_used(mdata):
-    data = MultiViewData(parse(mdata, {"protein": "X"}, "inner"))
-    assert data.names == ("protein",)
-    assert len(data) == 200
-
-
-@pytest.mark.parametrize("form", ["MuData", "dict", "frames"])
-def test_inner_join_keeps_cells_with_all_views(mdata, form):
-    X = mdata
-    if form != "MuData":
+@pytest.mark.parametrize("form", ["MuData", "dict", "frames", "file"])
+def test_inner_join_keeps_cells_with_all_views(mdata, path, form):
+    X = open_views(path) if form == "file" else mdata
+    if form in ("dict", "frames"):
         X = {name: own if form == "dict" else own.to_df() for name, own in mdata.mod.items()}
-    data = MultiViewData(parse(X, None, "inner"))
+    source = open_source(parse(X, None, "inner"))
+    data = source.read() if form == "file" else source
     assert data.available is None
     assert set(data.sample_ids) == set(mdata["protein"].obs_names)
     rna, protein = data.views
@@ -114,14 +111,6 @@ def test_inner_join_keeps_cells_with_all_views(mdata, form):
     ids = list(data.sample_ids)
     np.testing.assert_array_equal(rna, mdata["rna"][ids].X.toarray())
     np.testing.assert_array_equal(protein, mdata["protein"][ids].X)
-
-
-def test_inner_join_of_a_file(mdata, path):
-    file = parse(open_views(path), None, "inner")
-    source = open_source(file)
-    assert len(source) == 200
-    data = source.read()
-    np.testing.assert_array_equal(data.views[1], mdata["protein"][list(data.sample_ids)].X)
 
 
 def test_inner_join_needs_ids_and_samples(mdata):

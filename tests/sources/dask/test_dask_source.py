@@ -193,8 +193,12 @@ def test_progress(views):
 # Results
 
 
-def test_new_samples(views, reference):
+def test_new_samples(views):
     model = fit(in_dask(views, CHUNK))
+    alone = fit(da.from_array(views["a"], chunks=CHUNK))
+    assert_same(alone, fit(views["a"]))
+    assert alone.n_features_in_ == views["a"].shape[1]
+    np.testing.assert_array_equal(alone.predict(views["a"]), alone.labels_.compute())
     new = with_missing(make_views(N, seed=1), CHUNK)
     labels, embedding = model.predict(in_dask(new, 333)), model.transform(in_dask(new, 333))
     assert labels.dtype == np.int32 and labels.shape == (N,)
@@ -213,13 +217,6 @@ def test_absent_view(views, reference):
     assert (labels == by_position.predict([views["a"], None, views["c"]])).all()
     with pytest.raises(ValueError, match="'b'\\) is missing for all samples"):
         fit({**X, "b": None})
-
-
-def test_single_view(views):
-    model = fit(da.from_array(views["a"], chunks=CHUNK))
-    assert_same(model, fit(views["a"]))
-    assert model.n_features_in_ == views["a"].shape[1]
-    np.testing.assert_array_equal(model.predict(views["a"]), model.labels_.compute())
 
 
 def test_few_samples_are_read_into_memory():
@@ -471,13 +468,7 @@ def test_out_raises_before_a_block_is_read(views, tmp_path, method):
     assert not (tmp_path / "results").exists()
 
 
-def test_baselines_read_views_into_memory(views, monkeypatch):
-    few = {name: view[:200] for name, view in views.items()}
-    settings = {"n_init": 1, "random_state": 0}
-    expected = OPMC(K, **settings).fit(few).labels_
-    arrays = in_dask(few, 50)
-    for X in (arrays, in_dask_frames(frames(few), 2)):
-        assert (OPMC(K, **settings).fit(X).labels_ == expected).all()
+def test_views_that_do_not_fit_into_memory_are_not_computed(views, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="Use DALMC"):
-        OPMC(K, **settings).fit(arrays)
+        OPMC(K).fit(in_dask(views, CHUNK))
