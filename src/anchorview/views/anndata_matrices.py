@@ -170,7 +170,17 @@ def chosen_matrix(cells: Any, choice: MatrixChoice, subject: str) -> "tuple[View
         stored = _get(cells.layers, name, f"{subject} has no layer {name!r}")
     else:
         stored = cells.X
-    matrix = _checked(stored, subject, name)
+    if stored is None:
+        raise ValueError(
+            f"{subject} has no X. Give another matrix of it with views=, 'layer:NAME' or "
+            "'obsm:NAME'."
+        )
+    matrix = _matrix_of(stored)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
+        raise ValueError(
+            f"{subject}: {name} has shape {matrix.shape} and type {matrix.dtype}; a view "
+            "needs one row per sample and at least one numeric column."
+        )
     if choice.place == "obsm":
         if isinstance(stored, pd.DataFrame):
             return matrix, stored.columns
@@ -223,23 +233,8 @@ def _get(store: Any, name: str, complaint: str) -> Any:
     return store[name]
 
 
-def _checked(stored: Any, subject: str, what: str) -> Any:
-    """Values of any type that anndata stores as an array, a CSR matrix or a view on disk."""
-    if stored is None:
-        raise ValueError(
-            f"{subject} has no X. Give another matrix of it with views=, 'layer:NAME' or "
-            "'obsm:NAME'."
-        )
-    matrix = _matrix_of(stored)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "buif" or matrix.shape[1] == 0:
-        raise ValueError(
-            f"{subject}: {what} has shape {matrix.shape} and type {matrix.dtype}; a view "
-            "needs one row per sample and at least one numeric column."
-        )
-    return matrix
-
-
 def _matrix_of(stored: Any) -> Any:
+    """Values of any type that anndata stores as an array, a CSR matrix or a view on disk."""
     if sparse.issparse(stored):
         return sparse.csr_array(stored)
     # Sparse matrices of a backed object are of anndata's own classes, with a group of h5py.

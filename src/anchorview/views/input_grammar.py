@@ -39,7 +39,7 @@ from anchorview.views.anndata_matrices import (
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import RowSource
 from anchorview.views.stored_view import StoredView, View, ViewFile
-from anchorview.views.table_columns import feature_names_of, table_values, warn_about_columns
+from anchorview.views.table_columns import named_columns
 
 Choice: TypeAlias = str | Mapping[str, str | None] | None
 """A name for all modalities, or one per modality."""
@@ -251,15 +251,8 @@ def _with_columns(given: NamedViews) -> NamedViews:
     views = list(given.views)
     features = list(given.feature_names) or [None] * len(views)
     for p, description in enumerate(given.descriptions):
-        if views[p] is None or isinstance(views[p], np.ndarray):
-            continue
-        table = table_values(views[p], description)
-        if table is not None:
-            views[p], features[p] = table
-            continue
-        warn_about_columns(views[p], description)
-        if features[p] is None:
-            features[p] = feature_names_of(views[p])
+        if views[p] is not None and not isinstance(views[p], np.ndarray):
+            views[p], features[p] = named_columns(views[p], features[p], description)
     return replace(given, views=views, feature_names=tuple(features))
 
 

@@ -41,7 +41,6 @@ def column_names(columns: "pd.Index[Any]") -> FeatureNames | None:
 
 def feature_names_of(view: Any) -> FeatureNames | None:
     """Feature names of a view of any type; None if it has none."""
-    # ``_meta`` of a dask dataframe is the empty frame with its columns.
     frame = getattr(view, "_meta", view)
     if isinstance(frame, pd.DataFrame):
         return column_names(frame.columns)
@@ -96,21 +95,33 @@ def object_values(matrix: Array, view: str, columns: Any) -> Array:
     return matrix.astype(np.float64)
 
 
-def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | None:
-    """Values and column names of a table, or None if the view is not one, or one of pandas.
+def named_columns(
+    view: Any, names: FeatureNames | None, description: str
+) -> tuple[Any, FeatureNames | None]:
+    """A view and the names of its columns: those given, or else its own.
 
-    A missing value is NaN. Raises if a column is not numeric.
+    Tables of polars and others become arrays: a missing value is NaN, and a column that is not
+    numeric raises. Warns about columns that are probably sample ids or class labels.
     """
-    if isinstance(view, pd.DataFrame):
-        return None
+    # ``_meta`` of a dask dataframe is the empty frame with its columns.
+    frame = getattr(view, "_meta", view)
+    if isinstance(frame, pd.DataFrame):
+        first = [frame.iloc[:, 0]] if frame.shape[1] else []
+        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+        _warn(first, frame.columns[numeric], description, "frame.set_index(...)")
+    if isinstance(view, StoredView) and view.feature_names is not None:
+        _warn([], view.feature_names, description)
+    if isinstance(frame, pd.DataFrame) or isinstance(view, StoredView):
+        return view, feature_names_of(view) if names is None else names
     try:
         table = nw.from_native(view, eager_only=True, pass_through=True)
         if not isinstance(table, nw.DataFrame):
-            return None
+            return view, names
         schema = table.schema
     except DuplicateError as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{description}: columns must have different names: {reason}.") from error
+        raise ValueError(
+            f"{description}: columns must have different names: {one_line(error)}."
+        ) from error
     for column, dtype in schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             raise ValueError(_not_numeric(description, column, dtype))
@@ -120,17 +131,6 @@ def table_values(view: Any, description: str) -> tuple[Array, FeatureNames] | No
     first = [pd.Series(values[:, 0], name=name) for name in table.columns[:1]]
     _warn(first, table.columns, description, "table.to_pandas().set_index(...)")
     return values, np.array(table.columns, dtype=object)
-
-
-def warn_about_columns(view: Any, description: str) -> None:
-    """Warn if the first column of a frame is probably sample ids, or a column class labels."""
-    frame = getattr(view, "_meta", view)
-    if isinstance(frame, pd.DataFrame):
-        first = [frame.iloc[:, 0]] if frame.shape[1] else []
-        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
-        _warn(first, frame.columns[numeric], description, "frame.set_index(...)")
-    elif isinstance(view, StoredView) and view.feature_names is not None:
-        _warn([], view.feature_names, description)
 
 
 def _warn(
