@@ -25,7 +25,7 @@ def main() -> None:
     known = MODEL_READERS if wanted.models else DATA_READERS
     readers = [reader for reader in known if wanted.only in (None, reader.name)]
     each = range(wanted.first, wanted.first + -(-wanted.cases // len(readers)))
-    outcomes = run_cases(readers, lambda reader: each)
+    outcomes = run_cases(readers, each)
     print("| reader | outcome | files |\n|---|---|---|")
     for (name, kind), count in sorted(outcomes.counts.items()):
         print(f"| {name} | {kind} | {count} |")

@@ -10,7 +10,7 @@ from anchorview import DALMC, AutoDALMC, load
 from anchorview.cli import options
 from anchorview.estimators.auto.settings import BUDGETS
 from helpers.command_line import error_of, output_of
-from helpers.nested_clusters import nested_views
+from helpers.data import nested_views
 
 NUMBERS = "3,4,6,9,10"
 

@@ -17,7 +17,7 @@ from anchorview.sources import disk_source
 from anchorview.sources.dask import dask_input
 from anchorview.views.low_rank_sum import LowRankSum
 from helpers.batches import centered_on_itself, corrected, planted_batches
-from helpers.embeddings import assert_same_embedding
+from helpers.data import assert_same_embedding
 
 
 @pytest.fixture(scope="module")
@@ -119,42 +119,6 @@ def test_sparse_views_stay_sparse(solver, monkeypatch):
     model = DALMC(**settings).fit([sparse.csr_array(counts[:, :width]), other], batch=batch)
     assert_same_embedding(model.embedding_, expected.embedding_, 1e-7)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
-
-
-def test_auto_takes_sparse_views():
-    rng = np.random.default_rng(0)
-    types, batch = rng.integers(3, size=150), rng.integers(2, size=150)
-    counts = rng.poisson(rng.gamma(1, size=(3, 30))[types] * (1 + 3 * batch[:, None]))
-    views = {
-        "counts": counts.astype(float),
-        "other": rng.normal(size=(150, 4)) + 6 * types[:, None],
-    }
-    model = AutoDALMC(3, budget="fast", random_state=0)
-    expected = model.fit(views, batch=batch).labels_
-    views["counts"] = sparse.csr_array(views["counts"])
-    labels = model.fit(views, batch=batch).labels_
-    assert adjusted_rand_score(expected, labels) == 1
-
-
-def test_batches_are_aligned_by_id(planted):
-    views, _, batch = planted
-    ids = pd.Index([f"s{i}" for i in range(len(batch))])
-    frames = {name: pd.DataFrame(view, index=ids) for name, view in views.items()}
-    values = pd.Series([f"plate {b}" for b in batch], index=ids)
-    table = pd.DataFrame({"age": np.arange(400.0) % 17, "depth": np.arange(400) % 5}, index=ids)
-    expected = dalmc().fit(frames, batch=values, covariates=table)
-    shuffled = np.random.default_rng(0).permutation(400)
-    other = table.iloc[shuffled][["depth", "age"]]
-    model = dalmc().fit(frames, batch=values.iloc[shuffled], covariates=other)
-    assert_same_embedding(model.embedding_, expected.embedding_)
-    # Covariates of new samples are matched by name.
-    np.testing.assert_array_equal(
-        model.predict(frames, batch=values, covariates=table), expected.labels_
-    )
-    with pytest.raises(ValueError, match="batch has no value for 1 of 400 samples: 's7'"):
-        dalmc().fit(frames, batch=values.drop("s7"))
-    with pytest.raises(ValueError, match="fitted with the covariates"):
-        model.predict(frames, batch=values, covariates=table[["age"]])
 
 
 def test_columns_of_obs_are_batches():

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -53,22 +52,6 @@ def test_predict_and_transform_reproduce_the_fit(problem):
         A = A if A.shape[0] >= A.shape[1] else A.T
         np.testing.assert_allclose(A.T @ A, np.eye(A.shape[1]), atol=1e-8)
     np.testing.assert_array_equal(clone(model).fit_predict(problem.views), labels)
-
-
-@settings(max_examples=40)
-@given(problem=problems(), seed=st.integers(0, 100))
-def test_order_of_rows_views_and_columns_does_not_matter(problem, seed):
-    rng = np.random.default_rng(seed)
-    model = DALMC(problem.n_clusters, n_init=2, random_state=0).fit(problem.views)
-    rows = rng.permutation(len(model.labels_))
-    views = rng.permutation(len(problem.views))
-    shuffled = []
-    for p in views:
-        columns = rng.permutation(problem.views[p].shape[1])
-        shuffled.append(problem.views[p][rows][:, columns])
-    moved = clone(model).fit(shuffled)
-    assert adjusted_rand_score(moved.labels_, model.labels_[rows]) == 1
-    np.testing.assert_allclose(moved.view_weights_, model.view_weights_.iloc[views], rtol=1e-6)
 
 
 def test_new_samples_land_in_the_clusters_of_their_kind(made):

@@ -10,7 +10,6 @@ from scipy import sparse
 from anchorview import DALMC, open_views
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets import convert, read_views
-from helpers.command_line import output_of, run
 from helpers.data import clustered_views
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:mudata")
@@ -76,24 +75,6 @@ def test_features_are_matched_and_those_that_differ_are_listed(frames, form, tmp
     renamed = {name: frame.rename(columns={"view_1_3": "new"}) for name, frame in frames.items()}
     with pytest.raises(ValueError, match=r"'view_1_3'.*has 1 feature \('new'\)"):
         model.predict(form(renamed, tmp_path / "renamed"))
-
-
-def test_command_line(frames, tmp_path):
-    as_csv(frames, tmp_path / "fit")
-    as_csv(reversed_columns(frames), tmp_path / "swapped")
-    as_csv(without_one(frames), tmp_path / "few")
-    files = {name: tmp_path / name for name in ("model", "fitted.csv", "predicted.csv")}
-    output_of(
-        "fit", tmp_path / "fit", "-k", K, "--save", files["model"], "--out", files["fitted.csv"]
-    )
-    output_of("predict", files["model"], tmp_path / "swapped", "--out", files["predicted.csv"])
-    fitted, predicted = (
-        pd.read_csv(files[n], index_col=0) for n in ("fitted.csv", "predicted.csv")
-    )
-    assert (fitted.iloc[:, 0] == predicted.iloc[:, 0]).all()
-    result = run("predict", files["model"], tmp_path / "few", "--out", tmp_path / "none.csv")
-    assert result.exit_code != 0
-    assert "'view_0_2'" in result.output
 
 
 def test_views_without_names_are_matched_by_position(frames):

@@ -8,8 +8,7 @@ from sklearn.impute import SimpleImputer
 
 from anchorview import DALMC, AutoDALMC, load, open_views
 from anchorview.sources import disk_source
-from helpers.data import clustered_views
-from helpers.embeddings import assert_same_embedding
+from helpers.data import assert_same_embedding, clustered_views
 
 MODELS = [DALMC(3, random_state=0), AutoDALMC(3, budget="fast", random_state=0)]
 

@@ -4,18 +4,19 @@ A reader must answer every file with a result of the right shape or one of its d
 no other exception, no warning of another library, no crash and no hang.
 """
 
+import faulthandler
 import multiprocessing
 import os
 import resource
-import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from time import monotonic
+from tempfile import TemporaryDirectory
 from zlib import crc32
 
 import numpy as np
@@ -111,104 +112,43 @@ class Outcomes:
     """Undocumented errors, crashes and hangs, with the number of the case."""
 
 
-def run_cases(
-    readers: Iterable[Reader],
-    cases: Callable[[Reader], Iterable[int]],
-    *,
-    n_processes: int = 2,
-    seconds: float = SECONDS,
-) -> Outcomes:
+def run_cases(readers: Iterable[Reader], cases: Iterable[int], n_processes: int = 2) -> Outcomes:
     """Let readers read damaged files; a case is a seed, so that it can be run again alone."""
     outcomes = Outcomes()
-    todo = ((reader, case) for reader in readers for case in cases(reader))
-    children = [_Child() for _ in range(n_processes)]
-    try:
-        busy = {child for child in children if child.start(todo)}
-        while busy:
-            wait([child.pipe for child in busy], timeout=1)
-            for child in list(busy):
-                if (outcome := child.outcome(seconds)) is None:
-                    continue
-                reader, case = child.task
-                kind, details = outcome
+    # Not by fork, which would copy locks that threads of the parent hold.
+    context = multiprocessing.get_context("spawn")
+    with TemporaryDirectory() as folder, ProcessPoolExecutor(n_processes, context) as pool:
+        tasks = {pool.submit(_read_all, reader, cases, folder): reader for reader in readers}
+        for task, reader in tasks.items():
+            try:
+                results = task.result()
+            except BrokenProcessPool:
+                last = [file.read_text() for file in Path(folder).glob("*.case")]
+                outcomes.failures.append(f"A process crashed, or hung for {SECONDS} s, in {last}.")
+                break
+            for case, (kind, details) in zip(cases, results, strict=True):
                 outcomes.counts[reader.name, kind] += 1
                 if details:
                     outcomes.failures.append(f"{reader.name}, case {case}: {kind}\n{details}")
-                if not child.start(todo):
-                    busy.remove(child)
-    finally:
-        for child in children:
-            child.end()
     return outcomes
 
 
-class _Child:
-    """A process that reads one file after the other; it is replaced when it hangs or dies."""
-
-    def __init__(self) -> None:
-        # Not by fork, which would copy locks that threads of the parent hold.
-        context = multiprocessing.get_context("spawn")
-        self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_work, args=(other,), daemon=True)
-        self.process.start()
-        other.close()
-        self.started: float | None = None
-
-    def start(self, todo: Iterator[tuple[Reader, int]]) -> bool:
-        """Start the next case, if there is one."""
-        self.task = next(todo, (None, 0))
-        if self.task[0] is None:
-            return False
-        self.pipe.send(self.task)
-        self.started = None
-        return True
-
-    def outcome(self, seconds: float) -> tuple[str, str] | None:
-        """Outcome and details of a failure; None while the case runs."""
-        try:
-            while self.pipe.poll():
-                answer = self.pipe.recv()
-                if answer != "started":
-                    return answer
-                # Time to import modules does not count.
-                self.started = monotonic()
-        except (EOFError, ConnectionResetError):
-            self.process.join()
-            failure = "crash", f"exit code {self.process.exitcode}"
-        else:
-            if self.started is None or monotonic() - self.started < seconds:
-                return None
-            failure = "hang", f"more than {seconds} s"
-        self.end()
-        self.__init__()
-        return failure
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
-
-
-def _work(pipe: Connection) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        originals: dict[str, tuple[Path, dict[Path, bytes]]] = {}
-        while True:
-            try:
-                reader, case = pipe.recv()
-            except EOFError:
-                return
-            if reader.name not in originals:
-                place = Path(folder, str(len(originals)))
-                place.mkdir()
-                path = reader.write(place)
-                files = sorted(path.rglob("*")) if path.is_dir() else [path]
-                contents = {file: file.read_bytes() for file in files if file.is_file()}
-                originals[reader.name] = path, contents
-                # Imports what the reader needs, before memory is limited.
-                reader.read(path)
-                _limit_memory()
-            pipe.send("started")
-            pipe.send(_read_mutated(reader, case, *originals[reader.name]))
+def _read_all(reader: Reader, cases: Iterable[int], folder: str) -> list[tuple[str, str]]:
+    """Outcome of each case, with details of a failure."""
+    results = []
+    with TemporaryDirectory() as place:
+        path = reader.write(Path(place))
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        contents = {file: file.read_bytes() for file in files if file.is_file()}
+        # Imports what the reader needs, before memory and time are limited.
+        reader.read(path)
+        _limit_memory()
+        for case in cases:
+            Path(folder, f"{os.getpid()}.case").write_text(f"{reader.name}, case {case}")
+            faulthandler.dump_traceback_later(SECONDS, exit=True)
+            results.append(_read_mutated(reader, case, path, contents))
+    faulthandler.cancel_dump_traceback_later()
+    return results
 
 
 def _limit_memory() -> None:

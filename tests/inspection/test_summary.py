@@ -13,8 +13,7 @@ from anchorview.inspection import (
     representatives,
     view_contributions,
 )
-from helpers.center_distances import distances_in_embedding, distances_in_views
-from helpers.data import clustered_views
+from helpers.data import clustered_views, distances_in_embedding, distances_in_views
 
 N, K = 150, 4
 

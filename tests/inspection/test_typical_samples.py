@@ -9,8 +9,7 @@ import pytest
 from anchorview import DALMC, AutoDALMC
 from anchorview.compared import OPMC
 from anchorview.inspection import doubtful, memberships, representatives
-from helpers.center_distances import distances_in_embedding, distances_in_views
-from helpers.data import clustered_views
+from helpers.data import clustered_views, distances_in_embedding, distances_in_views
 
 N, K = 150, 3
 

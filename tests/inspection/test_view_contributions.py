@@ -10,8 +10,7 @@ from anchorview._utils.linalg import unit_rows
 from anchorview.compared import OPMC
 from anchorview.estimators.auto.labeling import LocatedSamples
 from anchorview.inspection import view_contributions
-from helpers.center_distances import distances_in_views
-from helpers.data import clustered_views
+from helpers.data import clustered_views, distances_in_views
 
 N, K = 150, 4
 

@@ -11,7 +11,7 @@ from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import candidate_parts
 from anchorview.report.page import Chart, Folded, Table
-from helpers.nested_clusters import nested_views
+from helpers.data import nested_views
 from helpers.pages import EVIL, ParsedPage
 
 

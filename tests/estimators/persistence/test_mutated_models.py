@@ -8,7 +8,7 @@ from helpers.mutated_models import MODEL_READERS
 
 @pytest.mark.parametrize("cases", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_damaged_models_give_the_documented_error_or_a_model(cases):
-    outcomes = run_cases(MODEL_READERS, lambda reader: range(cases))
+    outcomes = run_cases(MODEL_READERS, range(cases))
     assert not outcomes.failures, "\n".join(outcomes.failures[:3])
     assert sum(outcomes.counts.values()) == cases * len(MODEL_READERS)
     refused = {name for name, kind in outcomes.counts if kind == "ModelFileError"}

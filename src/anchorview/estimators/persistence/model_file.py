@@ -118,15 +118,27 @@ def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
     True
     """
     path = Path(path)
-    document, arrays = _read(path)
     try:
+        # Opening a pipe would wait for someone to write to it.
+        if path.exists() and not path.is_file():
+            raise _foreign(path)
+        with path.open("rb") as stream:
+            document, arrays = _parse(path, stream, _checked_size(path, stream))
         insert_arrays(document, arrays)
         return _restored(document)
-    except MemoryError:
+    except (ModelFileError, MemoryError):
         raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
     except Exception as error:
-        # Stored values are not checked one by one, so they may fail anywhere.
-        raise _invalid(path, error) from error
+        # A correct checksum does not prove good intent: the parsers of zip, JSON and .npy fail on
+        # malicious bytes in more ways than they document, and values are not checked one by one.
+        # What a file says about itself may be long.
+        what = " ".join(str(error).split()).rstrip(".")[:200]
+        raise ModelFileError(
+            f"{path}: is not a valid model ({what}). Save the model again."
+        ) from error
 
 
 def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array]]:
@@ -176,13 +188,6 @@ def _restored(tree: Tree) -> "DALMC | AutoDALMC":
     return model
 
 
-def _invalid(path: Path, reason: object) -> ModelFileError:
-    """Error for an intact file that was not made by :func:`save_model`."""
-    # What a file says about itself may be long.
-    what = " ".join(str(reason).split()).rstrip(".")[:200]
-    return ModelFileError(f"{path}: is not a valid model ({what}). Save the model again.")
-
-
 def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file that appears under its name only once it is complete.
 
@@ -206,28 +211,6 @@ def _write(path: Path, document: Mapping[str, Any], arrays: Mapping[str, Array])
         digest = _digest(stream)
         stream.seek(-DIGEST_SIZE, 2)
         stream.write(digest)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Document of a model file, without what identifies the format, and its arrays.
-
-    Raises ModelFileError unless it is an intact file of this format and version.
-    """
-    try:
-        # Opening a pipe would wait for someone to write to it.
-        if path.exists() and not path.is_file():
-            raise _foreign(path)
-        with path.open("rb") as stream:
-            return _parse(path, stream, _checked_size(path, stream))
-    except (ModelFileError, MemoryError):
-        raise
-    except OSError as error:
-        reason = error.strerror or error
-        raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
-    except Exception as error:
-        # A correct checksum does not prove good intent, and the parsers of zip, JSON and .npy fail
-        # on malicious bytes in more ways than they document.
-        raise _invalid(path, error) from error
 
 
 def _foreign(path: Path) -> ModelFileError:
@@ -260,6 +243,7 @@ def _checked_size(path: Path, stream: BinaryIO) -> int:
 
 
 def _parse(path: Path, stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Document of a model file, without what identifies the format, and its arrays."""
     with ZipFile(stream) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if DOCUMENT not in members:
