@@ -12,6 +12,7 @@ import pytest
 
 import anchorview
 from anchorview import AutoDALMC, load, open_views
+from anchorview.cli import commands
 from helpers.command_line import (
     QUICK,
     command,
@@ -78,6 +79,42 @@ def test_ids_that_look_like_formulas_are_kept_with_a_warning(data, out, tmp_path
     result = run("fit", folder, "-k", 3, "--method", "dalmc", "--out", out)
     assert list(pd.read_csv(out, dtype=str)["sample"]) == list(ids)
     assert "warning: names or ids such as '=s0' (2 in all) begin like formulas" in result.stderr
+
+
+# Reports
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("--budget", "fast"), ("--method", "dalmc"), ("--method", "bmvc"), ("--method", "omsc")],
+    ids=lambda settings: str(settings[-1]),
+)
+def test_every_method_has_a_report(data, tmp_path, settings):
+    data, report = data.rename(data.with_name("<b>views.npz")), tmp_path / "report.html"
+    shown = output_of("fit", data, "-k", 3, *settings, "--report", report)
+    assert f"Report written to {report}" in shown
+    page = report.read_text()
+    assert "&lt;b&gt;views.npz" in page
+    assert "<b>views.npz" not in page
+    assert "ACC" in page
+
+
+def test_views_on_disk_have_a_report(data, tmp_path):
+    folder, results, report = (tmp_path / name for name in ("folder", "results", "report.html"))
+    output_of("convert", data, folder)
+    settings = ("-k", 3, "--method", "dalmc", "--memory-limit", "40kB")
+    output_of("fit", folder, *settings, "--results", results, "--report", report)
+    assert "DALMC" in report.read_text()
+
+
+@pytest.mark.usefixtures("fewer_digits")
+def test_the_demo_needs_no_optional_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "find_spec", lambda name: None)
+    out, report = tmp_path / "labels.csv", tmp_path / "report.html"
+    shown = output_of("demo", "--out", out, "--report", report)
+    assert 'pip install "anchorview[report]"' in shown
+    assert out.exists()
+    assert not report.exists()
 
 
 # Data are not overwritten

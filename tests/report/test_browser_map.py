@@ -39,15 +39,12 @@ def test_tooltips_show_the_sample_and_run_no_scripts(open_page, report_path, inc
     page.assert_clean()
 
 
-def test_cluster_numbers_are_on_the_map(open_page, report_path, incomplete_fit):
+def test_clusters_are_numbered_and_every_coloring_is_another_picture(
+    open_page, report_path, incomplete_fit
+):
     page = open_page(report_path)
-    assert int(page.js("document.getElementById('map-canvas').dataset.labels")) == (
-        incomplete_fit[0].n_clusters_
-    )
-
-
-def test_every_coloring_is_another_picture(open_page, report_path):
-    page = open_page(report_path)
+    numbers = page.js("document.getElementById('map-canvas').dataset.labels")
+    assert int(numbers) == incomplete_fit[0].n_clusters_
     select = page.page.get_by_label("Color", exact=True)
     values = select.locator("option").evaluate_all("(all) => all.map((o) => o.value)")
     assert values == ["cluster", "class", "confidence", "availability"]

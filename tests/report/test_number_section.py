@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from anchorview import AutoDALMC
-from anchorview.report import model_sections, write_fit_report
+from anchorview.report import model_sections
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import inspect_fit
 from anchorview.report.model_sections import candidate_parts
 from anchorview.report.page import Chart, Folded, Table
 from helpers.data import nested_views
-from helpers.pages import EVIL, ParsedPage
 
 
 @pytest.fixture(scope="module")
@@ -84,17 +83,6 @@ def test_many_splits_and_parts_are_cut_and_it_is_said(model, set_constants):
     assert len(table.frame) == 2
     assert "Only 2 of 3 are shown" in table.caption
     assert table.frame["Clusters of 9"].str.endswith("; 2 more").all()
-
-
-def test_names_of_clusters_are_escaped(model, tmp_path):
-    named = deepcopy(model).relabel({0: EVIL})
-    path = tmp_path / "report.html"
-    write_fit_report(path, named, None)
-    page = ParsedPage(path)
-    assert "From 3 to 9 clusters: 3 split" in page.text
-    assert page.text.count(EVIL) > 1
-    assert EVIL not in path.read_text()
-    assert "model.labels_at(n_clusters)" in page.text
 
 
 def test_only_the_chosen_level_has_no_tree(model):

@@ -13,15 +13,7 @@ from anchorview._utils.errors import MissingPackageError
 from anchorview.plotting.charts import BarChart, HeatMap
 from anchorview.report import page as page_module
 from anchorview.report.bokeh_charts import bokeh_figure
-from anchorview.report.page import (
-    Chart,
-    Code,
-    Facts,
-    Section,
-    Table,
-    Text,
-    write_page,
-)
+from anchorview.report.page import Chart, Code, Facts, Section, Table, Text, write_page
 from helpers.pages import EVIL, ParsedPage
 
 
