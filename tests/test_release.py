@@ -36,7 +36,7 @@ print("fitted")
 WITHOUT_PACKAGES = f"""
 import sys
 import anchorview
-from anchorview._utils.system_memory import ASSUMED_BYTES, available_memory
+from anchorview._utils.memory import ASSUMED_BYTES, available_memory
 
 assert sys.platform == "emscripten" and "psutil" not in sys.modules
 assert anchorview.__version__ == "{anchorview.__version__}"

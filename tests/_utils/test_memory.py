@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorview import DALMC
-from anchorview._utils import memory, system_memory
-from anchorview._utils.memory import free_memory, memory_budget, require_memory
-from anchorview._utils.system_memory import address_space, available_memory
+from anchorview._utils import memory
+from anchorview._utils.memory import (
+    address_space,
+    available_memory,
+    free_memory,
+    memory_budget,
+    require_memory,
+)
 from anchorview.datasets.formats.npy import NpyView, open_npy
 
 FACTORS = {"": 1, "B": 1, "K": 1e3, "kB": 1e3, "MB": 1e6, "gb": 1e9, "G": 1e9, "TB": 1e12}
@@ -110,8 +115,7 @@ LIMITED = """
 import resource
 import sys
 import numpy as np
-from anchorview._utils.memory import free_memory
-from anchorview._utils.system_memory import address_space
+from anchorview._utils.memory import address_space, free_memory
 
 if sys.argv[1:]:
     sys.modules["psutil"] = None  # as if it were not installed
@@ -143,10 +147,11 @@ def test_memory_is_assumed_where_the_system_does_not_state_it(
     tmp_path, monkeypatch, set_constants, content
 ):
     monkeypatch.setitem(sys.modules, "psutil", None)
-    set_constants(system_memory, PROC=tmp_path)
+    set_constants(memory, ROOT=tmp_path)
     if content is not None:
-        (tmp_path / "meminfo").write_text(content)
-    assert available_memory() == system_memory.ASSUMED_BYTES
+        (tmp_path / "proc").mkdir()
+        (tmp_path / "proc/meminfo").write_text(content)
+    assert available_memory() == memory.ASSUMED_BYTES
     assert address_space() == 0
 
 

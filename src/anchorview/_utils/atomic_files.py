@@ -241,19 +241,13 @@ def _explained(path: Path) -> Iterator[None]:
 def exclusive_folder(folder: Path) -> Iterator[None]:
     """Lock a folder against other processes that call this; raise if one holds the lock.
 
-    The lock ends with the process, however it ends. Without file locks in the system, nothing is
-    locked.
+    The lock ends with the process, however it ends. Without file locks, nothing is locked.
     """
-    if not HAS_LOCKS:
-        yield
-        return
-    import fcntl
-
-    with (folder / ".lock").open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    lock = folder / ".lock"
+    lock.touch()
+    with _locked(lock, wait=False) as is_ours:
+        if is_ours is False:
             raise ValueError(
                 f"{folder} is in use by another run. Wait until it ends, or give another folder."
-            ) from None
+            )
         yield

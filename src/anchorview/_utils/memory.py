@@ -1,11 +1,13 @@
 """Memory budgets, and errors that state the memory needed before work starts."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from anchorview._utils.system_memory import address_space, available_memory
 from anchorview._utils.text import format_bytes
 
 # Not on Windows, nor in a browser.
@@ -22,6 +24,8 @@ UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 ROOT = Path("/")
 """Where ``proc`` and ``sys`` are."""
 
+ASSUMED_BYTES = 1e9
+"""Free memory where the system does not state it, as in a browser, whose limit is 2 to 4 GB."""
 
 CONTROL_GROUP_FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -29,6 +33,37 @@ CONTROL_GROUP_FILES = {
 }
 """By version of control groups, the files with the limit and the usage, and the key in
 ``memory.stat`` of file caches, which are part of the usage but can be dropped."""
+
+
+def available_memory() -> float:
+    """Bytes of the machine that are free or can be freed, from psutil if it is installed."""
+    if psutil := _psutil():
+        return float(psutil.virtual_memory().available)
+    try:
+        lines = (ROOT / "proc/meminfo").read_text().splitlines()
+        entries = dict(line.split(":", 1) for line in lines if ":" in line)
+        return 1024 * float(entries["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError, IndexError):
+        return ASSUMED_BYTES
+
+
+def address_space() -> float:
+    """Bytes of address space that this process has reserved; 0 where they are not known."""
+    if psutil := _psutil():
+        return float(psutil.Process().memory_info().vms)
+    try:
+        pages = int((ROOT / "proc/self/statm").read_text().split()[0])
+        return float(pages * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _psutil() -> Any:
+    try:
+        return import_module("psutil")
+    # There is none for browsers.
+    except ImportError:
+        return None
 
 
 def free_memory() -> float:

@@ -14,17 +14,16 @@ from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import finite_lengths, unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import parallel_map, without_nested_threads
+from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
     EmbeddedRows,
     LocalRows,
     distant_rows_in_blocks,
+    for_scores,
     lloyd,
     precision_for,
-    score_blocks,
-    score_weights,
 )
 from anchorview.core.kmeans_repair import repair
 from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
@@ -115,9 +114,6 @@ and the sample took a third to a half longer."""
 SCORES_OF_RUNS = 2**24
 """Maximum number of scores of the centroids of several runs that are held at a time."""
 
-LABELED_ROWS = 4096
-"""Number of rows that a thread labels at a time if clusters are many."""
-
 NEAR_TIE = 1e-5
 """Difference of scores in single precision that rounding may have caused, relative to the lengths
 of row and centroid."""
@@ -144,34 +140,21 @@ class Assignment:
 
     def _nearest_of_many(self, points: Array) -> Array:
         """Labels of points by products in single precision; those in doubt, in double precision."""
-        weights = score_weights(self.centroids, np.dtype(np.float32))
         reach = float(np.linalg.norm(self.centroids, axis=1).max())
         labels = np.empty(len(points), np.int32)
 
-        def work(part: slice) -> None:
-            with without_nested_threads():
-                block = points[part]
-                for rows, scores in score_blocks(block, weights):
-                    labels[part][rows] = self._decided(block[rows], scores, reach)
+        def work(rows: slice, scores: Array) -> None:
+            block, at = points[rows], np.arange(len(scores))
+            labels[rows] = scores.argmax(axis=1)
+            best = scores[at, labels[rows]]
+            scores[at, labels[rows]] = -np.inf
+            margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", block, block)) + reach)
+            doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
+            if len(doubtful):
+                exact = block[doubtful].astype(np.float64)
+                labels[rows][doubtful] = pairwise_distances_argmin(exact, self.centroids)
 
-        for _ in parallel_map(work, list(gen_batches(len(points), LABELED_ROWS))):
-            pass
-        return labels
-
-    def _decided(self, points: Array, scores: Array, reach: float) -> Array:
-        """Labels by scores in single precision, which are overwritten.
-
-        No centroid is longer than `reach`.
-        """
-        labels: Array = scores.argmax(axis=1)
-        at = np.arange(len(labels))
-        best = scores[at, labels]
-        scores[at, labels] = -np.inf
-        margin = NEAR_TIE * reach * (np.sqrt(np.einsum("ij,ij->i", points, points)) + reach)
-        doubtful = np.flatnonzero(best - scores.max(axis=1) <= margin)
-        if len(doubtful):
-            exact = points[doubtful].astype(np.float64)
-            labels[doubtful] = pairwise_distances_argmin(exact, self.centroids)
+        for_scores(points, self.centroids, np.dtype(np.float32), work)
         return labels
 
     def squared_distances_to_label(self, embedding: Array, labels: Array) -> Array:

@@ -97,6 +97,9 @@ SCORES, MIN_SCORED_ROWS = 2**18, 128
 """Number of scores that are held at a time, what a core has in its cache, and minimum number of
 rows for which they are computed together."""
 
+COMPARED_ROWS = 4096
+"""Number of rows that a thread compares with the centroids at a time."""
+
 SAME_INERTIA = 1e-6
 """Relative difference of two inertias that may be due to rounding."""
 
@@ -218,6 +221,21 @@ def score_blocks(points: Array, weights: Array) -> Iterator[tuple[slice, Array]]
     for rows in gen_batches(len(points), step):
         block = extended[rows]
         yield rows, np.matmul(block, weights, out=buffer[: len(block)])
+
+
+def for_scores(
+    points: Array, centroids: Array, dtype: "np.dtype[Any]", work: Callable[[slice, Array], None]
+) -> None:
+    """Call ``work(rows, scores)`` in threads for all rows; it may overwrite the scores."""
+    weights = score_weights(centroids, dtype)
+
+    def score(part: slice) -> None:
+        with without_nested_threads():
+            for rows, scores in score_blocks(points[part], weights):
+                work(slice(part.start + rows.start, part.start + rows.stop), scores)
+
+    for _ in parallel_map(score, list(gen_batches(len(points), COMPARED_ROWS))):
+        pass
 
 
 class Refined(NamedTuple):

@@ -7,11 +7,10 @@ the two is moved there if that lowers the inertia.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
-from anchorview._utils.threads import parallel_map, without_nested_threads
+from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import LocalRows, Refined, lloyd, score_blocks, score_weights
+from anchorview.core.blockwise_kmeans import LocalRows, Refined, for_scores, lloyd
 
 SPLIT_SHARE = 0.2
 """Share of the clusters, those with the largest inertias, that may be split."""
@@ -24,9 +23,6 @@ HALVING_STEPS = 4
 
 WORTH = 1.2
 """Minimum ratio of what a split saves to what a merge costs; both are overfitted to few points."""
-
-COMPARED_ROWS = 4096
-"""Number of rows that a thread compares with the centroids at a time."""
 
 MAX_REPAIRS, REPAIR_STEPS = 6, 5
 """Maximum number of times that centroids are moved to where they are missing, and of Lloyd steps
@@ -97,19 +93,14 @@ def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | Non
 
 def _best(points: Array, centroids: Array, other: bool = False) -> Array:
     """Nearest centroids of points; with `other`, of centroids, apart from themselves."""
-    weights = score_weights(centroids, points.dtype)
     nearest = np.empty(len(points), np.intp)
 
-    def work(part: slice) -> None:
-        with without_nested_threads():
-            for rows, scores in score_blocks(points[part], weights):
-                if other:
-                    positions = np.arange(part.start + rows.start, part.start + rows.stop)
-                    scores[np.arange(len(scores)), positions] = -np.inf
-                nearest[part][rows] = scores.argmax(axis=1)
+    def work(rows: slice, scores: Array) -> None:
+        if other:
+            scores[np.arange(len(scores)), np.arange(rows.start, rows.stop)] = -np.inf
+        nearest[rows] = scores.argmax(axis=1)
 
-    for _ in parallel_map(work, list(gen_batches(len(points), COMPARED_ROWS))):
-        pass
+    for_scores(points, centroids, points.dtype, work)
     return nearest
 
 
