@@ -1,7 +1,7 @@
 """The cost model: which route to solve on, by counts of operations and memory."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from anchorview._utils.linalg import DENSE_PART, DENSE_SPECTRUM
 from anchorview._utils.memory import free_memory, memory_budget, require_memory
@@ -79,10 +79,9 @@ def plan_in_passes(schema: RowSource, request: PlanRequest) -> tuple[Plan, float
     The source adds how much memory that takes.
     """
     n, D = schema.shape
-    counts = directions_per_view(schema, request.n_components)
-    pairs = list(zip(counts, schema.n_features_per_view, strict=True))
-    width = sum(d if count is None else count for count, d in pairs)
-    entries = sum(d * count for count, d in pairs if count is not None)
+    widths, counts = schema.n_features_per_view, directions_per_view(schema, request.n_components)
+    width = sum(counts.get(p, d) for p, d in enumerate(widths))
+    entries = sum(widths[p] * count for p, count in counts.items())
     work: dict[Route, float] = {
         "compressed": n * D**2 + D**3 / 3,
         "truncated": DENSE_TRUNCATION * n * entries + n * width**2,
@@ -147,8 +146,8 @@ class FitShape:
     components: tuple[int, ...] = ()
     n_anchors: int = 0
     iterations: int = 0
-    directions: tuple[int | None, ...] = ()
-    """Number of directions of each view that can be truncated; None for others."""
+    directions: Mapping[int, int] = field(default_factory=dict)
+    """Number of directions of each view that can be truncated, by position."""
 
     @classmethod
     def of(
@@ -169,7 +168,7 @@ class FitShape:
             tuple(n_components),
             n_anchors,
             min(max_iter, TYPICAL_ITERATIONS),
-            tuple(directions_per_view(data, n_components)) if n_components else (),
+            directions_per_view(data, n_components) if n_components else {},
         )
 
     @property
@@ -178,19 +177,17 @@ class FitShape:
         return sum(min(size, d) for size, d in self.groups)
 
     @property
-    def truncated_widths(self) -> list[int]:
-        """Number of directions of each view, or of its features if it is not truncated."""
-        pairs = zip(self.directions, self.widths, strict=True)
-        return [d if count is None else count for count, d in pairs]
+    def truncated_width(self) -> int:
+        """Number of directions, or of features of views that are not truncated, of all views."""
+        return sum(self.directions.get(p, d) for p, d in enumerate(self.widths))
 
 
 def fit_memory(shape: FitShape, route: Route) -> float:
     """Bytes that a fit needs beyond the data."""
     n, anchors = shape.n, shape.n_anchors
     if route == "truncated":
-        total = sum(shape.truncated_widths)
-        pairs = zip(shape.directions, shape.widths, strict=True)
-        bases = sum(d * count for count, d in pairs if count is not None)
+        total = shape.truncated_width
+        bases = sum(shape.widths[p] * count for p, count in shape.directions.items())
         products = 8.0 * 4 * total**2 + shape.itemsize * n * total + 8.0 * n * anchors
         return products + 8.0 * 4 * bases + block_memory(shape)
     bases = sum(d * m for d, m in zip(shape.widths, shape.components, strict=True))
@@ -237,14 +234,13 @@ def _work(shape: FitShape, route: Route) -> float:
     """Operations of a fit, weighted by the speed of their kind."""
     n = shape.n
     if route == "truncated":
-        total = sum(shape.truncated_widths)
+        total = shape.truncated_width
         work = n * total**2 + total**3 / 3
-        views = zip(shape.directions, shape.widths, shape.entries, strict=True)
-        for count, d, entries in views:
-            if count is not None and entries is not None:
+        for p, count in shape.directions.items():
+            if (entries := shape.entries[p]) is not None:
                 work += count * (2 * POWER_STEPS + 1) * SPARSE_PRODUCT * entries
-            elif count is not None:
-                work += count * DENSE_TRUNCATION * n * d
+            else:
+                work += count * DENSE_TRUNCATION * n * shape.widths[p]
         return work
     if route == "compressed":
         rows = shape.pseudo_samples

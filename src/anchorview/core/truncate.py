@@ -13,11 +13,10 @@ The weights add up to 1, so the objective changes by at most half of the largest
 for every state of the optimization and therefore for its minimum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import add
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh, qr
@@ -60,6 +59,11 @@ SAFETY = 2.0
 TOLERANCE = 0.01
 """Bound of the change of the objective, as a share of its alignment term, that is tolerated."""
 
+Bases = dict[int, Array]
+"""Orthonormal directions (columns) of truncated views, by the position of the view."""
+
+Result = TypeVar("Result")
+
 _rows = ThreadBuffer()
 
 
@@ -100,7 +104,7 @@ def compress_truncated(
     """
     counts = directions_per_view(parts, n_components)
     tolerance = TOLERANCE * alignment
-    directions: tuple[Array | None, ...] = (None,) * len(counts)
+    directions: Bases = {}
     for doublings in range(MAX_DOUBLINGS + 1):
         directions = _leading_subspaces(parts, scalings, counts, directions)
         sums = _summarized(parts, scalings, directions)
@@ -108,65 +112,60 @@ def compress_truncated(
         enough = truncation.bound <= tolerance or doublings == MAX_DOUBLINGS
         if enough or _expected_bound(sums, truncation.bound) > tolerance:
             break
-        limits = zip(counts, parts.n_features_per_view, strict=True)
-        counts = [None if count is None else min(2 * count, d // 2) for count, d in limits]
+        widths = parts.n_features_per_view
+        counts = {p: min(2 * count, widths[p] // 2) for p, count in counts.items()}
     normed = with_unit_norms(parts, scalings, sums.squared_norms)
     norms = [scaling.norm if unit_norm else 1.0 for scaling in normed]
     groups = list(sums.summaries.values())
     views, available = pseudo_samples(groups, sums.widths, norms, parts.dtype)
     squares = np.array(sums.squared_norms) / np.square(norms)
     left_out = tuple((squares * truncation.left_out).tolist())
-    back = tuple(None if V is None else Directions(V) for V in directions)
+    back = tuple(Directions(directions[p]) if p in directions else None for p in range(len(views)))
     final = normed if unit_norm else scalings
     return Problem(views, available, final, back, parts.dtype, left_out), truncation
 
 
-def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> list[int | None]:
-    """Number of directions of each view at first; None for views that are not truncated."""
-    counts: list[int | None] = []
-    for d, m in zip(parts.n_features_per_view, n_components, strict=True):
+def directions_per_view(parts: RowSource, n_components: Sequence[int]) -> dict[int, int]:
+    """Number of directions at first of each view that is truncated, by its position."""
+    counts = {}
+    for p, (d, m) in enumerate(zip(parts.n_features_per_view, n_components, strict=True)):
         count = max(MIN_DIRECTIONS, DIRECTIONS_PER_COMPONENT * m) + OVERSAMPLING
-        counts.append(count if d >= WIDE and 2 * count < min(d, len(parts)) else None)
+        if d >= WIDE and 2 * count < min(d, len(parts)):
+            counts[p] = count
     return counts
 
 
 def _leading_subspaces(
-    parts: RowSource,
-    scalings: tuple[ViewScaling, ...],
-    counts: Sequence[int | None],
-    known: tuple[Array | None, ...],
-) -> tuple[Array | None, ...]:
+    parts: RowSource, scalings: tuple[ViewScaling, ...], counts: dict[int, int], known: Bases
+) -> Bases:
     """Orthonormal directions of the views that have a count; starts from those that are known."""
     random = np.random.default_rng(0)
-    bases: list[Array | None] = []
-    for count, d, V in zip(counts, parts.n_features_per_view, known, strict=True):
-        if count is None:
-            bases.append(None)
-            continue
-        start = random.standard_normal((d, count))
-        if V is not None:
-            start[:, : V.shape[1]] = V
-        bases.append(_orthonormal(start))
+    bases = {}
+    for p, count in counts.items():
+        start = random.standard_normal((parts.n_features_per_view[p], count))
+        if p in known:
+            start[:, : known[p].shape[1]] = known[p]
+        bases[p] = _orthonormal(start)
     for step in range(POWER_STEPS):
         report_progress("truncating", step, POWER_STEPS)
         products = parts.reduce(
             partial(_power_step, scalings=scalings, bases=bases), _added, "truncating"
         )
-        bases = [None if product is None else _orthonormal(product) for product in products]
-    return tuple(bases)
+        bases = {p: _orthonormal(product) for p, product in products.items()}
+    return bases
 
 
 def _orthonormal(columns: Array) -> Array:
     return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
 
 
-def _power_step(
-    part: MultiViewData, scalings: tuple[ViewScaling, ...], bases: Sequence[Array | None]
-) -> list[Array | None]:
+def _power_step(part: MultiViewData, scalings: tuple[ViewScaling, ...], bases: Bases) -> Bases:
     """``X'X V`` of the rows of a part, for each view with directions."""
-    return [
-        None if V is None else _squared_times(part, p, scalings[p], V) for p, V in enumerate(bases)
-    ]
+    return {p: _squared_times(part, p, scalings[p], V) for p, V in bases.items()}
+
+
+def _added(a: Bases, b: Bases) -> Bases:
+    return {p: a[p] + b[p] for p in a}
 
 
 def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
@@ -175,31 +174,25 @@ def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) 
         return np.asarray(X.T @ (X @ V.astype(X.dtype)), dtype=np.float64)
     columns = V.astype(part.dtype)
 
-    def work(block: RowBlock) -> Array:
-        rows = _scaled_rows(part, p, scaling, block)
+    def work(rows: Array) -> Array:
         return np.asarray(rows.T @ (rows @ columns))
 
     total = np.zeros(V.shape)
-    for _, product in map_blocks(work, _blocks_with(part, p), "truncating"):
+    for _, product in _over_rows(work, part, p, scaling, "truncating"):
         total += product
     return total
 
 
-def _scaled_rows(part: MultiViewData, p: int, scaling: ViewScaling, block: RowBlock) -> Array:
-    """Scaled rows of a dense view, valid until the next block."""
-    rows = part.views[p][block.rows]
-    return scaling.apply(rows, _rows.array(rows.shape, part.dtype))
+def _over_rows(
+    work: Callable[[Array], Result], part: MultiViewData, p: int, scaling: ViewScaling, stage: str
+) -> Iterator[tuple[RowBlock, Result]]:
+    """Yield blocks and a function of their scaled rows, which are valid until the next block."""
 
+    def scaled(block: RowBlock) -> Result:
+        rows = part.views[p][block.rows]
+        return work(scaling.apply(rows, _rows.array(rows.shape, part.dtype)))
 
-def _blocks_with(part: MultiViewData, p: int) -> list[RowBlock]:
-    return [block for block in part.blocks() if p in block.views]
-
-
-def _added(a: list[Array | None], b: list[Array | None]) -> list[Array | None]:
-    return [
-        None if one is None or other is None else one + other
-        for one, other in zip(a, b, strict=True)
-    ]
+    return map_blocks(scaled, [block for block in part.blocks() if p in block.views], stage)
 
 
 class _Sums(NamedTuple):
@@ -213,16 +206,16 @@ class _Sums(NamedTuple):
     """Squared singular values in the directions, ascending, of the views that have directions."""
 
 
-def _summarized(
-    parts: RowSource, scalings: tuple[ViewScaling, ...], directions: tuple[Array | None, ...]
-) -> _Sums:
+def _summarized(parts: RowSource, scalings: tuple[ViewScaling, ...], directions: Bases) -> _Sums:
     """Sums over the samples in the directions, and the squared norms of the views."""
     summaries, squares = parts.reduce(
         partial(_part_sums, scalings=scalings, directions=directions), _merged, "compressing"
     )
-    pairs = zip(directions, parts.n_features_per_view, strict=True)
-    widths = tuple(d if V is None else V.shape[1] for V, d in pairs)
-    grams = {p: np.zeros((r, r)) for p, r in enumerate(widths) if directions[p] is not None}
+    widths = tuple(
+        directions[p].shape[1] if p in directions else d
+        for p, d in enumerate(parts.n_features_per_view)
+    )
+    grams = {p: np.zeros((widths[p], widths[p])) for p in directions}
     for group in summaries.values():
         ends = np.cumsum([widths[p] for p in group.views])
         for p, end in zip(group.views, ends, strict=True):
@@ -233,23 +226,19 @@ def _summarized(
 
 
 def _part_sums(
-    part: MultiViewData,
-    scalings: tuple[ViewScaling, ...],
-    directions: tuple[Array | None, ...],
+    part: MultiViewData, scalings: tuple[ViewScaling, ...], directions: Bases
 ) -> tuple[Summaries, Array]:
-    projected, squares = [], []
-    for p, V in enumerate(directions):
-        rows, square = _projected(part, p, scalings[p], V)
-        projected.append(rows)
-        squares.append(square)
-    views = dict(zip(part.names, projected, strict=True))
+    projected = [
+        _projected(part, p, scaling, directions.get(p)) for p, scaling in enumerate(scalings)
+    ]
+    views = {name: rows for name, (rows, _) in zip(part.names, projected, strict=True)}
     truncated = MultiViewData(views, available=part.available)
-    plain = tuple(ViewScaling() for _ in projected)
-    return summarize_groups(truncated, plain), np.array(squares)
+    plain = (ViewScaling(),) * len(views)
+    return summarize_groups(truncated, plain), np.array([square for _, square in projected])
 
 
 def _merged(a: tuple[Summaries, Array], b: tuple[Summaries, Array]) -> tuple[Summaries, Array]:
-    return merge_summaries(a[0], b[0]), add(a[1], b[1])
+    return merge_summaries(a[0], b[0]), a[1] + b[1]
 
 
 def _projected(
@@ -257,20 +246,22 @@ def _projected(
 ) -> tuple[Array, float]:
     """Scaled rows of a view in the directions, and the squared norm of the view."""
     width = part.n_features_per_view[p] if V is None else V.shape[1]
-    rows = np.zeros((len(part), width), dtype=part.dtype)
+    projected = np.zeros((len(part), width), dtype=part.dtype)
     if is_sparse(part.views[p]):
         X = SparseScaledView.of(part, p, scaling)
-        rows[:] = X.toarray() if V is None else X @ V.astype(X.dtype)
-        return rows, X.squared_norm
+        projected[:] = X.toarray() if V is None else X @ V.astype(X.dtype)
+        return projected, X.squared_norm
     columns = None if V is None else V.astype(part.dtype)
 
-    def work(block: RowBlock) -> float:
-        scaled = _scaled_rows(part, p, scaling, block)
-        rows[block.rows] = scaled if columns is None else scaled @ columns
-        return float(np.einsum("ij,ij->i", scaled, scaled).sum(dtype=np.float64))
+    def work(rows: Array) -> tuple[Array, float]:
+        square = float(np.einsum("ij,ij->i", rows, rows).sum(dtype=np.float64))
+        return rows.copy() if columns is None else rows @ columns, square
 
-    squares = [square for _, square in map_blocks(work, _blocks_with(part, p), "compressing")]
-    return rows, float(np.sum(squares))
+    squares = []
+    for block, (rows, square) in _over_rows(work, part, p, scaling, "compressing"):
+        projected[block.rows] = rows
+        squares.append(square)
+    return projected, float(np.sum(squares))
 
 
 def _judged(
