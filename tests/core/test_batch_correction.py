@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.metrics import euclidean_distances
 
 from anchorview import MultiViewData
-from anchorview.core.batch_correction import cell_moments, fit_correction, merged_cells
-from anchorview.core.scale import ViewScaling
+from anchorview.core.batch_correction import cell_moments, fit_correction
+from anchorview.core.scale import ViewScaling, merged_by_key
 from anchorview.core.scaled_view import SparseScaledView
 from anchorview.estimators.batches import confounding_sentence, mixing
 from helpers.batches import corrected, planted_batches
@@ -70,7 +70,7 @@ def test_moments_of_parts_merge_to_those_of_all_samples(seed, cuts):
         cell_moments(data[start:stop], data.design.codes[start:stop], z[start:stop])
         for start, stop in pairwise(bounds)
     ]
-    merged, whole = reduce(merged_cells, parts), cell_moments(data, data.design.codes, z)
+    merged, whole = reduce(merged_by_key, parts), cell_moments(data, data.design.codes, z)
     assert merged.keys() == whole.keys()
     for cell, own in whole.items():
         assert merged[cell].rows.size == own.rows.size

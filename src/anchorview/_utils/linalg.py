@@ -4,9 +4,9 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpstrf
-from scipy.sparse.linalg import aslinearoperator, svds
+from scipy.sparse.linalg import aslinearoperator, eigsh, svds
 from sklearn.utils import gen_batches
 
 from anchorview._utils.threads import single_threaded_blas
@@ -29,13 +29,9 @@ DENSE_PART = 2**24
 SAFE_SQUARES = (1e-30, 1e38)
 """Limits between which sums of squares in single precision are safe."""
 
-KRYLOV_OVERSAMPLING, KRYLOV_BLOCKS, KRYLOV_RESTARTS = 16, 6, 4
-"""Additional columns of the blocks, blocks between restarts, and maximum number of restarts."""
-
-KRYLOV_TOLERANCE = 1e-10
-"""Error of eigenpairs, relative to the largest eigenvalue, at which restarts end. Directions of
-noise, whose eigenvalues are close together, do not get there; the start does not need them to."""
-
+SPECTRUM_TOLERANCE = 1e-6
+"""Relative error of eigenvalues of large matrices at which their iteration ends. Directions of
+noise, whose eigenvalues are close together, take long to get there."""
 
 FACTORED_BY_ONE = 2048
 """Maximum size of a matrix that one thread factorizes: several would wait for each other if other
@@ -188,7 +184,8 @@ def rank_and_directions(
         rank = rank_up_to(X, limit, tolerance)
         if products is None or min(count, rank) >= shorter // 4:
             return rank, *leading_directions(X, min(count, rank))
-        squares, vectors = leading_eigenpairs(products, min(count, rank))
+        start = np.random.default_rng(0).standard_normal(shorter)
+        squares, vectors = eigsh(products, min(count, rank), v0=start, tol=SPECTRUM_TOLERANCE)
         return rank, vectors[:, ::-1], _singular_values(squares)
     G = _shorter_gram(X) if products is None else products
     squares, vectors = largest_eigenpairs(G, max(limit, count))
@@ -208,36 +205,6 @@ def largest_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:
         return squares[first:], vectors[:, first:]
     pairs: tuple[Array, Array] = eigh(G, subset_by_index=(first, len(G) - 1))
     return pairs
-
-
-def leading_eigenpairs(G: Array, count: int) -> tuple[Array, Array]:
-    """Largest eigenvalues, ascending, and eigenvectors of a large positive semidefinite matrix.
-
-    By a block Krylov method: each restart takes a few products of the matrix with a block of
-    columns, in place of hundreds of products with one.
-    """
-    width = min(count + KRYLOV_OVERSAMPLING, len(G))
-    start = np.random.default_rng(0).standard_normal((len(G), width))
-    block = _orthonormal(start)
-    for _ in range(KRYLOV_RESTARTS):
-        basis, images = block, G @ block
-        while basis.shape[1] + width <= min(KRYLOV_BLOCKS * width, len(G)):
-            block = images[:, -width:]
-            # Twice is enough to be orthogonal to the basis in all digits.
-            for _ in range(2):
-                block = _orthonormal(block - basis @ (basis.T @ block))
-            basis, images = np.hstack([basis, block]), np.hstack([images, G @ block])
-        size = basis.shape[1]
-        squares, mixing = eigh(basis.T @ images, subset_by_index=(size - width, size - 1))
-        block = basis @ mixing
-        errors = np.linalg.norm(images @ mixing - block * squares, axis=0)[-count:]
-        if errors.max() <= KRYLOV_TOLERANCE * squares[-1]:
-            break
-    return squares[-count:], block[:, -count:]
-
-
-def _orthonormal(columns: Array) -> Array:
-    return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
 
 
 def _directions(X: Matrix, squares: Array, vectors: Array) -> tuple[Array, Array]:

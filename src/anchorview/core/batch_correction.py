@@ -21,7 +21,7 @@ from scipy.linalg import pinvh
 from anchorview._utils.text import describe_view, listed
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, row_moments
+from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, merged_by_key, row_moments
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
@@ -88,11 +88,6 @@ CellMoments = dict[tuple[int, int], JointMoments]
 """Moments by the positions of view and batch; those without a row are left out."""
 
 
-def merged_cells(a: CellMoments, b: CellMoments) -> CellMoments:
-    """Moments of both sets of samples."""
-    return a | {cell: a[cell].merged(joint) if cell in a else joint for cell, joint in b.items()}
-
-
 class _CellRows(NamedTuple):
     view: int
     batch: int
@@ -123,7 +118,7 @@ def cell_moments(part: MultiViewData, codes: Array, z: Array) -> CellMoments:
 
     cells: CellMoments = {}
     for block, joint in map_blocks(work, blocks, "batches"):
-        cells = merged_cells(cells, {(block.view, block.batch): joint})
+        cells = merged_by_key(cells, {(block.view, block.batch): joint})
     return cells
 
 
@@ -339,7 +334,7 @@ class BatchCorrection:
         """
         batches = (*self.batches, *self._unknown_batches(design))
         work = partial(_cells_of_part, replace(self, batches=batches))
-        cells = parts.reduce_as_is(work, merged_cells, "batches")
+        cells = parts.reduce_as_is(work, merged_by_key, "batches")
         views = []
         for p, view in enumerate(self.views):
             mapped = np.flatnonzero(view.sizes)
@@ -429,7 +424,7 @@ def _cells_and_sample(
 
 
 def _merged(a: _CellsAndSample, b: _CellsAndSample) -> _CellsAndSample:
-    return merged_cells(a[0], b[0]), a[1] + b[1]
+    return merged_by_key(a[0], b[0]), a[1] + b[1]
 
 
 def _total(moments: Sequence[Moments]) -> Moments:

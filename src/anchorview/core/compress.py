@@ -26,7 +26,7 @@ from anchorview._utils.linalg import (
 )
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
-from anchorview.core.scale import ViewScaling, with_unit_norms
+from anchorview.core.scale import ViewScaling, merged_by_key, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views
 from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
 from anchorview.views.low_rank_sum import is_sparse
@@ -84,9 +84,7 @@ Summaries = dict[tuple[int, ...], GroupSummary]
 
 def merge_summaries(a: Summaries, b: Summaries) -> Summaries:
     """Summaries of two sets of samples together, in an order that does not depend on the sets."""
-    merged = a | {
-        views: a[views].merged(group) if views in a else group for views, group in b.items()
-    }
+    merged = merged_by_key(a, b)
     return {views: merged[views] for views in sorted(merged, key=lambda v: (-len(v), v))}
 
 

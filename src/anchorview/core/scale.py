@@ -168,13 +168,13 @@ def view_moments(data: MultiViewData, method: str) -> ViewMoments:
 
     moments: ViewMoments = {}
     for _, parts in map_blocks(work, data.stored_blocks(), "scaling"):
-        moments = merged_moments(moments, parts)
+        moments = merged_by_key(moments, parts)
     return moments
 
 
-def merged_moments(a: ViewMoments, b: ViewMoments) -> ViewMoments:
-    """Moments of both sets of samples."""
-    return a | {p: a[p].merged(part) if p in a else part for p, part in b.items()}
+def merged_by_key(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
+    """Sums of both sets of samples, by view, batch or group; some may be in one set only."""
+    return a | {key: a[key].merged(part) if key in a else part for key, part in b.items()}
 
 
 def fit_scalings(
@@ -187,7 +187,7 @@ def fit_scalings(
     if method in ("unit", "none"):
         return tuple(ViewScaling(unit_first=method == "unit") for _ in parts.names)
     if known is None or method == "unit-center":
-        moments = parts.reduce(partial(view_moments, method=method), merged_moments, "scaling")
+        moments = parts.reduce(partial(view_moments, method=method), merged_by_key, "scaling")
     else:
         moments = known
     totals = [moments[p] for p in range(len(parts.names))]
