@@ -190,7 +190,7 @@ def fit_scalings(
         moments = parts.reduce(partial(view_moments, method=method), merged_by_key, "scaling")
     else:
         moments = known
-    totals = [moments[p] for p in range(len(parts.names))]
+    totals: list[Moments] = [moments[p] for p in range(len(parts.names))]
     for p, total in enumerate(totals):
         if not np.isfinite(total.squares).all():
             raise ValueError(parts.problem("overflow", p))
