@@ -176,14 +176,8 @@ class MultiViewData(RowSource):
     def _repr_html_(self) -> str:
         observed = [int(self._has(p).sum()) for p in range(len(self.views))]
         kinds = [f"{v.dtype}{' sparse' * sparse.issparse(v)}" for v in self.views]
-        table = pd.DataFrame(
-            {
-                "view": self.names,
-                "features": self.n_features_per_view,
-                "type": kinds,
-                "samples": observed,
-            }
-        )
+        about = {"view": self.names, "features": self.n_features_per_view, "type": kinds}
+        table = pd.DataFrame({**about, "samples": observed})
         rows = table.to_html(index=False, border=0, escape=True)
         return f"<p>MultiViewData: {len(self)} samples in {len(self.views)} views</p>{rows}"
 
