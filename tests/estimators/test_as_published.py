@@ -1,7 +1,11 @@
-"""DALMC.as_published against a literal transcription of the paper's Algorithm 1."""
+"""DALMC against a literal transcription of the paper's Algorithm 1, and the example in 60 lines."""
+
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, MultiViewData
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
@@ -106,3 +110,15 @@ def test_a_larger_floor_makes_the_weights_more_equal():
         for floor in (0.0, 0.1, 10.0)
     ]
     assert spreads[0] > spreads[1] > spreads[2]
+
+
+def test_the_example_in_60_lines_equals_the_package(digits):
+    folder = Path(__file__).parents[2] / "examples" / "first_steps"
+    example = runpy.run_path(str(folder / "dalmc_in_60_lines.py"))
+    views, _ = digits
+    views = {name: view.astype(np.float64) for name, view in views.items()}
+    S, objective = example["dalmc"](list(views.values()), 10)
+    model = DALMC(10, assignment="cluster_qr").fit(views)
+    np.testing.assert_allclose(objective[1:], model.objective_, rtol=1e-10)
+    assert np.linalg.norm(S - model.embedding_ @ (model.embedding_.T @ S), 2) < 1e-8
+    assert adjusted_rand_score(model.labels_, example["clusters"](S, 10)) == 1

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from anchorview import DALMC, AutoDALMC, MultiViewData, load, load_digits, open_views
+from anchorview import DALMC, AutoDALMC, MultiViewData, load, load_digits
 from anchorview.core.embed import MAX_CACHED_MAPS
 from helpers.data import clustered_views
 
@@ -35,15 +35,6 @@ def test_pandas_output_has_the_sample_ids(model, frames):
     assert embedded.index.tolist() == ["s7", "s3"]
     np.testing.assert_allclose(embedded, fitted.loc[["s7", "s3"]], atol=1e-10)
     model.set_output(transform="default")
-
-
-def test_pandas_output_of_a_table_on_disk(tmp_path):
-    views, _ = clustered_views(60, 3, (6,))
-    frame = pd.DataFrame(views["view_0"], index=[f"s{i}" for i in range(60)]).add_prefix("f")
-    frame.to_parquet(tmp_path / "a.parquet")
-    model = DALMC(3, random_state=0).set_output(transform="pandas").fit(open_views(tmp_path))
-    assert model.labels_series.index.tolist() == frame.index.tolist()
-    assert model.transform(open_views(tmp_path)).index.tolist() == frame.index.tolist()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])

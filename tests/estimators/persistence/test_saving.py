@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -25,7 +24,6 @@ from helpers.model_files import (
     round_trip,
     same,
 )
-from helpers.problems import problems
 
 pytestmark = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 
@@ -75,14 +73,6 @@ def test_dalmc(tmp_path, missing, dtype, solver):
     assert str(loaded.plan_) == str(model.plan_)
     for n in (80, 3):
         require_same_predictions(model, loaded, listed_views(n, (5, 100, 6), seed=1))
-
-
-@settings(max_examples=25)
-@given(problem=problems())
-def test_dalmc_on_any_problem(tmp_path_factory, problem):
-    model = DALMC(problem.n_clusters, n_init=2, random_state=0).fit(problem.views)
-    loaded = round_trip(model, tmp_path_factory.mktemp("models"))
-    require_same_predictions(model, loaded, problem.views)
 
 
 SCALINGS = ("zscore-unit", "unit-center", "zscore", "unit", "none")
@@ -216,21 +206,6 @@ def test_parameters_of_other_types(request, tmp_path, fixture, given, expected):
     params = load(tmp_path / "m").get_params()
     assert params == {**model.get_params(), **expected}
     assert all(type(params[name]) is type(value) for name, value in expected.items())
-
-
-@pytest.mark.parametrize("model", [DALMC(3), AutoDALMC(3, budget="fast")])
-def test_names(tmp_path, model):
-    first, second = listed_views(40)
-    ids = pd.Index([f"é{i}" for i in range(40)], name="cell")
-    named = {"text": pd.DataFrame(first, index=ids), "画像": pd.DataFrame(second, index=ids)}
-    loaded = round_trip(model.set_params(random_state=0).fit(named), tmp_path)
-    assert loaded.view_names_in_ == ("text", "画像")
-    assert loaded.labels_series.index.equals(ids)
-    frame = pd.DataFrame(first, columns=["ä", "b", "c", "d", "e", "f"])
-    loaded = round_trip(model.fit(frame), tmp_path)
-    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
-    with pytest.raises(ValueError, match=r"lacks 1 feature \('b'\)"):
-        loaded.predict(frame.rename(columns={"b": "B"}))
 
 
 def test_loaded_models_can_be_fitted_again(either):
