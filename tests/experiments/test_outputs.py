@@ -160,25 +160,15 @@ def test_same_suite_keeps_all_files(tmp_path):
 
 
 def test_manifest_never_removes_other_files(tmp_path):
-    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    for folder in (out / "tables", out / "sub", elsewhere):
-        folder.mkdir(parents=True)
-    kept = [
-        tmp_path / "x",
-        elsewhere / "x.md",
-        out / "results.sqlite",
-        out / "sub" / "x.md",
-        out / "tables" / "absolute.md",
-        out / "tables" / "round.md",
-    ]
-    for path in kept:
+    out = tmp_path / "out"
+    kept = [tmp_path / "x", out / "results.sqlite", out / "sub" / "x.md", out / "tables" / "x.md"]
+    for path in (*kept, out / "tables" / "gone.md"):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("stays")
-    (out / "tables" / "link").symlink_to(elsewhere)
-    (out / "tables" / "gone.md").write_text("an earlier output")
+    (out / "tables" / "link").symlink_to(tmp_path)
     names = [
-        *("../x", "tables/../../x", "tables/../tables/round.md", "results.sqlite", "sub/x.md"),
-        *(str(tmp_path / "x"), str(out / "tables" / "absolute.md")),
-        *("tables/link/x.md", "tables", ".", "", "\0", "tables/not there"),
+        *("../x", "tables/../../x", "tables/../tables/x.md", "results.sqlite", "sub/x.md"),
+        *(str(tmp_path / "x"), "tables/link/x", "tables", ".", "", "\0", "tables/not there"),
         "tables/gone.md",
     ]
     (out / "outputs.json").write_text(json.dumps(names))

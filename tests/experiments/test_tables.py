@@ -98,16 +98,18 @@ def test_oracle_columns_are_compared_with_each_other_only(book):
     assert set(texts_by_row(table_of(book, "ranks-oracle"))) == {"AMGL (oracle)", "DALMC (oracle)"}
 
 
-def test_cells_that_are_not_done_are_explained_in_notes(book):
+def test_cells_that_are_not_done_are_explained(book):
+    assert "not-done" not in [table.name for table in tables(book.frame(), book.sets)]
     book.add("OPMC", Result("memory", "more than 1 GB"))
     book.add("OMSC", Result("failed", "ValueError: no"))
     book.add("AWMVC", None)
-    table = table_of(book, "compare-nmi")
-    assert texts_of(table)[0][-3:] == ["-", "-", ""]
-    assert table.notes == [
-        "OPMC on digits: out of memory: more than 1 GB",
-        "OMSC on digits: failed: ValueError: no",
-        "Empty cells were not run.",
+    book.add("DALMC", Result("time", "slow"), suite="beta", point=0.1)
+    assert texts_of(table_of(book, "compare-nmi"))[0][-3:] == ["-", "-", ""]
+    assert texts_of(table_of(book, "not-done")) == [
+        ["compare", "digits", "OPMC", "", "out of memory", "more than 1 GB"],
+        ["compare", "digits", "OMSC", "", "failed", "ValueError: no"],
+        ["compare", "digits", "AWMVC", "", "absent", "not run"],
+        ["beta", "digits", "DALMC", "0.1", "out of time", "slow"],
     ]
 
 

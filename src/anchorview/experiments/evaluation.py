@@ -132,18 +132,3 @@ class SuiteResults:
     def wide(self, quantity: str) -> pd.DataFrame:
         """A quantity with one row per data set and the columns of tables."""
         return wide(self.frame, quantity, ["data"], ["column"]).reindex(self.data)
-
-    def notes(self) -> list[str]:
-        """Explain cells without a number, or selected from fewer settings than planned."""
-        explained = self.frame[(self.frame["reason"] != "") & (self.frame["status"] != "absent")]
-        notes = []
-        for row in explained.to_dict("records"):
-            point = "" if np.isnan(row["point"]) else f" at {row['point']:g}"
-            status = STATUS_TEXTS.get(row["status"])
-            reason = f"{status}: {row['reason']}" if status else row["reason"]
-            notes.append(f"{row['column']} on {row['data']}{point}: {reason}")
-        n_positions = len(self.frame[["data", "column"]].drop_duplicates())
-        empty = n_positions < len(self.data) * len(self.modes)
-        if empty or (self.frame["status"] == "absent").any():
-            notes.append("Empty cells were not run.")
-        return notes

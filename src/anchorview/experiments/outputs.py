@@ -197,11 +197,11 @@ def _sections(
     )
     for figure in drawn:
         yield Section(figure.title, [*map(_chart_part, figure.panels)], figure.caption)
-    elsewhere = ("data", "environment", "ranks", "published")
+    elsewhere = ("data", "environment", "ranks", "published", "not-done")
     rest = [table for table in all_tables if not table.name.startswith(elsewhere)]
     yield Section("Tables", _table_parts(rest, ""))
     yield Section("Comparison with the paper", _table_parts(all_tables, "published"))
-    yield Section("Not done", [_not_done(frame)])
+    yield Section("Not done", _table_parts(all_tables, "not-done"))
     yield Section("Protocol", [Text(paragraph) for paragraph in protocol(frame)])
     yield Section("How to reproduce", [Code(command)] if command else [])
 
@@ -243,14 +243,3 @@ def _table_parts(all_tables: Sequence[ResultTable], *prefixes: str) -> list[Part
             if table.name.startswith("ranks"):
                 parts += [Text(note) for note in table.notes]
     return parts
-
-
-def _not_done(frame: pd.DataFrame) -> Part:
-    """Table of results that are missing or partial, with reasons."""
-    columns = ["suite", "data", "column", "point", "status", "reason"]
-    rows = frame.loc[(frame["status"] != "done") | (frame["reason"] != ""), columns]
-    if rows.empty:
-        return Text("Everything was done.")
-    points = rows["point"].map(lambda point: "" if pd.isna(point) else f"{point:g}")
-    status = rows["status"].replace(STATUS_TEXTS)
-    return Table(rows.assign(point=points, status=status), "What is not done, and why")

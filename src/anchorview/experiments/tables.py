@@ -12,7 +12,7 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.evaluation import POSITION, SuiteResults, wide
+from anchorview.experiments.evaluation import POSITION, STATUS_TEXTS, SuiteResults, wide
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES
 from anchorview.experiments.result_table import ResultTable, file_names
@@ -45,7 +45,7 @@ COLUMNS_NOTE = (
     "from the data, without labels. (oracle): settings chosen with the labels by the highest mean "
     "ACC, as in papers, which is impossible without labels; (as published, oracle): the same with "
     "the choices of the paper, DALMC.as_published. Oracle columns are compared with oracle columns "
-    f"only. {MARKS_NOTE}. -: not done."
+    f"only. {MARKS_NOTE}. -: not done; empty: not run."
 )
 SIGNIFICANCE_NOTE = (
     "†: not significantly different from the best (two-sided Mann-Whitney U test of the runs, "
@@ -147,7 +147,12 @@ def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
             made += makers[suite](results)
         for table in MEASURED_TABLES.get(suite, ()):
             made += _measured_tables(results, table)
-    return [*made, *_settings_tables(frame), *_published_tables(suites, sets)]
+    return [
+        *made,
+        *_settings_tables(frame),
+        *_published_tables(suites, sets),
+        *_not_done_tables(frame),
+    ]
 
 
 def _measured_tables(results: SuiteResults, table: MeasuredTable) -> Iterator[ResultTable]:
@@ -164,7 +169,7 @@ def _measured_tables(results: SuiteResults, table: MeasuredTable) -> Iterator[Re
             f"{table.title}, {data}" if by_data else table.title,
             table.caption,
             arranged(cells, table.rows, table.columns),
-            [*part.notes(), *too_few_runs_note(cells)],
+            too_few_runs_note(cells),
         )
 
 
@@ -325,7 +330,6 @@ def _convergence_tables(results: SuiteResults) -> Iterator[ResultTable]:
         "Whether the objective never increased (beyond 1e-9 of its value), and whether DALMC stops "
         f"after fewer than {PAPER_ITERATIONS} iterations, as the paper states.",
         {"text": pd.DataFrame.from_dict(rows, "index", columns=columns).rename_axis("data")},
-        results.notes(),
     )
 
 
@@ -446,7 +450,6 @@ def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:
         "done; better and worse count changes by more than a point; then the change on each data "
         "set. The classes are used for scores, and to sort the rows, only.",
         {kind: each.rename_axis(results.suite) for kind, each in cells.items()},
-        results.notes(),
     )
 
 
@@ -463,6 +466,20 @@ def _settings_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
             "Settings that the oracle chose",
             "With the labels, by the highest mean ACC among the settings of the grid.",
             {"text": columns.set_index(["suite", "data", "method"])[["settings"]]},
+        )
+
+
+def _not_done_tables(frame: pd.DataFrame) -> Iterator[ResultTable]:
+    rows = frame[(frame["status"] != "done") | (frame["reason"] != "")]
+    if len(rows):
+        texts = rows.assign(
+            point=number_texts(rows["point"], "{:g}"), status=rows["status"].replace(STATUS_TEXTS)
+        )
+        yield ResultTable(
+            "not-done",
+            "What is not done, and why",
+            "Results that are missing, or that were selected from fewer settings than planned.",
+            {"text": texts.set_index(["suite", "data", "column"])[["point", "status", "reason"]]},
         )
 
 
