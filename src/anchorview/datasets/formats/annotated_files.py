@@ -1,6 +1,5 @@
 """Files of AnnData (``.h5ad``) and MuData (``.h5mu``) objects, whose matrices can stay on disk."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,68 +26,45 @@ from anchorview.views.stored_anndata import StoredCells, modality_names, read_ta
 from anchorview.views.stored_view import Target, View, ViewFile
 
 
-def open_h5mu(path: Path, options: ReadOptions) -> ViewFile:
-    """Open the modalities of a MuData file as views; by default ``X`` of each."""
-    _require_readable(path)
-    cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
-    if not cells:
-        raise DataFileError("the MuData object has no modalities.")
-    choices = _choices(options, cells)
-    unknown = [name for name in choices if name not in cells]
-    if unknown:
-        raise DataFileError(
-            f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
-        )
-    matrices = [(name, cells[name], c, f"Modality {name!r}") for name, c in choices.items()]
-    return _opened(path, matrices, options.labels)
-
-
-def open_h5ad(path: Path, options: ReadOptions) -> ViewFile:
-    """Open matrices of an AnnData file as views; by default ``X`` is the only one."""
-    _require_readable(path)
-    cells, choices = StoredCells(path), _choices(options, ["view_0"])
-    matrices = [(name, cells, choice, f"View {name!r}") for name, choice in choices.items()]
-    return _opened(path, matrices, options.labels)
-
-
-def _require_readable(path: Path) -> None:
+def open_annotated(path: Path, options: ReadOptions) -> ViewFile:
+    """Open the modalities of a MuData file, or matrices of an AnnData file; by default ``X``."""
     for package in ("h5py", "anndata"):
         optional_import(package, "Files of AnnData and MuData", "mudata")
     require_readable(path)
-
-
-def _choices(options: ReadOptions, names: Iterable[str]) -> dict[str, MatrixChoice]:
-    """Matrix of each view; by default, ``X`` of views with these names."""
-    if options.views is None:
-        return dict.fromkeys(names, MatrixChoice())
-    try:
-        return parse_selection(options.views)
-    except ValueError as error:
-        raise DataFileError(str(error)) from error
-
-
-def _opened(
-    path: Path, matrices: Sequence[tuple[str, StoredCells, MatrixChoice, str]], labels: str | None
-) -> ViewFile:
-    """Open matrices, given by view, cells, choice and how messages name them."""
     obs = read_table(path, "/obs")
     ids = obs.index.astype(str)
     views: dict[str, View] = {}
     features: dict[str, FeatureNames] = {}
-    available = np.ones((len(ids), len(matrices)), dtype=bool)
     try:
+        choices = {} if options.views is None else parse_selection(options.views)
+        if path.suffix.lower() == ".h5ad":
+            kind, cells = "View", dict.fromkeys(choices or ["view_0"], StoredCells(path))
+        else:
+            kind = "Modality"
+            cells = {name: StoredCells(path, f"/mod/{name}") for name in modality_names(path)}
+        choices = choices or dict.fromkeys(cells, MatrixChoice())
+        if not cells:
+            raise ValueError("the MuData object has no modalities.")
+        if unknown := [name for name in choices if name not in cells]:
+            raise ValueError(
+                f"views names {unknown[0]!r}, but the modalities are {', '.join(cells)}."
+            )
+        available = np.ones((len(ids), len(choices)), dtype=bool)
         require_unique_ids(ids, "the file")
-        for p, (name, cells, choice, subject) in enumerate(matrices):
-            matrix, names = chosen_matrix(cells, choice, subject)
-            rows = _rows(ids, cells.obs_names, matrix, subject)
+        for p, (name, choice) in enumerate(choices.items()):
+            subject = f"{kind} {name!r}"
+            matrix, feature_names = chosen_matrix(cells[name], choice, subject)
+            rows = _rows(ids, cells[name].obs_names, matrix, subject)
             available[:, p] = rows >= 0
-            views[name] = aligned_matrix(matrix, rows, ids, names)
-            features[name] = np.asarray(names, dtype=object)
+            views[name] = aligned_matrix(matrix, rows, ids, feature_names)
+            features[name] = np.asarray(feature_names, dtype=object)
     except ValueError as error:
         raise DataFileError(str(error)) from error
-    is_missing = not available.all()
-    target = _target(obs, labels)
-    return ViewFile(views, target, path, ids, available if is_missing else None, features)
+    target: Target = None
+    names = (name for name in obs.columns if isinstance(name, str))
+    for name in by_precedence(names, options.labels)[:1]:
+        target = labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
+    return ViewFile(views, target, path, ids, None if available.all() else available, features)
 
 
 def _rows(
@@ -105,11 +81,3 @@ def _rows(
             "mdata.update() and write the file again."
         )
     return modality_ids.get_indexer(ids)
-
-
-def _target(obs: pd.DataFrame, labels: str | None) -> Target:
-    """Class labels from a column of ``obs``; None if there are none."""
-    names = (name for name in obs.columns if isinstance(name, str))
-    for name in by_precedence(names, labels)[:1]:
-        return labels_by_id(obs[name], obs.index, f"the column {name!r} of obs")
-    return None

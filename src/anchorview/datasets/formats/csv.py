@@ -145,23 +145,19 @@ def _require_memory(path: Path) -> None:
 
 def _require_header(first: list[str], options: ReadOptions) -> None:
     """Raise if the first row is a sample, or if there is no column of sample ids."""
-    is_numbered = first == list(map(str, range(len(first))))
-    if is_numbered and options.has_ids:
+    if options.has_ids:
+        # Numbers may be the names of features, such as wavelengths, beside that of the ids.
+        is_sample = _are_numbers(first[1:]) and not ID_NAME.fullmatch(first[0].strip().lower())
+    else:
+        # pandas writes the names 0, 1, 2, ... for columns without.
+        is_sample = _are_numbers(first) and first != list(map(str, range(len(first))))
+    if is_sample:
         raise DataFileError(
-            f"the header is {', '.join(first[:3])}, ..., as pandas writes it for columns without "
-            "names, so that there are no sample ids. Write them as the first column, or pass "
-            "id_column=False to match rows by position."
+            f"the first row is {', '.join(first[:3])}, ..., like a sample, but must be a header "
+            "with the names of the columns. Add one, or pass header=False if it is a sample. If "
+            "it is a header, name the column of the sample ids 'id', or pass id_column=False to "
+            "match rows by position."
         )
-    # Numbers may be the names of features, such as wavelengths, beside a column with an id's name.
-    names_ids = options.has_ids and ID_NAME.fullmatch(first[0].strip().lower())
-    if names_ids or is_numbered or not _are_numbers(first[1:] if options.has_ids else first):
-        return
-    content = "all numbers" if _are_numbers(first) else f"{first[0]!r} and numbers"
-    raise DataFileError(
-        f"the first row is {content}, like a sample, but must be a header with the names of the "
-        "columns. Add one, or pass header=False if the first row is a sample. If it is a header, "
-        "name its first column 'id'."
-    )
 
 
 def _are_numbers(fields: list[str]) -> bool:

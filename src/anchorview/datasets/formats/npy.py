@@ -147,8 +147,6 @@ def npy_header(path: Path) -> Header:
     """Read the header of a file."""
     with data_file_errors(path):
         require_regular_file(path)
-        if not path.exists():
-            raise DataFileError("no such file. Check the path.")
         with path.open("rb") as stream:
             return read_npy_header(stream)
 

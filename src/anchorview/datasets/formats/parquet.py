@@ -19,7 +19,6 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
 )
 from anchorview.datasets.formats.table_checks import (
-    checked_ids,
     missing_id_error,
     numeric_values,
     require_content,
@@ -72,16 +71,6 @@ class ParquetView(StoredView):
         for batch in file.iter_batches(n_rows, row_groups=groups, columns=columns):
             table = batch.to_pandas(ignore_metadata=True)
             yield numeric_values(table).astype(self.dtype, copy=False)
-
-    def require_ids(self, options: ReadOptions) -> None:
-        """Raise if ids are missing or repeated, or cannot be ids; uses little memory for them."""
-        if not isinstance(self.id_source, str):
-            return
-        with data_file_errors(self.path):
-            ids = _open(self.path).read(columns=[self.id_source]).column(0)
-            floats = ids.slice(0, 1).to_pandas().dtype.kind == "f"
-            if floats or ids.null_count or len(ids.unique()) < len(self):
-                checked_ids(pd.Index(ids.to_pandas()), options)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:

@@ -36,7 +36,6 @@ from anchorview.views.stored_view import View, ViewFile
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
 INTEGER_LABEL = re.compile(rf"({INTEGER_ID.pattern})(\.0*)?")
 
-
 CSV_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 TABLE_SUFFIXES = (*CSV_SUFFIXES, ".parquet")
 
@@ -86,12 +85,10 @@ def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
                 "anchorview.datasets.convert matches them by their ids."
             )
     # Ids of the other tables are compared with these when the rows are read.
-    views[first].require_ids(options)
-    target = None
-    if label_file is not None:
-        ids = views[first].ids(slice(None))
-        known = checked_ids(pd.RangeIndex(n_samples) if ids is None else ids, options)
-        target = read_labels(label_file, known, options)
+    ids = views[first].ids(slice(None))
+    with data_file_errors(files[first]):
+        ids = checked_ids(pd.RangeIndex(n_samples) if ids is None else ids, options)
+    target = read_labels(label_file, ids, options)
     # Without ids: they are read with the rows of the views.
     return ViewFile(dict(views), None if target is None else target.to_numpy(), folder)
 
