@@ -266,23 +266,6 @@ def test_sample_ids_of_slices(tmp_path):
         assert list(view.ids(rows)) == [f"s{i}" for i in range(N)][rows]
 
 
-@pytest.mark.parametrize(
-    ("frame", "ids"),
-    [
-        (pd.DataFrame({"id": [7, 5], "x": [1.0, 2]}), [7, 5]),
-        (pd.DataFrame({"x": [1.0, 2]}, index=pd.RangeIndex(4, 8, 2, name="id")), [4, 6]),
-        (pd.DataFrame({"x": [1.0, 2]}, index=["007", "NA"]), ["007", "NA"]),
-        (pd.DataFrame({"x": [1.0, 2]}, index=pd.CategoricalIndex(["u", "v"])), ["u", "v"]),
-    ],
-)
-def test_places_of_parquet_ids(tmp_path, frame, ids):
-    frame.to_parquet(tmp_path / "a.parquet")
-    view = parquet_view(tmp_path / "a.parquet")
-    assert view.ids(slice(None)).tolist() == ids
-    assert view.ids(slice(1, 2)).tolist() == ids[1:]
-    np.testing.assert_array_equal(view[:], [[1], [2]])
-
-
 def test_parquet_nulls_are_nan(tmp_path):
     columns = {
         "id": ["a", "b", "c"],
@@ -295,28 +278,23 @@ def test_parquet_nulls_are_nan(tmp_path):
     np.testing.assert_array_equal(found, [[1, 1, 0.5], [np.nan, 0, np.nan], [3, np.nan, 1.5]])
 
 
-def test_row_groups_of_several_batches(tmp_path, set_constants):
+@pytest.mark.parametrize("sizes", [(20, 20, 7), (2, 37, 8)])
+def test_row_groups_of_several_batches(tmp_path, set_constants, sizes):
     set_constants(parquet_format, BATCH_BYTES=3 * 5 * 8)
-    view = parquet(tmp_path, rows=20)
+    frame = pd.DataFrame(NUMBERS, columns=list("abcde"), index=[f"s{i}" for i in range(N)])
+    table, done = pa.Table.from_pandas(frame), 0
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for size in sizes:
+            writer.write_table(table.slice(done, size))
+            done += size
+    view = parquet_view(tmp_path / "a.parquet")
+    assert view.row_step == max(sizes)
     for start in range(N):
         for stop in (start + 1, start + 4, start + 25):
             np.testing.assert_array_equal(view[start:stop], NUMBERS[start:stop])
     batches = list(view.batches())
     assert max(map(len, batches)) == 3
     np.testing.assert_array_equal(np.concatenate(batches), NUMBERS)
-
-
-def test_uneven_row_groups(tmp_path):
-    frame = pd.DataFrame(NUMBERS[:10], columns=list("abcde"), index=[f"s{i}" for i in range(10)])
-    table = pa.Table.from_pandas(frame)
-    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
-        for start, size in ((0, 2), (2, 5), (7, 3)):
-            writer.write_table(table.slice(start, size))
-    view = parquet_view(tmp_path / "a.parquet")
-    assert view.row_step == 5
-    for start in range(10):
-        np.testing.assert_array_equal(view[start : start + 4], NUMBERS[start : min(10, start + 4)])
-    np.testing.assert_array_equal(np.concatenate(list(view.batches())), NUMBERS[:10])
 
 
 # Damaged files.

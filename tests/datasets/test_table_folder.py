@@ -120,11 +120,16 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path):
     [
         (pd.DataFrame({"x": [1.5, 2]}, index=["0012", "NA"]), ["0012", "NA"]),
         (pd.DataFrame({"id": [7, 5], "x": [1.5, 2]}), [7, 5]),
-        (pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(2, name="id")), [0, 1]),
+        (pd.DataFrame({"x": [1.5, 2]}, index=pd.RangeIndex(4, 8, 2, name="id")), [4, 6]),
+        (pd.DataFrame({"x": [1.5, 2]}, index=pd.CategoricalIndex(["u", "v"])), ["u", "v"]),
     ],
-    ids=["index", "column", "named range"],
+    ids=["index", "column", "named range", "categories"],
 )
 def test_places_of_ids_in_parquet(tmp_path, frame, ids):
+    view = open_views(write(tmp_path, a_parquet=frame)).views["a"]
+    assert view.ids(slice(None)).tolist() == ids
+    assert view.ids(slice(1, 2)).tolist() == ids[1:]
+    np.testing.assert_array_equal(view[:], [[1.5], [2]])
     data = read_views(write(tmp_path, a_parquet=frame, b_csv=f"id,z\n{ids[1]},1\n{ids[0]},2\n"))
     assert list(data.sample_ids) == ids
     pd.testing.assert_frame_equal(data.views["a"], pd.DataFrame({"x": [1.5, 2]}, data.sample_ids))
@@ -252,8 +257,6 @@ FRAME = pd.DataFrame({"x": [1.0]}, index=["a"])
             "a.parquet: the column 'color' is not numeric: it holds 'red'",
         ),
         ({"a_csv": "1,2\n1,2\n"}, "a.csv: the first row is "),
-        ({"a_csv": "7,5.1,5.1\n1,2,3\n"}, "a.csv: the first row is "),
-        ({"a_csv": "0,-1e3,inf\n1,2,3\n"}, "a.csv: the first row is "),
         ({"a_csv": "x,y\na,1,2\nb,3,4\n"}, "has more fields than the header"),
         *[({"a_csv": text}, "a.csv: the file is empty") for text in ("", "\n")],
         ({"a_csv": "id;x\na;1\n"}, "a.csv: 1 samples and 0 columns after the id"),

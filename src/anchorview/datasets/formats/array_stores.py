@@ -80,14 +80,11 @@ def require_no_links(file: Any) -> None:
     h5py = _h5py()
 
     # A visit ends with the first name that is returned; h5py does not pass on exceptions.
-    def linked(name: str, link: Any) -> str | None:
-        return name if isinstance(link, h5py.ExternalLink) else None
+    def elsewhere(name: str, item: Any) -> str | None:
+        stored = isinstance(item, h5py.Dataset) and (item.is_virtual or item.external)
+        return name if stored or isinstance(item, h5py.ExternalLink) else None
 
-    def stored_elsewhere(name: str, node: Any) -> str | None:
-        is_dataset = isinstance(node, h5py.Dataset)
-        return name if is_dataset and (node.is_virtual or node.external) else None
-
-    name = file.visititems_links(linked) or file.visititems(stored_elsewhere)
+    name = file.visititems_links(elsewhere) or file.visititems(elsewhere)
     if name is not None:
         raise DataFileError(
             f"{name!r} is in another file, and other files are not read. Copy the data into this "
