@@ -6,7 +6,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import blockwise_kmeans
-from anchorview.core.assign import ClusterSpread, assigned, cluster_spread
+from anchorview.core.assign import (
+    Assignment,
+    ClusterSpread,
+    assigned,
+    cluster_spread,
+    labels_of_runs,
+)
 from anchorview.core.blockwise_kmeans import LocalRows
 
 
@@ -74,3 +80,24 @@ def test_distances_and_spread_equal_a_direct_computation(set_constants, normaliz
 def test_an_empty_cluster_has_the_spread_of_all_samples():
     spread = ClusterSpread.of(np.array([0, 0, 2]), np.array([1.0, 3.0, 5.0]), 3)
     np.testing.assert_allclose(spread.mean_square_per_cluster, [2, 3, 5])
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_labels_of_several_assignments(normalize, dtype):
+    rng = np.random.default_rng(0)
+    embedding = rng.standard_normal((50, 3)).astype(dtype)
+    runs = [Assignment(rng.standard_normal((4, 3)), normalize) for _ in range(5)]
+    found = labels_of_runs(runs, embedding)
+    assert found.shape == (5, 50)
+    points = embedding / (np.linalg.norm(embedding, axis=1, keepdims=True) if normalize else 1)
+    for labels, run in zip(found, runs, strict=True):
+        nearest = [np.argmin([np.sum((x - c) ** 2) for c in run.centroids]) for x in points]
+        np.testing.assert_array_equal(labels, nearest)
+        np.testing.assert_array_equal(labels, run(embedding))
+
+
+def test_normalized_rows_with_one_column_keep_their_signs():
+    run = Assignment(np.array([[-1.0], [2.0]]), normalize=True)
+    found = labels_of_runs([run], np.array([[-3.0], [0.1], [0.9], [5.0]]))
+    np.testing.assert_array_equal(found, [[0, 0, 1, 1]])

@@ -6,7 +6,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from anchorview import DALMC, MultiViewData
+from anchorview import DALMC, MultiViewData, make_multiview
+from anchorview._utils import linalg
+from anchorview.core import compress
 from anchorview.core.compress import problem_from_summaries, summarize_groups
 from anchorview.core.scale import SCALINGS, fit_scalings
 from helpers.blocks import rows_per_block
@@ -111,6 +113,28 @@ def test_routes_agree_on_real_data(name, real_data):
         assert_same(
             model, models[-1], objective=1e-8 if double else 1e-5, graph=1e-6 if double else 1e-3
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_of_wide_views_are_added_up_one_by_one(dtype, set_constants):
+    views, _ = make_multiview(260, n_features=(50, 8), missing=0.2, random_state=0)
+    data = MultiViewData({name: view.astype(dtype) for name, view in views.items()})
+    scalings = fit_scalings(data, "zscore-unit")
+    expected = summarize_groups(data, scalings)
+    set_constants(compress, WIDE_GRAM=16)
+    with rows_per_block(data, 30):
+        found = summarize_groups(data, scalings)
+    for pattern, summary in expected.items():
+        error = 1e-4 if dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(found[pattern].matrix, summary.matrix, atol=error)
+
+
+def test_the_start_of_wide_views_from_their_products(set_constants):
+    views, _ = make_multiview(600, n_clusters=3, n_features=(300, 240, 8), random_state=0)
+    options = {"solver": "compressed", "n_init": 1, "random_state": 0}
+    expected = DALMC(3, **options).fit(views)
+    set_constants(linalg, DENSE_SPECTRUM=20)
+    assert_same(DALMC(3, **options).fit(views), expected, objective=1e-6, graph=1e-3)
 
 
 def test_leading_directions_of_large_views_come_out_the_same():

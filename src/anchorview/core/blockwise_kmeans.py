@@ -296,14 +296,8 @@ def lloyd(
     return Refined(centroids, inertias)
 
 
-class _Farthest(NamedTuple):
-    """The row farthest from a span, and its squared distance."""
-
-    square: float
-    row: Array
-
-    def merged(self, other: "_Farthest") -> "_Farthest":
-        return other if other.square > self.square else self
+_Farthest = tuple[float, Array]
+"""Squared distance of the row that is farthest from a span, and the row."""
 
 
 def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
@@ -311,7 +305,11 @@ def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
     rows -= (rows @ basis.T) @ basis
     squares = np.einsum("ij,ij->i", rows, rows)
     first = int(squares.argmax())
-    return _Farthest(float(squares[first]), embedding[first].astype(np.float64))
+    return float(squares[first]), embedding[first].astype(np.float64)
+
+
+def _farther(a: _Farthest, b: _Farthest) -> _Farthest:
+    return b if b[0] > a[0] else a
 
 
 def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
@@ -319,7 +317,7 @@ def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
     basis = np.empty((0, rows.shape[1]))
     selected = []
     for _ in range(count):
-        row = rows.reduce(partial(_farthest, basis=basis), _Farthest.merged).row
+        _, row = rows.reduce(partial(_farthest, basis=basis), _farther)
         selected.append(row)
         rest = row - basis.T @ (basis @ row)
         length = np.linalg.norm(rest)

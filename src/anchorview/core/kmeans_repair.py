@@ -4,8 +4,6 @@ Where two centroids share a cluster while another cluster has one too few, itera
 the two is moved there if that lowers the inertia.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from anchorview._utils.threads import without_nested_threads
@@ -27,12 +25,6 @@ WORTH = 1.2
 MAX_REPAIRS, REPAIR_STEPS = 6, 5
 """Maximum number of times that centroids are moved to where they are missing, and of Lloyd steps
 after each."""
-
-
-class _Halves(NamedTuple):
-    saved: float
-    """Decrease of the inertia."""
-    means: Array
 
 
 def repair(points: Array, run: Refined, tolerance: float) -> Array:
@@ -74,20 +66,20 @@ def repaired(points: Array, centroids: Array, least: float = 0.0) -> Array | Non
     used = np.zeros(k, bool)
     lowered = 0.0
     cheapest = iter(np.argsort(costs, kind="stable"))
-    for c, half in sorted(halves.items(), key=lambda item: -item[1].saved):
+    for c, (saved, means) in sorted(halves.items(), key=lambda item: -item[1][0]):
         if used[c]:
             continue
         free = (m for m in cheapest if not (used[m] or used[partners[m]] or c in (m, partners[m])))
         m = next(free, None)
-        if m is None or half.saved <= WORTH * costs[m]:
+        if m is None or saved <= WORTH * costs[m]:
             break
         partner = partners[m]
         if joint[m]:
             pair = counts[[m, partner]] @ centroids[[m, partner]]
             moved[partner] = pair / joint[m]
-        moved[c], moved[m] = half.means
+        moved[c], moved[m] = means
         used[[c, m, partner]] = True
-        lowered += half.saved - costs[m]
+        lowered += saved - costs[m]
     return moved if lowered > least else None
 
 
@@ -104,9 +96,9 @@ def _best(points: Array, centroids: Array, other: bool = False) -> Array:
     return nearest
 
 
-def _halves(points: Array) -> _Halves:
-    """Two clusters of points, started from two that are far apart."""
-    nothing = _Halves(0.0, points[:1])
+def _halves(points: Array) -> tuple[float, Array]:
+    """Decrease of the inertia by two clusters of points, started far apart, and their means."""
+    nothing = 0.0, points[:1]
     if len(points) < 2:
         return nothing
     center = points.mean(axis=0)
@@ -128,4 +120,4 @@ def _halves(points: Array) -> _Halves:
         # The sum of all centered points is zero.
         means = np.stack([-total / (len(points) - size), total / size])
         saved = float(total @ total * (1 / size + 1 / (len(points) - size)))
-    return _Halves(saved, means + center)
+    return saved, means + center
