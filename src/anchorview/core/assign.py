@@ -26,8 +26,7 @@ from anchorview.core.blockwise_kmeans import (
     precision_for,
 )
 from anchorview.core.kmeans_repair import repair
-from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
-from anchorview.core.row_sampling import sampled_rows
+from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells, sampled_rows
 
 
 @dataclass(frozen=True)

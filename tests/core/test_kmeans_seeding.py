@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anchorview.core.blockwise_kmeans import LocalRows
-from anchorview.core.row_sampling import sampled_rows
+from anchorview.core.kmeans_seeding import sampled_rows
 from helpers.blocks import BlockedRows
 
 
