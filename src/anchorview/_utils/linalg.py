@@ -7,9 +7,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpstrf
 from scipy.sparse.linalg import aslinearoperator, eigsh, svds
-from sklearn.utils import gen_batches
 
-from anchorview._utils.threads import single_threaded_blas
+from anchorview._utils.threads import row_slices, single_threaded_blas
 from anchorview._utils.typing import Array, Matrix
 
 WELL_CONDITIONED = 1e-6
@@ -150,7 +149,7 @@ def gram_columns(X: Matrix, columns: Array) -> Array:
     """Some columns of ``X'X`` in float64, by products with `X`."""
     n, d = X.shape
     G = np.empty((d, len(columns)))
-    for part in gen_batches(len(columns), max(1, DENSE_PART // n)):
+    for part in row_slices(len(columns), max(1, DENSE_PART // n)):
         selected = np.zeros((d, part.stop - part.start))
         selected[columns[part], np.arange(selected.shape[1])] = 1
         G[:, part] = times(X.T, times(X, selected))

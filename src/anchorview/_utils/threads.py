@@ -62,6 +62,11 @@ def for_blocks(function: Callable[[Block], None], blocks: Iterable[Block], stage
         pass
 
 
+def row_slices(n: int, step: int) -> list[slice]:
+    """Slices of `step` rows, as scikit-learn's `gen_batches`, which takes 0.1 ms to begin."""
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def max_pending_results() -> int:
     """Maximum number of results held at a time, including the one in use."""
     return n_cores() + 2

@@ -10,11 +10,10 @@ from scipy.linalg import qr
 from sklearn.cluster import KMeans
 from sklearn.cluster import kmeans_plusplus as sklearn_plusplus
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import finite_lengths, unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import parallel_map
+from anchorview._utils.threads import parallel_map, row_slices
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
@@ -197,7 +196,7 @@ def labels_of_runs(assignments: Sequence[Assignment], embedding: Array) -> Array
     # The nearest centroid c of x has the largest x'c - c'c / 2.
     halves = 0.5 * np.einsum("ij,ij->i", centroids, centroids)
     labels = np.empty((len(assignments), len(embedding)), np.intp)
-    for rows in gen_batches(len(embedding), max(1, SCORES_OF_RUNS // len(centroids))):
+    for rows in row_slices(len(embedding), max(1, SCORES_OF_RUNS // len(centroids))):
         scores = points[rows] @ centroids.T
         scores -= halves
         labels[:, rows] = scores.reshape(len(scores), len(assignments), -1).argmax(axis=2).T

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
-from anchorview._utils.threads import parallel_map, without_nested_threads
+from anchorview._utils.threads import parallel_map, row_slices, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.views.row_source import Result
 
@@ -65,8 +64,7 @@ class LocalRows:
         n, width = self.shape
         # Blocks of equal sizes keep all threads busy.
         step = -(-n // max(1, -(-8 * width * n // BLOCK)))
-        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-        for _, result in parallel_map(work, blocks):
+        for _, result in parallel_map(work, row_slices(n, step)):
             yield result
 
     def whole(self) -> Array:
@@ -168,7 +166,7 @@ def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> Cluster
     buffers = np.empty((2, len(weights) * len(points)), embedding.dtype)
     total = np.zeros((len(weights), width + 1))
     squares = 0.0
-    for rows in gen_batches(len(embedding), step):
+    for rows in row_slices(len(embedding), step):
         block = points[: rows.stop - rows.start]
         block[:, :-1] = unit_rows(embedding[rows]) if normalize else embedding[rows]
         scores, members = (
@@ -218,7 +216,7 @@ def score_blocks(points: Array, weights: Array) -> Iterator[tuple[slice, Array]]
     extended = np.ones((len(points), len(weights)), weights.dtype)
     extended[:, :-1] = points
     buffer = np.empty((min(step, len(points)), weights.shape[1]), weights.dtype)
-    for rows in gen_batches(len(points), step):
+    for rows in row_slices(len(points), step):
         block = extended[rows]
         yield rows, np.matmul(block, weights, out=buffer[: len(block)])
 
@@ -234,7 +232,7 @@ def for_scores(
             for rows, scores in score_blocks(points[part], weights):
                 work(slice(part.start + rows.start, part.start + rows.stop), scores)
 
-    for _ in parallel_map(score, list(gen_batches(len(points), COMPARED_ROWS))):
+    for _ in parallel_map(score, row_slices(len(points), COMPARED_ROWS)):
         pass
 
 

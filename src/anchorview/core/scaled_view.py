@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import gen_batches
 
 from anchorview._utils.linalg import gram_columns, reciprocal, squared_norm
-from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map
+from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map, row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
@@ -127,7 +126,7 @@ class SparseScaledView(LinearOperator):
             lengths[rows] = np.einsum("ij,ij->i", scaled, scaled)
 
         if not self.is_safe:
-            for _ in parallel_map(exact, list(gen_batches(n, max(1, DENSE_ENTRIES // d)))):
+            for _ in parallel_map(exact, row_slices(n, max(1, DENSE_ENTRIES // d))):
                 pass
             return lengths
         inner, weighted = self.terms @ self.terms.T, (self.columns * self.terms).T
@@ -234,7 +233,7 @@ def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
     if not isinstance(X, np.ndarray):
         return np.asarray(SparseScaledView(X, scaling) @ W).astype(W.dtype, copy=False)
     product = np.empty((len(X), W.shape[1]), W.dtype)
-    for part in gen_batches(len(X), max(1, LARGEST_BLOCK // (len(W) * W.itemsize))):
+    for part in row_slices(len(X), max(1, LARGEST_BLOCK // (len(W) * W.itemsize))):
         values = _scaled.array((part.stop - part.start, len(W)), W.dtype)
         # A factor of each row is cheaper to apply to the product.
         factor = scaling.apply_but_factor(X[part], values)
