@@ -338,14 +338,10 @@ def test_view_without_common_ids_among_others(tmp_path):
     assert "id_column=False" in message
 
 
-def test_ids_that_end_in_zero_are_different_ids(tmp_path):
-    write(tmp_path, a_csv="id,x\na,1\nb,1\n", b_csv="id,x\na.0,1\nb,2\n")
-    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "a.0"]
-
-
-def test_chain_of_views_that_share_samples(tmp_path):
-    write(tmp_path, a_csv="id,x\na,1\nb,1\n", b_csv="id,x\nb,1\nc,2\n", c_csv="id,x\nc,1\nd,1\n")
-    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "c", "d"]
+def test_ids_shared_in_a_chain_and_ids_that_end_in_zero(tmp_path):
+    a, b, c = "id,x\na,1\nb,1\n", "id,x\nb,1\na.0,2\n", "id,x\na.0,1\nd,1\n"
+    write(tmp_path, a_csv=a, b_csv=b, c_csv=c)
+    assert list(read_views(tmp_path).sample_ids) == ["a", "b", "a.0", "d"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -377,6 +373,8 @@ def test_first_column_that_cannot_be_ids(tmp_path, suffix, first, message):
         "a,1,,7\nb,3,4,5\n",
         "first,0.7,0.1,0.4\n17,3,4,5\n",
         "a1,3,3\nb,4,4\n",
+        # As pandas writes it for columns without names.
+        "0,1,2\n0.5,0.1,0.4\n",
     ],
 )
 def test_header_that_is_a_sample(tmp_path, text):
@@ -384,9 +382,10 @@ def test_header_that_is_a_sample(tmp_path, text):
     message = both_readers(path, tmp_path)
     assert "v.csv: the first row is" in message
     assert "header=False" in message
-    data = read_views(path, header=False)
-    assert len(data.sample_ids) == text.count("\n")
-    assert data.sample_ids[0] == text.partition(",")[0]
+    assert "id_column=False" in message
+    data = read_views(path, header=False, id_column=not text.startswith("0"))
+    assert len(data.views["v"]) == text.count("\n")
+    assert data.sample_ids is None or data.sample_ids[0] == text.partition(",")[0]
 
 
 @pytest.mark.parametrize(
@@ -400,13 +399,6 @@ def test_numbers_as_names_of_features(tmp_path, header):
     data = read_views(write(tmp_path, v_csv=f"{header}\ns1,1,2,3\ns2,1,2,4\n"))
     assert list(data.views["v"].columns) == header.split(",")[1:]
     assert list(data.sample_ids) == ["s1", "s2"]
-
-
-def test_header_of_a_frame_without_ids(tmp_path):
-    write_frame(tmp_path / "t", "a", pd.DataFrame(X), "csv", index=False)
-    assert "the first row is 0, 1, ..." in both_readers(tmp_path / "t", tmp_path)
-    data = read_views(tmp_path / "t", id_column=False)
-    np.testing.assert_array_equal(data.views["a"], X)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -174,7 +174,7 @@ def open_views(
       order; their ids are read with the rows.
 
     Samples are rows; only in ``.mat`` may they be columns. Class labels and availability have the
-    names that :func:`read_views` knows; the latter is samples x views, of zeros and ones.
+    names that :func:`read_views` knows, and follow its rules.
 
     Parameters
     ----------

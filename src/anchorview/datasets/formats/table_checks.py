@@ -45,7 +45,14 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
     if len(missing):
         raise missing_id_error(int(missing[0]))
     if options.id_column is True:
-        _require_no_fractions(ids)
+        # Numbers that are not all integers are measurements.
+        numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
+        fractions = np.flatnonzero(numbers % 1 != 0)
+        if numbers.notna().all() and len(fractions):
+            raise DataFileError(
+                f"the first column holds numbers such as {ids[fractions[0]]}, which are not sample "
+                f"ids. Write the ids as the first column, or {NO_IDS}."
+            )
     texts = pd.Index([str(sample) for sample in ids])
     repeated = texts[texts.duplicated()].tolist()
     if repeated:
@@ -54,17 +61,6 @@ def checked_ids(ids: "pd.Index[Any]", options: ReadOptions) -> "pd.Index[Any]":
             f"first column is not the sample id, {NO_IDS}."
         )
     return texts
-
-
-def _require_no_fractions(ids: "pd.Index[Any]") -> None:
-    """Raise if the ids are measurements: numbers, and not all of them integers."""
-    numbers = pd.to_numeric(pd.Series(ids), errors="coerce").astype(np.float64)
-    fractions = np.flatnonzero(numbers % 1 != 0)
-    if numbers.notna().all() and len(fractions):
-        raise DataFileError(
-            f"the first column holds numbers such as {ids[fractions[0]]}, which are not sample "
-            f"ids. Write the ids as the first column, or {NO_IDS}."
-        )
 
 
 def union_of_samples(ids: "dict[str, pd.Index[Any]]", options: ReadOptions) -> "pd.Index[Any]":
