@@ -95,17 +95,17 @@ scikit-learn, if rows are few."""
 VERY_MANY_CLUSTERS = 2000
 """Number of clusters above which a step takes as long as all else, and fewer steps are made."""
 
-SETTLED, SETTLED_MANY, SETTLED_VERY_MANY = 1e-5, 1e-3, 3e-3
-"""Relative decrease of the inertia in a step below which it is not continued; the others with more
-than `MANY_CLUSTERS` and `VERY_MANY_CLUSTERS` clusters. For 10,000 overlapping clusters of 200,000
-rows, 5 steps instead of 7 end .2 % higher."""
+SETTLED = (1e-5, 1e-3, 3e-3)
+"""Relative decrease of the inertia in a step below which it is not continued; the second and third
+with more than `MANY_CLUSTERS` and `VERY_MANY_CLUSTERS` clusters. For 10,000 overlapping clusters of
+200,000 rows, 5 steps instead of 7 end .2 % higher."""
 
 PACE_OF_MANY = 1.8
 """Length of steps on all rows with more than `MANY_CLUSTERS` clusters. For 1,000 overlapping
 clusters of 110,000 rows, 12 such steps reach the inertia of 35 steps of length 1. From the rows
 that k-means++ selects, longer steps do not help."""
 
-SETTLED_ON_SAMPLE, SETTLED_MANY_ON_SAMPLE, SETTLED_VERY_MANY_ON_SAMPLE = 1e-4, 1e-3, 5e-3
+SETTLED_ON_SAMPLE = (1e-4, 1e-3, 5e-3)
 """The same on a sample. With 1e-5, ten clusters of 60,000 rows had the same inertia within .005 %
 and the sample took a third to a half longer."""
 
@@ -236,13 +236,13 @@ def fit_assignment(
         centroids = kmeans.fit(points).cluster_centers_
     elif method == "kmeans":
         start = _start_from_sample(rows, n_clusters, normalize, n_init, seed)
-        settled = _by_number(n_clusters, SETTLED, SETTLED_MANY, SETTLED_VERY_MANY)
+        settled = _by_number(n_clusters, SETTLED)
         pace = PACE_OF_MANY if n_clusters > MANY_CLUSTERS else 1.0
         centroids = lloyd(rows, start, normalize, settled, pace=pace).centroids[0]
     else:
         rows_apart = distant_rows_in_blocks(rows, n_clusters)
         start = unit_rows(rows_apart) if normalize else rows_apart
-        centroids = lloyd(rows, start[None], normalize, SETTLED).centroids[0]
+        centroids = lloyd(rows, start[None], normalize, SETTLED[0]).centroids[0]
     report_progress("assigning", 1, 1)
     return Assignment(centroids.astype(np.float64), normalize)
 
@@ -270,19 +270,15 @@ def _start_from_sample(
 
     starts = np.stack([start for _, start in parallel_map(started, seeds)])
     local = LocalRows(points)
-    settled = _by_number(
-        n_clusters, SETTLED_ON_SAMPLE, SETTLED_MANY_ON_SAMPLE, SETTLED_VERY_MANY_ON_SAMPLE
-    )
+    settled = _by_number(n_clusters, SETTLED_ON_SAMPLE)
     best = lloyd(local, starts, False, settled, FIRST_STEPS)
     if n_starts > 1:
         best = lloyd(local, best.best(FINALISTS), False, settled)
     return repair(points, best, settled)
 
 
-def _by_number(n_clusters: int, few: float, many: float, very_many: float) -> float:
-    if n_clusters > VERY_MANY_CLUSTERS:
-        return very_many
-    return many if n_clusters > MANY_CLUSTERS else few
+def _by_number(n_clusters: int, limits: tuple[float, float, float]) -> float:
+    return limits[(n_clusters > MANY_CLUSTERS) + (n_clusters > VERY_MANY_CLUSTERS)]
 
 
 def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:

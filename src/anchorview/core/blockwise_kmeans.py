@@ -88,9 +88,6 @@ FEW_CLUSTERS = 24
 """Number of clusters up to which rows are added up by products with a matrix of memberships. With
 10 clusters this takes a third of the time of finding labels first, with 30 about as long."""
 
-SCORES_OF_FEW = 2**18
-"""Number of scores that are held at a time if clusters are few."""
-
 SCORES, MIN_SCORED_ROWS = 2**18, 128
 """Number of scores that are held at a time, what a core has in its cache, and minimum number of
 rows for which they are computed together."""
@@ -160,7 +157,7 @@ def _sums_of_few(embedding: Array, centroids: Array, normalize: bool) -> Cluster
     """:func:`cluster_sums` by products with a matrix of memberships."""
     n_sets, k, width = centroids.shape
     weights = np.ascontiguousarray(score_weights(centroids.reshape(-1, width), embedding.dtype).T)
-    step = min(max(MIN_SCORED_ROWS, SCORES_OF_FEW // len(weights)), SUMMED_ROWS)
+    step = min(max(MIN_SCORED_ROWS, SCORES // len(weights)), SUMMED_ROWS)
     # The last column of ones adds the offsets of the scores and counts the members.
     points = np.ones((min(step, len(embedding)), width + 1), embedding.dtype)
     buffers = np.empty((2, len(weights) * len(points)), embedding.dtype)

@@ -48,15 +48,13 @@ class Plan:
             f"{route}: {self.work[route]:.1e} operations and {format_bytes(self.memory[route])}"
             for route in self.work
         )
-        left_out = "" if self.truncation is None else f"; {self.truncation}"
-        return f"solver '{self.route}' of {costs}{self._reason()}{left_out}"
-
-    def _reason(self) -> str:
+        reason = ""
         exact = [self.work[route] for route in EXACT_ROUTES if route in self.work]
-        if self.route != "truncated" or not exact:
-            return ""
-        ratio = min(exact) / self.work["truncated"]
-        return f"; wide views are truncated, as exact solvers take {ratio:.1f} times as long"
+        if self.route == "truncated" and exact:
+            ratio = min(exact) / self.work["truncated"]
+            reason = f"; wide views are truncated, as exact solvers take {ratio:.1f} times as long"
+        left_out = "" if self.truncation is None else f"; {self.truncation}"
+        return f"solver '{self.route}' of {costs}{reason}{left_out}"
 
 
 @dataclass(frozen=True)
