@@ -3,6 +3,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
 
@@ -12,7 +13,7 @@ import pytest
 
 from anchorview import __version__, make_multiview
 from anchorview._utils.atomic_files import exclusive_folder
-from anchorview.cli import experiment_commands
+from anchorview.experiments import outputs
 from helpers.command_line import INTERRUPTIBLE, MAIN, command, error_of, output_of, posix, run
 
 PLAN = """
@@ -168,6 +169,25 @@ def test_a_method_beyond_its_memory_is_a_dash_until_it_is_retried(tmp_path):
     assert statuses() == {"done"}
 
 
+@pytest.mark.filterwarnings("default")
+def test_a_method_of_the_current_folder_is_checked_and_compared(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # As in a new process of the console script.
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    (tmp_path / "shell_method.py").write_text(
+        "def by_sign(views, n_clusters, random_state):\n"
+        "    return (views['view_0'][:, 0] > 0).astype(int)\n"
+    )
+    shown = output_of("experiment", "check", "shell_method:by_sign")
+    assert "Warning: shell_method:by_sign found 2 clusters with n_clusters=3" in shown
+    assert "can be used" in shown
+    assert "module:Class" in error_of("experiment", "check", "dalmc")
+    options = ("--method", "shell_method:by_sign", "--method", "auto", "--mode", "default")
+    done = run("experiment", "run", "compare", "--data", folder, *options, "--runs", 2)
+    assert "found 2 clusters with n_clusters=3" in done.stderr
+    assert "by_sign" in done.stdout
+
+
 @posix
 def test_two_runs_cannot_share_a_folder(folder, tmp_path):
     with exclusive_folder(tmp_path):
@@ -181,7 +201,7 @@ def test_results_of_another_version_are_reported(folder, tmp_path, set_constants
     plan.write_text('suites = ["convergence"]')
     arguments = ("experiment", "run", plan, "--data", folder, "--out", tmp_path / "out")
     output_of(*arguments)
-    set_constants(experiment_commands, __version__="99.0")
+    set_constants(outputs, __version__="99.0")
     again = run(*arguments)
     assert again.exit_code == 0
     assert f"from anchorview {__version__}, not 99.0" in again.stderr

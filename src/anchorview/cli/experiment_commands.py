@@ -1,8 +1,8 @@
-"""The commands ``anchorview experiment run`` and ``anchorview experiment list``."""
+"""The commands ``run``, ``check`` and ``list`` of ``anchorview experiment``."""
 
 # Imported by ``--help``: light modules only.
+import os
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anchorview import __version__
-from anchorview._utils.atomic_files import exclusive_folder, require_writable_folder
+from anchorview._utils.atomic_files import require_writable_folder
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import option
 from anchorview.cli.outputs import require_separate
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anchorview.experiments.jobs import Job
-    from anchorview.experiments.plan import ExperimentPlan
 
 app = typer.Typer(
     name="experiment",
@@ -46,12 +44,6 @@ def experiment(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         write_stdout(f"{context.get_help()}\n")
 
-
-TIME_LIMIT = 3600.0
-"""Default time limit of a job, in seconds."""
-
-MEMORY_SHARE = 0.8
-"""Share of the free memory that all running jobs may use together."""
 
 Folder = Annotated[
     Path | None,
@@ -88,6 +80,16 @@ def run_suite(
         list[str] | None,
         option("Data set to use; may be repeated.", "--only", metavar="NAME", default="all"),
     ] = None,
+    method: Annotated[
+        list[str] | None,
+        option(
+            "Method of the suites compare, runtime and order, such as dalmc, auto or "
+            "concat-kmeans, or mypackage.mymvc:MyMVC for one of your own. May be repeated.",
+            "--method",
+            metavar="NAME",
+            default="all of this package",
+        ),
+    ] = None,
     mode: Annotated[
         list[str] | None,
         option(
@@ -107,7 +109,7 @@ def run_suite(
             "Maximum time of a job, all its runs together.",
             metavar="SECONDS",
             min=0.001,
-            default=f"{TIME_LIMIT:.0f}",
+            default="3600",
         ),
     ] = None,
     memory_limit: Annotated[
@@ -137,6 +139,7 @@ def run_suite(
     """
     given: dict[str, Any] = {
         "data": only and tuple(only),
+        "methods": method and tuple(method),
         "modes": mode and tuple(mode),
         "runs": runs,
         "seed": seed,
@@ -144,8 +147,11 @@ def run_suite(
         "memory_limit": memory_limit,
     }
     with explained_errors("finished jobs are kept; the same command resumes the run"):
+        from anchorview.experiments.data_sets import data_sets
+        from anchorview.experiments.outputs import run_plan
         from anchorview.experiments.plan import PLAN_SUFFIXES, SUITES, ExperimentPlan, read_plan
 
+        _import_from_here()
         require_writable_folder(out)
         if suite in (*SUITES, "all"):
             plan = ExperimentPlan(suites=(suite,))
@@ -157,8 +163,49 @@ def run_suite(
                 f"Suite {suite!r} is unknown; pass {known}, all, or a .toml or .yaml file."
             )
         plan = replace(plan, **{name: each for name, each in given.items() if each is not None})
-        results = _run(plan, data, out, jobs, retry)
+        sets = data_sets(data, plan.data)
+        # Results must not be taken for data, nor change a data set.
+        if data is not None and out.resolve() == data.resolve():
+            raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
+        paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
+        require_separate({"--out": out}, paths)
+        with progress_bar(shown=watched()):
+            results = run_plan(
+                plan,
+                sets,
+                out,
+                n_jobs=jobs,
+                retry=retry,
+                listen=_ProgressReport(),
+                command=command_line(),
+            )
     _print_results(results, out)
+
+
+@app.command("check")
+def check(
+    method: Annotated[
+        str,
+        typer.Argument(metavar="METHOD", help="Your method, such as mypackage.mymvc:MyMVC."),
+    ],
+) -> None:
+    """Check that a method of your own can be used in experiments, on small generated data."""
+    with explained_errors():
+        from anchorview.experiments.own_methods import check_method, is_own
+
+        _import_from_here()
+        if not is_own(method):
+            raise ValueError(f"{method!r} is not of the form module:Class or module:function.")
+        warned = list(check_method(method))
+    print_lines(*(printable(f"Warning: {each}") for each in warned))
+    example = f"anchorview experiment run compare --method {method}"
+    print_lines(printable(f"{method} can be used: {example}"))
+
+
+def _import_from_here() -> None:
+    """Let this process and those of jobs import from the current folder, as ``python -m`` does."""
+    if "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
 
 
 @app.command("list")
@@ -188,59 +235,6 @@ def list_suites(data: Folder = None) -> None:
     print_lines(f"Suites: {', '.join(SUITES)}, all")
     print_lines(table(rows, "Data set", "Samples", "Classes", "Views", "In the paper"))
     print_lines(*filter(None, [problem, OBTAIN]))
-
-
-def _run(
-    plan: "ExperimentPlan", folder: Path | None, out: Path, n_jobs: int | None, retry: bool
-) -> "pd.DataFrame":
-    """Run the jobs that have no result yet, and write all outputs; return all results."""
-    from anchorview._utils.memory import free_memory, memory_budget
-    from anchorview._utils.threads import n_cores
-    from anchorview.experiments.data_sets import data_sets
-    from anchorview.experiments.outputs import write_outputs
-    from anchorview.experiments.result_store import Store
-    from anchorview.experiments.runner import run_jobs
-    from anchorview.experiments.suites import entries
-
-    sets = data_sets(folder, plan.data)
-    # Results must not be taken for data, nor change a data set.
-    if folder is not None and out.resolve() == folder.resolve():
-        raise ValueError(f"--out and --data are the same folder, {out}. Pass two names.")
-    paths = {f"the data set {each.path}": each.path for each in sets if each.path is not None}
-    require_separate({"--out": out}, paths)
-    by_name = {each.name: each for each in sets}
-    wanted = entries(plan, sets)
-    jobs = [(job, by_name[job.data]) for job in dict.fromkeys(entry.job for entry in wanted)]
-    if not jobs:
-        raise ValueError(
-            f"There is nothing to run: {', '.join(plan.suites)} has no job of the mode "
-            f"{' or '.join(plan.modes)} on {', '.join(by_name)}."
-        )
-    keys = [job.key(data.digest) for job, data in jobs]
-    at_once = n_jobs or n_cores()
-    equal_share = MEMORY_SHARE * free_memory() / at_once
-    out.mkdir(parents=True, exist_ok=True)
-    with exclusive_folder(out), Store(out / "results.sqlite") as store:
-        if retry:
-            store.forget_unfinished(keys)
-        with progress_bar(shown=watched()):
-            run_jobs(
-                jobs,
-                store,
-                time_limit=plan.time_limit or TIME_LIMIT,
-                memory_limit=memory_budget(plan.memory_limit or equal_share),
-                at_once=at_once,
-                listen=_ProgressReport(),
-            )
-        results, environments = store.results(), store.environments(keys)
-        versions = {each["anchorview"] for each in environments if "anchorview" in each}
-        if others := sorted(versions - {__version__}):
-            warnings.warn(
-                f"Some results are from anchorview {', '.join(others)}, not {__version__}: "
-                "finished jobs are not run again. Pass another folder to run all of them.",
-                stacklevel=2,
-            )
-        return write_outputs(out, wanted, results, sets, environments, command_line(), plan.title)
 
 
 class _ProgressReport:

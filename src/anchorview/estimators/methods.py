@@ -47,8 +47,6 @@ class Method:
     None for a method that selects its parameters itself."""
     n_clusters_by_default: tuple[str, ...] = ()
     """Parameters whose default None means the number of clusters."""
-    deterministic_inits: tuple[str, ...] = ()
-    """Values of `init` with which labels that are not from K-means are independent of the seed."""
     accepts_missing_views: bool = False
     runs_per_fit: int = 1
     """Number of runs of an experiment that a single fit counts for."""
@@ -103,7 +101,6 @@ REGISTRY = (
         "#7A6FBE",
         {"n_anchors": _multiples, "lambda_": (1.0, 0.1, 0.01, 0.001)},
         n_clusters_by_default=("n_anchors",),
-        deterministic_inits=("identity",),
     ),
     Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
     Method("concat-kmeans", "compared.concatenation.ConcatKMeans", "K-means", "#777777", {}),
@@ -144,7 +141,6 @@ REGISTRY = (
         "#D55E00",
         {"beta": BETAS, "n_anchors": _multiples},
         n_clusters_by_default=("n_anchors",),
-        deterministic_inits=("gcca", "identity"),
         accepts_missing_views=True,
     ),
     # A fit is a consensus of dozens of partitions.

@@ -3,5 +3,5 @@
 A plan (:mod:`~anchorview.experiments.plan`) and data sets make the jobs of suites
 (:mod:`~anchorview.experiments.suites`), which :mod:`~anchorview.experiments.runner` runs. Their
 results are evaluated and written as tables, figures and a report page
-(:mod:`~anchorview.experiments.output_folder`).
+(:mod:`~anchorview.experiments.outputs`).
 """

@@ -32,7 +32,7 @@ class Job:
     data: str
     """Name of the data set."""
     method: str
-    """One of :data:`anchorview.estimators.methods.METHODS`."""
+    """One of :data:`anchorview.estimators.methods.METHODS`, or ``module:name``."""
     settings: tuple[tuple[str, SettingValue], ...] = ()
     """Parameters of the estimator, sorted by name."""
     missing: float = 0.0
@@ -47,6 +47,8 @@ class Job:
     """Whether to run without other jobs at the same time, to measure its time."""
     order: RowOrder = "file"
     """Order in which the rows are passed to the fit; the seed determines a random one."""
+    code: str = ""
+    """Digest of the code of a method that is not of this package."""
 
     @classmethod
     def of(
@@ -63,9 +65,9 @@ class Job:
         """Mapping for JSON."""
         # missing=0 and missing=0.0 must have the same key.
         content = asdict(self) | {"settings": dict(self.settings), "missing": float(self.missing)}
-        if self.order == "file":
-            del content["order"]
-        return content
+        # Keys of results that were stored without these stay the same.
+        absent = {"order": "file", "code": ""}
+        return {name: value for name, value in content.items() if absent.get(name) != value}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -19,9 +18,14 @@ from anchorview._utils.linalg import unit_rows
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
-from anchorview.estimators.methods import find_method, method_class
 from anchorview.experiments.data_sets import DataSet, LabeledData
 from anchorview.experiments.jobs import METRICS, Job, Result
+from anchorview.experiments.own_methods import (
+    default_settings,
+    find_method,
+    is_own,
+    new_estimator,
+)
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 
@@ -38,28 +42,30 @@ MAX_TIMED_SECONDS = 60.0
 def fit_and_score(job: Job, data: DataSet) -> Result:
     """Fit a method with its default number of restarts, then score independent runs.
 
-    For methods that apply K-means to an embedding, a run is one K-means from one random start on
-    the embedding of a single fit, as in the paper. Other methods are fitted again for each run,
-    with its own seed and without restarts; a fit of AutoDALMC, which is a consensus of dozens of
-    partitions, counts for four runs, so that it has fewer scores. The scores of a deterministic
-    fit are repeated for every run.
+    A run is a fit with its own seed and without restarts. If only K-means on an embedding depends
+    on the seed, as two fits tell, the runs share the embedding. A fit of AutoDALMC, which is a
+    consensus of dozens of partitions, counts for four runs, so that it has fewer scores. Methods
+    that are not of this package keep their restarts.
     """
     views, classes = ordered(*data.load(), job)
     if job.missing > 0:
         views = remove_entries(views, job.missing, job.seed)
     if job.impute:
         views = impute_means(views)
-    model = method_class(job.method)(data.n_clusters, random_state=job.seed, **dict(job.settings))
+    model = _estimator(job, data.n_clusters, 0)
     fit_seconds = _time_fits(model, views, TIMED_FITS if job.alone else 1)
-    runs = [clustering_scores(classes, labels) for labels in _labels_of_runs(job, model, views)]
+    runs = [
+        clustering_scores(classes, labels)
+        for labels in _labels_of_runs(job, data.n_clusters, model, views)
+    ]
     return Result(
         "done",
         scores={metric: tuple(run[metric] for run in runs) for metric in METRICS},
         returned=clustering_scores(classes, model.labels_),
         fit_seconds=fit_seconds,
-        n_iter=int(model.n_iter_),
-        objective=tuple(float(value) for value in model.objective_),
-        view_weights=tuple(float(weight) for weight in model.view_weights_),
+        n_iter=getattr(model, "n_iter_", None),
+        objective=tuple(map(float, getattr(model, "objective_", ()))),
+        view_weights=tuple(map(float, getattr(model, "view_weights_", ()))),
     )
 
 
@@ -90,27 +96,34 @@ def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> float:
     return median(times)
 
 
-def _labels_of_runs(job: Job, model: Any, views: MultiViewData) -> Iterator[Array]:
-    method = find_method(job.method)
+def _estimator(job: Job, n_clusters: int, run: int, **others: Any) -> Any:
+    settings = {**dict(job.settings), **others, "random_state": job.seed + run}
+    return new_estimator(job.method, n_clusters, **settings)
+
+
+def _labels_of_runs(job: Job, n_clusters: int, model: Any, views: MultiViewData) -> Iterator[Array]:
+    restarts = "n_init" in default_settings(job.method) and not is_own(job.method)
+    single_start = {"n_init": 1} if restarts else {}
+
+    def fitted(run: int) -> Any:
+        return _estimator(job, n_clusters, run, **single_start).fit(views)
+
     # Set for methods that cluster an embedding by K-means.
     normalize = getattr(model, "normalize_embedding", None)
-    if normalize is not None and getattr(model, "assignment", "kmeans") == "kmeans":
+    by_kmeans = normalize is not None and getattr(model, "assignment", "kmeans") == "kmeans"
+    known = {} if single_start else {0: model}
+    if by_kmeans and job.runs > 1:
+        known[1] = fitted(1)
+    if by_kmeans and np.array_equal(model.embedding_, known.get(1, model).embedding_):
         points = unit_rows(model.embedding_) if normalize else model.embedding_
         for run in range(job.runs):
-            kmeans = KMeans(model.n_clusters, n_init=1, random_state=job.seed + run)
+            kmeans = KMeans(n_clusters, n_init=1, random_state=job.seed + run)
             # With several threads the sums would depend on their number.
             with threadpool_limits(1):
                 yield kmeans.fit_predict(points)
-    elif getattr(model, "init", None) in method.deterministic_inits:
-        yield from [model.labels_] * job.runs
     else:
-        single_start = {"n_init": 1} if "n_init" in model.get_params() else {}
-        for run in range(max(1, job.runs // method.runs_per_fit)):
-            if run == 0 and not single_start:
-                yield model.labels_
-            else:
-                again = clone(model).set_params(random_state=job.seed + run, **single_start)
-                yield again.fit(views).labels_
+        for run in range(max(1, job.runs // find_method(job.method).runs_per_fit)):
+            yield (known[run] if run in known else fitted(run)).labels_
 
 
 def ordered(data: MultiViewData, classes: Array, job: Job) -> LabeledData:

@@ -10,15 +10,21 @@ from typing import Any
 
 import pandas as pd
 
-from anchorview._utils.atomic_files import atomic_write
+from anchorview import __version__
+from anchorview._utils.atomic_files import atomic_write, exclusive_folder
 from anchorview._utils.errors import MissingPackageError
+from anchorview._utils.memory import free_memory, memory_budget
+from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated
 from anchorview.experiments.figures import Figure, chart_table, figures
 from anchorview.experiments.jobs import Result
-from anchorview.experiments.plan import LABEL_MODES
+from anchorview.experiments.own_methods import check_method, is_own
+from anchorview.experiments.plan import LABEL_MODES, ExperimentPlan
+from anchorview.experiments.result_store import Store
 from anchorview.experiments.result_table import ResultTable, markdown_escaped
-from anchorview.experiments.suites import Entry
+from anchorview.experiments.runner import Listener, run_jobs
+from anchorview.experiments.suites import Entry, entries
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.plotting.charts import BarChart
 from anchorview.plotting.matplotlib_charts import Panel
@@ -52,10 +58,68 @@ METRICS_TEXT = (
     "fraction of samples in the largest class of their cluster. ARI: adjusted Rand index."
 )
 
+TIME_LIMIT = 3600.0
+"""Default time limit of a job, in seconds."""
+
+MEMORY_SHARE = 0.8
+"""Share of the free memory that all running jobs may use together."""
+
+
+def run_plan(
+    plan: ExperimentPlan,
+    sets: Sequence[DataSet],
+    out: Path,
+    *,
+    n_jobs: int | None = None,
+    retry: bool = False,
+    listen: Listener = lambda *_: None,
+    command: str = "",
+) -> pd.DataFrame:
+    """Run the jobs of a plan that have no result in a folder yet, and write all outputs there.
+
+    Methods that are not of this package are checked first. `retry` runs jobs without a result
+    again; see :func:`run_jobs` for `listen`. Returns all results, as :func:`write_outputs` does.
+    """
+    for method in filter(is_own, plan.methods):
+        for warning in check_method(method):
+            warnings.warn(warning, stacklevel=2)
+    by_name = {each.name: each for each in sets}
+    wanted = entries(plan, sets)
+    jobs = [(job, by_name[job.data]) for job in dict.fromkeys(entry.job for entry in wanted)]
+    if not jobs:
+        raise ValueError(
+            f"There is nothing to run: {', '.join(plan.suites)} has no job of the mode "
+            f"{' or '.join(plan.modes)} on {', '.join(by_name)}."
+        )
+    keys = [job.key(data.digest) for job, data in jobs]
+    at_once = n_jobs or n_cores()
+    equal_share = MEMORY_SHARE * free_memory() / at_once
+    out.mkdir(parents=True, exist_ok=True)
+    with exclusive_folder(out), Store(out / "results.sqlite") as store:
+        if retry:
+            store.forget_unfinished(keys)
+        run_jobs(
+            jobs,
+            store,
+            time_limit=plan.time_limit or TIME_LIMIT,
+            memory_limit=memory_budget(plan.memory_limit or equal_share),
+            at_once=at_once,
+            listen=listen,
+        )
+        results, environments = store.results(), store.environments(keys)
+        versions = {each["anchorview"] for each in environments if "anchorview" in each}
+        if others := sorted(versions - {__version__}):
+            warnings.warn(
+                f"Some results are from anchorview {', '.join(others)}, not {__version__}: "
+                "finished jobs are not run again. Pass another folder to run all of them.",
+                stacklevel=2,
+            )
+        return write_outputs(out, wanted, results, sets, environments, command, plan.title)
+
 
 def write_outputs(
     out: Path,
-    entries: Sequence[Entry],
+    wanted: Sequence[Entry],
     results: Mapping[str, Result],
     sets: Sequence[DataSet],
     environments: Sequence[Mapping[str, Any]],
@@ -69,19 +133,19 @@ def write_outputs(
     that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
     by an earlier one that are not written again are removed.
 
-    `entries` are the planned results, `results` the available ones by key of the job, and `sets`
+    `wanted` are the planned results, `results` the available ones by key of the job, and `sets`
     the data sets of the entries; `environments` are the versions and machines of the jobs, and
     `command` is the shell command that reproduces the results. Returns the evaluated results.
     """
     title = title or "Experiments"
     digests = {one.name: one.digest for one in sets}
-    frame = evaluated(entries, results, digests)
+    frame = evaluated(wanted, results, digests)
     all_tables = tables(frame, sets)
     if environments:
         all_tables.append(environment_table(environments))
     charts = list(figures(frame))
     # A job that several entries share counts once.
-    keys = {entry.job.key(digests[entry.data]) for entry in entries}
+    keys = {entry.job.key(digests[entry.data]) for entry in wanted}
     counts = Counter[str](results.get(key, NOT_RUN).status for key in keys)
 
     paths: list[Path] = []

@@ -14,6 +14,13 @@ from anchorview._utils.param_constraints import POSITIVE, POSITIVE_INT, Paramete
 from anchorview._utils.sklearn_compat import Interval, StrOptions, validate_parameter_constraints
 from anchorview._utils.text import one_line
 from anchorview.estimators.methods import BETAS, REGISTRY, SettingValue, method_class
+from anchorview.experiments.own_methods import (
+    SET_BY_JOBS,
+    default_settings,
+    find_method,
+    imported,
+    is_own,
+)
 
 SUITES = (
     *("compare", "ablation", "runtime", "beta", "anchors", "convergence", "incomplete"),
@@ -30,7 +37,7 @@ LABEL_MODES = ("oracle", "published")
 
 PLAN_SUFFIXES = (".toml", ".yaml", ".yml")
 
-TABLE_METHODS = tuple(method.name for method in REGISTRY if method.grid is not None)
+TABLE_METHODS = tuple(method.name for method in REGISTRY)
 """Methods of the tables, in the order of their columns."""
 
 
@@ -51,7 +58,8 @@ class ExperimentPlan:
     data: tuple[str, ...] | None = None
     """Names of data sets; None means all that are available."""
     methods: tuple[str, ...] = TABLE_METHODS
-    """Methods of the suites compare, runtime and order. ``"dalmc"`` includes the mode auto."""
+    """Methods of the suites compare, runtime and order; those that are not of this package as
+    ``"module:Class"`` or ``"module:function"``."""
     modes: tuple[str, ...] = MODES
     """Some of :data:`MODES`."""
     runs: int = 20
@@ -79,6 +87,16 @@ class ExperimentPlan:
                     raise ValueError(f"{name} must be a list of values; got {values!r}.")
             for value in values:
                 validate_parameter_constraints({name: constraints}, {name: value}, "the plan")
+        names: dict[str, str] = {}
+        for method in self.methods:
+            if is_own(method):
+                imported(method)
+            shown = find_method(method).display_name
+            if names.setdefault(shown, method) != method:
+                raise ValueError(
+                    f"methods: {names[shown]!r} and {method!r} would both be {shown} in tables. "
+                    "Import one of them under another name."
+                )
         if self.memory_limit is not None:
             memory_budget(self.memory_limit)
         for method, grid in self.grids.items():
@@ -142,7 +160,7 @@ _CONSTRAINTS: ParameterConstraints = {
     "title": [str],
     "suites": [StrOptions({*SUITES, "all"})],
     "data": [str, None],
-    "methods": [StrOptions({*TABLE_METHODS})],
+    "methods": [str],
     "modes": [StrOptions({*MODES})],
     "runs": [POSITIVE_INT],
     "seed": [Interval(Integral, 0, None, closed="left")],
@@ -158,21 +176,26 @@ _CONSTRAINTS: ParameterConstraints = {
 
 def _require_valid_grid(method: Any, grid: Any) -> None:
     """Raise unless the method has these parameters and accepts each of these values."""
-    if method not in TABLE_METHODS:
-        known = ", ".join(TABLE_METHODS)
-        raise ValueError(f"grids: unknown method {method!r}; choose from {known}.")
+    if method == "auto" or not isinstance(method, str):
+        raise ValueError(f"grids: {method!r} has no grid; it selects its settings itself.")
+    defaults = default_settings(method)
     if not isinstance(grid, Mapping) or not grid:
         raise ValueError(
             f"grids.{method} must be a mapping of settings to lists of values; got {grid!r}."
         )
     for name, values in grid.items():
         key = f"grids.{method}.{name}"
-        if name in ("n_clusters", "random_state", "verbose"):
+        if name in SET_BY_JOBS:
             raise ValueError(f"{key} is set from the data set, the seed and the options.")
         if not isinstance(values, list | tuple) or not values or None in values:
             raise ValueError(f"{key} must be a list of values; got {values!r}.")
+        if name not in defaults:
+            raise ValueError(f"{key}: no such parameter; there are {', '.join(defaults)}.")
         for value in values:
             try:
-                method_class(method)().set_params(**{name: value})._validate_params()
+                if not is_own(method):
+                    method_class(method)().set_params(**{name: value})._validate_params()
+                elif not isinstance(value, bool | int | float | str):
+                    raise ValueError(f"{value!r} is neither a number, a string nor a boolean.")
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None

@@ -5,15 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from anchorview.estimators.methods import (
-    PUBLISHED_SETTINGS,
-    GridValues,
-    SettingValue,
-    find_method,
-    method_class,
-)
+from anchorview.estimators.methods import PUBLISHED_SETTINGS, GridValues, SettingValue
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.jobs import Job, RowOrder
+from anchorview.experiments.own_methods import code_digest, default_settings, find_method
 from anchorview.experiments.plan import SUITES, ExperimentPlan
 
 AUTO = find_method("auto").display_name
@@ -99,7 +94,7 @@ class _Rows:
         yield from self._defaults()
         for method in self.methods:
             column = f"{find_method(method).display_name} (oracle)"
-            for settings in self._grid(method):
+            for settings in self._grid(method) if method != "auto" else ():
                 yield column, "oracle", None, self._job(method, settings)
         if "dalmc" in self.methods:
             for settings in self._grid("dalmc"):
@@ -165,18 +160,17 @@ class _Rows:
                 yield order_column(column, order), mode, point, job
 
     def _defaults(self, **others: Any) -> Iterator[_Row]:
-        """Rows of the methods with default settings, and of AutoDALMC if DALMC is one of them."""
+        """Rows of the methods with default settings."""
         for method in self.methods:
-            yield find_method(method).display_name, "default", None, self._job(method, **others)
-        if "dalmc" in self.methods:
-            yield AUTO, "auto", None, self._job("auto", **others)
+            mode = "auto" if method == "auto" else "default"
+            yield find_method(method).display_name, mode, None, self._job(method, **others)
 
     def _grid(self, method: str) -> list[dict[str, SettingValue]]:
         return oracle_grid(method, self.data.n_clusters, self.plan.grids.get(method))
 
     def _job(self, method: str, settings: Settings | None = None, **others: Any) -> Job:
         settings = canonical_settings(method, self.data.n_clusters, settings or {})
-        common = {"runs": self.plan.runs, "seed": self.plan.seed}
+        common = {"runs": self.plan.runs, "seed": self.plan.seed, "code": code_digest(method)}
         return Job.of(self.data.name, method, settings, **common | others)
 
 
@@ -223,7 +217,7 @@ def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict
     >>> canonical_settings("dalmc", 5, {"beta": 0.1, "n_anchors": 5, "tol": 1})
     {'tol': 1.0}
     """
-    defaults = method_class(method)().get_params()
+    defaults = default_settings(method)
     by_default = find_method(method).n_clusters_by_default
     canonical: dict[str, SettingValue] = {}
     for name, value in settings.items():

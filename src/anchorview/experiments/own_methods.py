@@ -1,0 +1,176 @@
+"""Methods that are not of this package: classes and functions, named by ``module:name``.
+
+``docs/own_methods.md`` has the contract.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import Parameter, isclass, signature
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from anchorview._utils.text import one_line
+from anchorview.datasets import make_multiview
+from anchorview.estimators import methods
+from anchorview.estimators.methods import Method, method_class
+from anchorview.views.container import MultiViewData
+
+SET_BY_JOBS = ("n_clusters", "random_state", "verbose")
+"""Parameters that are set from the data set, the seed and the options."""
+
+CHECKED_SAMPLES, CHECKED_CLUSTERS = 90, 3
+"""Size of the data on which :func:`check_method` tries a method."""
+
+
+def is_own(name: str) -> bool:
+    """Whether a method is named by its module."""
+    return ":" in name
+
+
+def find_method(name: str) -> Method:
+    """Entry of a method of the registry, or one made for ``module:name``.
+
+    Examples
+    --------
+    >>> find_method("mypackage.mymvc:MyMVC").display_name
+    'MyMVC'
+    """
+    if not is_own(name):
+        return methods.find_method(name)
+    return Method(name, name, name.rpartition(":")[2], color="", grid={})
+
+
+def new_estimator(name: str, n_clusters: int, **settings: Any) -> Any:
+    """Make an unfitted estimator of a method."""
+    if is_own(name):
+        return OwnMethod(name, n_clusters, **settings)
+    return method_class(name)(n_clusters, **settings)
+
+
+class OwnMethod:
+    """A class or function of others as an estimator; `fit` sets `labels_` only."""
+
+    def __init__(self, name: str, n_clusters: int, **settings: Any) -> None:
+        self.name, self.target = name, imported(name)
+        self.settings = {"n_clusters": n_clusters, **settings}
+
+    def fit(self, data: MultiViewData) -> Self:
+        """Cluster the views, which are passed as a dict of arrays or sparse matrices."""
+        views = dict(zip(data.names, data.views, strict=True))
+        labels = np.asarray(self._labels(views))
+        if labels.shape != (len(data),):
+            raise ValueError(
+                f"{self.name} returned labels of shape {labels.shape} for {len(data)} samples; "
+                "return one label per sample"
+            )
+        if labels.dtype.kind not in "iu":
+            raise ValueError(f"{self.name} returned labels of type {labels.dtype}, not integers")
+        if list(views) != list(data.names):
+            raise ValueError(f"{self.name} changes the dict of views; copy it before")
+        self.labels_ = labels.astype(np.int32)
+        return self
+
+    def _labels(self, views: dict[str, Any]) -> Any:
+        if not isclass(self.target):
+            return self.target(views, **self.settings)
+        model: Any = self.target(**self.settings)
+        if hasattr(model, "fit_predict"):
+            return model.fit_predict(views)
+        model.fit(views)
+        if not hasattr(model, "labels_"):
+            raise ValueError(f"fit of {self.name} does not set labels_; it has no fit_predict")
+        return model.labels_
+
+
+@cache
+def imported(name: str) -> Any:
+    """Import the class or function ``module:name``, and check what it takes."""
+    module, _, attribute = name.partition(":")
+    try:
+        target = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise ValueError(
+            f"Method {name!r} cannot be imported ({type(error).__name__}: {one_line(error)}). "
+            "Write module:Class or module:function, with the module in the current folder or "
+            "installed."
+        ) from error
+    if not callable(target):
+        raise ValueError(f"Method {name!r} is neither a class nor a function, but {target!r}.")
+    if isclass(target) and not any(hasattr(target, each) for each in ("fit_predict", "fit")):
+        raise ValueError(f"Method {name!r} has neither fit_predict nor fit, which sets labels_.")
+    taken = parameters(target)
+    for needed in SET_BY_JOBS[:2]:
+        if needed not in taken:
+            raise ValueError(
+                f"Method {name!r} has no parameter {needed!r}, only {', '.join(taken) or 'none'}. "
+                "Add it, even if it is not used."
+            )
+    for each in taken.values():
+        is_variadic = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        if each.default is Parameter.empty and each.name not in SET_BY_JOBS and not is_variadic:
+            raise ValueError(f"Method {name!r}: parameter {each.name!r} needs a default value.")
+    return target
+
+
+def parameters(target: Any) -> dict[str, Parameter]:
+    """Parameters of a class, or of a function without the views."""
+    found = list(signature(target).parameters.values())
+    return {each.name: each for each in found[0 if isclass(target) else 1 :]}
+
+
+def default_settings(name: str) -> dict[str, Any]:
+    """Default values of the parameters of a method."""
+    target = imported(name) if is_own(name) else method_class(name)
+    return {each.name: each.default for each in parameters(target).values()}
+
+
+@cache
+def code_digest(name: str) -> str:
+    """Digest of the module or package of a method that is not ours, else "".
+
+    With it in the key of a job, a method that was changed is run again.
+    """
+    if not is_own(name):
+        return ""
+    spec = find_spec(name.partition(":")[0].partition(".")[0])
+    folders = spec.submodule_search_locations if spec else None
+    origin = [Path(spec.origin)] if spec and spec.origin else []
+    files = sorted(p for each in folders for p in Path(each).rglob("*.py")) if folders else origin
+    return sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def check_method(name: str) -> Iterator[str]:
+    """Check a method on small generated data before any job runs.
+
+    Raises a ValueError for what no experiment can run with, and yields warnings.
+    """
+    views, _ = make_multiview(CHECKED_SAMPLES, n_clusters=CHECKED_CLUSTERS, random_state=0)
+    imported(name)
+    found = []
+    for _ in range(2):
+        data = MultiViewData({key: view.copy() for key, view in views.items()})
+        try:
+            model = OwnMethod(name, CHECKED_CLUSTERS, random_state=0).fit(data)
+        except Exception as error:
+            raise ValueError(
+                f"Method {name!r} failed on a dict of {len(views)} arrays with {CHECKED_SAMPLES} "
+                f"samples each, n_clusters={CHECKED_CLUSTERS} ({type(error).__name__}: "
+                f"{one_line(error)})."
+            ) from error
+        for key, view in zip(data.names, data.views, strict=True):
+            if not np.array_equal(view, views[key]):
+                raise ValueError(
+                    f"Method {name!r} changes its input, the array {key!r}. Other runs get the "
+                    "same arrays: copy before writing."
+                )
+        found.append(model.labels_)
+    if not np.array_equal(found[0], found[1]):
+        yield f"{name} gives other labels for the same random_state: results cannot be repeated."
+    n_found = len(np.unique(found[0]))
+    if n_found != CHECKED_CLUSTERS:
+        yield f"{name} found {n_found} clusters with n_clusters={CHECKED_CLUSTERS}."
