@@ -7,6 +7,7 @@ Writes `docs/benchmark.md`, its figures in `docs/images`, and `benchmarks/compar
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import find_method
 from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.ranks import rank_picture
 from anchorview.experiments.significance import LEVEL
 from compared_results import (
     COLUMNS,
@@ -26,7 +28,7 @@ from compared_results import (
     ResultFile,
     is_imputed,
 )
-from page_figures import curve_figure, rank_figure
+from page_figures import curve_figure
 from page_losses import losses
 from page_results import (
     AUTO,
@@ -39,7 +41,6 @@ from page_results import (
     number,
     percent,
 )
-from rank_differences import critical_difference, similar_groups
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/benchmark.md"
@@ -152,7 +153,8 @@ def overview(results: Results) -> Iterator[str]:
 
 def rank_section(results: Results) -> Iterator[str]:
     n_sets = len(results.ranked_sets())
-    difference = critical_difference(len(results.columns), n_sets)
+    difference = results.ranks.critical_difference
+    assert difference is not None, "too few data sets"
     first, *_ = results.by_rank
     best = results.ranks.ranks[first]
     similar = [c for c in results.by_rank[1:] if results.ranks.ranks[c] - best < difference]
@@ -380,9 +382,7 @@ def environment_section(results: Results) -> Iterator[str]:
 
 def ranks_svg(results: Results) -> str:
     ranks = {display_name(column): rank for column, rank in results.ranks.ranks.items()}
-    difference = critical_difference(len(ranks), len(results.ranked_sets()))
-    groups = similar_groups(ranks, difference)
-    return rank_figure(ranks, difference, groups, "Mean ranks by accuracy; 1 is best")
+    return rank_picture(replace(results.ranks, ranks=ranks), "Mean ranks by accuracy; 1 is best")
 
 
 def scaling_svg(results: Results) -> str:

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -60,21 +59,3 @@ def test_results_are_found_again_by_their_jobs(benchmark_page, tmp_path):
     assert set(benchmark_page.ResultFile(file.path).results()) == {
         job_at(position).key("") for position in positions
     }
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "quantile"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)]
-)
-def test_critical_differences_have_the_published_quantiles(benchmark_page, n_columns, quantile):
-    # Demšar, Statistical comparisons of classifiers over multiple data sets, 2006, table 5.
-    factor = np.sqrt(n_columns * (n_columns + 1) / (6 * 12))
-    assert benchmark_page.critical_difference(n_columns, 12) == pytest.approx(
-        quantile * factor, rel=1e-3
-    )
-
-
-def test_similar_groups_are_maximal(benchmark_page):
-    ranks = {"d": 4.0, "a": 1.0, "c": 2.5, "b": 2.0, "e": 9.0}
-    assert benchmark_page.similar_groups(ranks, 0.4) == []
-    assert benchmark_page.similar_groups(ranks, 1.2) == [["a", "b"], ["b", "c"]]
-    assert benchmark_page.similar_groups(ranks, 10) == [["a", "b", "c", "d", "e"]]

@@ -3,6 +3,7 @@
 They replace those of the previous suite, but no other files in the folder.
 """
 
+import base64
 import json
 import re
 
@@ -194,3 +195,17 @@ def test_command_is_on_one_line_without_escapes(tmp_path):
     write_suite(tmp_path, command="anchorview 'my  suite.toml'\n--data 'a\tb'")
     shown = "\n    anchorview 'my  suite.toml' --data 'a\tb'\n"
     assert shown in (tmp_path / "summary.md").read_text()
+
+
+def test_five_data_sets_have_a_picture_of_ranks(tmp_path):
+    book = Book(*"abcde")
+    for one in book.sets:
+        for column, score in (("AMGL", 0.5), (EVIL, 0.7)):
+            book.add(column, done([score]), one.name)
+    write_outputs(tmp_path, book.entries, book.results, book.sets, [])
+    picture = (tmp_path / "figures" / "ranks.svg").read_text()
+    assert "critical difference" in picture
+    assert EVIL not in picture
+    encoded = base64.b64encode(picture.encode()).decode()
+    assert f'src="data:image/svg+xml;base64,{encoded}"' in (tmp_path / "report.html").read_text()
+    assert "](figures/ranks.svg)" in (tmp_path / "summary.md").read_text()

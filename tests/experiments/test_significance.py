@@ -1,9 +1,18 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from anchorview.experiments.significance import compared_with_best, holm, overall
+from anchorview.experiments.significance import (
+    Overall,
+    compared_with_best,
+    critical_difference,
+    holm,
+    overall,
+)
 from helpers.handmade import around
 
 
@@ -94,3 +103,39 @@ def test_the_smallest_possible_p_value_with_data_sets_of_both_columns():
     assert (
         found.smallest_wilcoxon == pytest.approx(found.wilcoxon["far"]) == pytest.approx(2 / 2**6)
     )
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "quantile"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)]
+)
+def test_critical_differences_have_the_published_quantiles(n_columns, quantile):
+    # Demšar, Statistical comparisons of classifiers over multiple data sets, 2006, table 5.
+    factor = np.sqrt(n_columns * (n_columns + 1) / (6 * 12))
+    assert critical_difference(n_columns, 12) == pytest.approx(quantile * factor, rel=1e-3)
+
+
+def test_similar_groups_are_maximal():
+    ranks = {"d": 4.0, "a": 1.0, "c": 2.5, "b": 2.0, "e": 9.0}
+
+    def groups(difference):
+        return Overall(ranks, None, {}, critical_difference=difference).similar_groups()
+
+    assert groups(0.4) == []
+    assert groups(1.2) == [["a", "b"], ["b", "c"]]
+    assert groups(10) == [["a", "b", "c", "d", "e"]]
+
+
+def test_the_numbers_of_runs_and_data_sets_on_the_page():
+    page = Path(__file__).parents[2] / "docs" / "own_methods.md"
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (.*) \|$", page.read_text(), re.MULTILINE)
+    assert len(rows) == 5
+    for n_columns, n_runs, n_sets, differences in rows:
+        k = int(n_columns)
+        for n, enough in ((int(n_runs) - 1, False), (int(n_runs), True)):
+            _, needed = compared_with_best({i: [i + j / n for j in range(n)] for i in range(k)})
+            assert (needed is None) == enough
+        for n, enough in ((int(n_sets) - 1, False), (int(n_sets), True)):
+            scores = pd.DataFrame({f"{i}": np.arange(n) * (i + 1.0) + i for i in range(k)})
+            assert (overall(scores, "0").smallest_wilcoxon < 0.05) == enough
+        shown = [f"{critical_difference(k, n):.2f}" for n in (5, 10, 20)]
+        assert shown == differences.split(" | ")

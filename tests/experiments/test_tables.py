@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anchorview.experiments.evaluation import suite_results
 from anchorview.experiments.jobs import Result
+from anchorview.experiments.ranks import rankings
 from anchorview.experiments.result_table import ResultTable
+from anchorview.experiments.significance import critical_difference
 from anchorview.experiments.tables import tables
 from helpers.handmade import ODD, Book, around, done, whole_book
 
@@ -187,7 +190,10 @@ def test_ranks_omit_unfinished_data_sets():
         book.add("DALMC", done([0.6]) if data == "one" else None, data)
     table = table_of(book, "ranks")
     assert table.title == "Mean ranks over 1 data set"
-    assert table.notes == ["Without two: not every column was run there."]
+    assert table.notes == [
+        "Tests over data sets need at least 5 of them.",
+        "Without two: not every column was run there.",
+    ]
 
 
 # All differences have the same sign: p = 2 / 2**n, doubled by Holm's correction.
@@ -203,12 +209,43 @@ def test_tests_over_data_sets(n_sets, p_value, limit):
     for number, one in enumerate(book.sets):
         for column, score, step in (("AMGL", 0.5, 0.01), ("BMVC", 0.6, 0.02), ("DALMC", 0.8, 0.02)):
             book.add(column, done([score + number * step]), one.name)
-    assert table_of(book, "ranks").notes[0].startswith("Friedman test of equal ranks")
+    friedman, nemenyi = table_of(book, "ranks").notes
+    assert friedman.startswith("Friedman test of equal ranks")
+    assert f"must differ by {critical_difference(3, n_sets):.2f} with 3 columns" in nemenyi
     table = table_of(book, "ranks-tests")
     texts = texts_by_row(table)
     assert set(texts) == {"AMGL", "BMVC"}
     assert texts["AMGL"]["ACC"] == p_value
     assert limit in table.caption
+
+
+@pytest.mark.parametrize(
+    ("columns", "reference"),
+    [
+        (("AMGL", "DALMC", "MyMVC", "DALMC (auto)"), "MyMVC"),
+        (("AMGL", "DALMC (auto)", "BMVC"), "DALMC (auto)"),
+        (("BMVC", "AMGL"), "BMVC"),
+    ],
+)
+def test_the_method_that_is_tested_against_the_others(columns, reference):
+    book = Book(*"abcde")
+    for place, column in enumerate(columns):
+        for one in book.sets:
+            book.add(column, done([0.1 * place]), one.name)
+    (ranking,) = rankings(suite_results(book.frame()))
+    assert ranking.reference == reference
+    assert table_of(book, "ranks-tests").title.startswith(f"{reference} against each other")
+    assert f">{columns[-1]} 1.0</text>" in ranking.picture
+
+
+def test_scores_at_points_are_averaged():
+    book = Book(*"abcde")
+    for one in book.sets:
+        for point, better in ((0.1, 0.9), (0.5, 0.4)):
+            book.add("DALMC", done([better]), one.name, suite="incomplete", point=point)
+            book.add("DALMC (auto)", done([0.6]), one.name, suite="incomplete", point=point)
+    texts = texts_by_row(table_of(book, "ranks-incomplete"))
+    assert (texts["DALMC"]["ACC"], texts["DALMC (auto)"]["ACC"]) == ("1.00", "2.00")
 
 
 def test_without_results_there_is_only_the_table_of_data_sets():

@@ -16,11 +16,12 @@ from anchorview._utils.errors import MissingPackageError
 from anchorview._utils.memory import free_memory, memory_budget
 from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated
+from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
 from anchorview.experiments.figures import Figure, chart_table, figures
 from anchorview.experiments.jobs import Result
 from anchorview.experiments.own_methods import check_method, is_own
 from anchorview.experiments.plan import LABEL_MODES, ExperimentPlan
+from anchorview.experiments.ranks import Ranking, rankings
 from anchorview.experiments.result_store import Store
 from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
@@ -28,7 +29,17 @@ from anchorview.experiments.suites import Entry, entries
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
 from anchorview.plotting.charts import BarChart
 from anchorview.plotting.matplotlib_charts import Panel
-from anchorview.report.page import Chart, Code, Facts, Part, Section, Table, Text, write_page
+from anchorview.report.page import (
+    Chart,
+    Code,
+    Facts,
+    Part,
+    Picture,
+    Section,
+    Table,
+    Text,
+    write_page,
+)
 
 JOBS_TEXT = (
     "Each data set, method and setting is one job in a separate process, with limits of time and "
@@ -155,7 +166,9 @@ def write_outputs(
     for table in all_tables:
         paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
         paths.append(_write(out / "tables" / f"{table.name}.csv", table.csv()))
-    drawn: list[Figure] = []
+    tested = [each for each in rankings(suite_results(frame)) if each.picture is not None]
+    paths += [_write(out / "figures" / f"{each.name}.svg", each.picture or "") for each in tested]
+    drawn: list[Figure | Ranking] = [*tested]
     try:
         for figure in charts:
             paths += figure.write(out / "figures")
@@ -166,7 +179,7 @@ def write_outputs(
         for table in all_tables:
             paths.append(_write(out / "tables" / f"{table.name}.tex", table.latex()))
         names = (", ".join(frame[name].unique()) for name in ("suite", "data"))
-        sections = _sections(frame, all_tables, charts, counts, command)
+        sections = _sections(frame, all_tables, tested, charts, counts, command)
         write_page(out / "report.html", title, " on ".join(names), [s for s in sections if s.parts])
         paths.append(out / "report.html")
     except MissingPackageError as error:
@@ -223,7 +236,7 @@ def _summary(
     title: str,
     command: str,
     paragraphs: Sequence[str],
-    drawn: Sequence[Figure],
+    drawn: Sequence[Figure | Ranking],
     all_tables: Sequence[ResultTable],
 ) -> Iterator[str]:
     """Yield the lines of the summary, as Markdown."""
@@ -245,6 +258,7 @@ def _summary(
 def _sections(
     frame: pd.DataFrame,
     all_tables: Sequence[ResultTable],
+    tested: Sequence[Ranking],
     drawn: Sequence[Figure],
     counts: Mapping[str, int],
     command: str,
@@ -256,7 +270,10 @@ def _sections(
     )
     yield Section(
         "Ranks",
-        _table_parts(all_tables, "ranks"),
+        [
+            *(Picture(each.picture or "", each.caption) for each in tested),
+            *_table_parts(all_tables, "ranks"),
+        ],
         "Ranks of the methods on each data set, averaged; lower is better.",
     )
     for figure in drawn:

@@ -170,6 +170,16 @@ class ResultTable:
         return pd.DataFrame(np.vectorize(str.format, otypes=[object])(templates, texts))
 
 
+def number_texts(values: Any, template: str = "{:.2f}") -> Any:
+    """Texts of the numbers of a series or frame; empty for NaN."""
+    return values.map(lambda number: "" if np.isnan(number) else template.format(number))
+
+
+def marks_of_ranks(ranks: Any) -> Any:
+    """Marks of the best and second best number of a series or frame of ranks."""
+    return ranks.map(lambda rank: {1: "best", 2: "second"}.get(rank, ""))
+
+
 def _without_formula(cell: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would run as a formula."""
     return f"'{cell}" if isinstance(cell, str) and may_be_formula(cell) else cell

@@ -83,6 +83,45 @@ class Overall:
     smallest_wilcoxon: float = 1.0
     """Smallest possible p-value with that many data sets and columns, reached if the reference is
     better on all data sets or worse on all; 1 if there are no tests."""
+    critical_difference: float | None = None
+    """Difference of mean ranks from which two columns differ by the test of Nemenyi; None if there
+    are too few data sets."""
+
+    def similar_groups(self) -> list[list[str]]:
+        """Return the largest groups of columns that do not differ by the test of Nemenyi.
+
+        Groups and their columns are in the order of ranks; columns that differ from all others are
+        in none of them.
+
+        Examples
+        --------
+        >>> ranks = {"a": 1.0, "b": 2.0, "c": 2.5, "d": 4.0}
+        >>> Overall(ranks, None, {}, critical_difference=1.6).similar_groups()
+        [['a', 'b', 'c'], ['c', 'd']]
+        """
+        names = sorted(self.ranks, key=lambda name: self.ranks[name])
+        groups: list[list[str]] = []
+        for place, first in enumerate(names):
+            limit = self.ranks[first] + (self.critical_difference or 0.0)
+            group = [name for name in names[place:] if self.ranks[name] < limit]
+            # Else it is a part of the group before.
+            if len(group) > 1 and (not groups or group[-1] != groups[-1][-1]):
+                groups.append(group)
+        return groups
+
+
+def critical_difference(n_columns: int, n_data_sets: int) -> float:
+    """Difference of mean ranks from which two columns differ by the test of Nemenyi.
+
+    The family-wise level over all pairs of columns is :data:`LEVEL`.
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2)
+    1.25
+    """
+    quantile = stats.studentized_range.ppf(1 - LEVEL, n_columns, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_columns * (n_columns + 1) / (6 * n_data_sets)))
 
 
 def overall(scores: pd.DataFrame, reference: str) -> Overall:
@@ -98,8 +137,9 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
     {'a': 1.5, 'b': 2.75, 'c': 1.75}
     """
     ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
+    n_columns, enough = len(scores.columns), len(scores) >= ENOUGH_DATA_SETS
     friedman = None
-    if len(scores) >= ENOUGH_DATA_SETS and len(scores.columns) > 2:
+    if enough and n_columns > 2:
         # If all columns tie on all data sets, the statistic is 0 / 0.
         tied = (ranks.nunique(axis="columns") == 1).all()
         friedman = 1.0 if tied else float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
@@ -119,6 +159,7 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
         friedman=friedman,
         wilcoxon=dict(zip(differences, holm(p_values).tolist(), strict=True)),
         smallest_wilcoxon=smallest,
+        critical_difference=critical_difference(n_columns, len(scores)) if enough else None,
     )
 
 

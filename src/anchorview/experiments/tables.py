@@ -12,16 +12,23 @@ import pandas as pd
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.evaluation import POSITION, STATUS_TEXTS, SuiteResults, wide
-from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES
-from anchorview.experiments.result_table import ResultTable, file_names
-from anchorview.experiments.significance import (
-    ENOUGH_DATA_SETS,
-    LEVEL,
-    compared_with_best,
-    overall,
+from anchorview.experiments.evaluation import (
+    POSITION,
+    STATUS_TEXTS,
+    SuiteResults,
+    suite_results,
+    wide,
 )
+from anchorview.experiments.jobs import METRICS
+from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.experiments.ranks import rankings
+from anchorview.experiments.result_table import (
+    ResultTable,
+    file_names,
+    marks_of_ranks,
+    number_texts,
+)
+from anchorview.experiments.significance import LEVEL, compared_with_best
 from anchorview.experiments.suites import ROW_ORDERS, order_column
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -29,9 +36,6 @@ TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 PAPER_ITERATIONS = 20
 """Number of iterations that suffice according to the paper."""
-
-REFERENCE = "DALMC"
-"""The method that is tested against the others."""
 
 RETURNED_TABLE = "What the estimators return"
 RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
@@ -131,17 +135,15 @@ MEASURED_TABLES: Mapping[str, Sequence[MeasuredTable]] = {
 
 
 def tables(frame: pd.DataFrame, sets: Sequence[DataSet]) -> list[ResultTable]:
-    """All tables of evaluated results, in the order of the paper."""
+    """All tables of evaluated results, in the order of the paper; ranks over data sets first."""
     frame = frame.assign(peak_megabytes=frame["peak_bytes"] / 1e6)
-    found = {suite: SuiteResults(frame, suite) for suite in frame["suite"].unique()}
-    suites = {suite: found[suite] for suite in SUITES if suite in found}
+    suites = suite_results(frame)
     makers = {
-        "compare": _rank_tables,
         "convergence": _convergence_tables,
         "choices": _change_tables,
         "order": _change_tables,
     }
-    made = [_data_table(sets)]
+    made = [_data_table(sets), *(table for each in rankings(suites) for table in each.tables())]
     for suite, results in suites.items():
         if suite in makers:
             made += makers[suite](results)
@@ -228,16 +230,6 @@ def cell_texts(
     if deviations is not None:
         texts += number_texts(scale * deviations, f" ± {template}")
     return texts.where(values.notna(), status.map(lambda each: "" if each == "absent" else "-"))
-
-
-def number_texts(values: Any, template: str = "{:.2f}") -> Any:
-    """Texts of the numbers of a series or frame; empty for NaN."""
-    return values.map(lambda number: "" if np.isnan(number) else template.format(number))
-
-
-def marks_of_ranks(ranks: Any) -> Any:
-    """Marks of the best and second best number of a series or frame of ranks."""
-    return ranks.map(lambda rank: {1: "best", 2: "second"}.get(rank, ""))
 
 
 def arranged(
@@ -338,61 +330,6 @@ def _n_iterations(objective: Array, tolerance: float) -> float:
     small = np.abs(np.diff(objective)) < tolerance * np.abs(objective[1:])
     # The first change that is known is that of the second iteration.
     return int(small.argmax()) + 2 if small.any() else np.inf
-
-
-def _rank_tables(results: SuiteResults) -> Iterator[ResultTable]:
-    """Mean ranks over the data sets per contest, and tests if there are enough data sets."""
-    status = results.wide("status").fillna("absent")
-    for contest, columns in results.contests().items():
-        name, suffix = ("ranks", "") if contest == "honest" else ("ranks-oracle", " (oracle)")
-        # Data sets on which all columns were run, successfully or not.
-        was_run = (status[columns] != "absent").all(axis="columns")
-        ranked, left_out = status.index[was_run], status.index[~was_run]
-        if len(columns) < 2 or ranked.empty:
-            continue
-        # The first mode of the reference, if it has any.
-        reference = next((c for c in columns if c.partition(" (")[0] == REFERENCE), "")
-        found = {
-            metric: overall(results.wide(metric).loc[ranked, columns], reference)
-            for metric in METRICS
-        }
-        notes = []
-        if found["ACC"].friedman is not None:
-            p_values = ", ".join(f"{metric} {each.friedman:.3g}" for metric, each in found.items())
-            notes.append(f"Friedman test of equal ranks, p-values: {p_values}.")
-        if len(left_out):
-            notes.append(f"Without {', '.join(left_out)}: not every column was run there.")
-        ranks = pd.DataFrame({metric: each.ranks for metric, each in found.items()})
-        texts = number_texts(ranks.rename_axis("method"))
-        yield ResultTable(
-            name,
-            f"Mean ranks over {len(ranked)} data set{'s' if len(ranked) > 1 else ''}{suffix}",
-            "1 is best; ties share the mean of their ranks, and methods that are not done rank "
-            f"last. {MARKS_NOTE}.",
-            {
-                "text": texts,
-                "mark": marks_of_ranks(texts.astype(float).rank(method="dense")),
-                "value": ranks.rename_axis("method"),
-            },
-            notes,
-        )
-        tests = pd.DataFrame(
-            {metric: pd.Series(each.wilcoxon, dtype=float) for metric, each in found.items()},
-            index=pd.Index([c for c in columns if c != reference], name="method"),
-        )
-        if tests.isna().all(axis=None):
-            continue
-        least = min(each.smallest_wilcoxon for each in found.values() if each.wilcoxon)
-        limit = f"With this number of data sets and methods, no p-value is below {least:.3g}"
-        if least >= LEVEL:
-            limit += f", so nothing can be significant at {100 * LEVEL:g} %"
-        yield ResultTable(
-            f"{name}-tests",
-            f"{reference} against each other method: p-values{suffix}",
-            "Wilcoxon signed-rank test over the data sets on which both are done, Holm's "
-            f"correction. {limit}. Empty: fewer than {ENOUGH_DATA_SETS} such data sets.",
-            {"text": number_texts(tests, "{:.4f}"), "value": tests},
-        )
 
 
 def _change_tables(results: SuiteResults) -> Iterator[ResultTable]:

@@ -46,6 +46,19 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture as SVG."""
+
+    svg: str
+    description: str
+
+    @property
+    def address(self) -> str:
+        """Address that is the picture itself."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+
+@dataclass(frozen=True)
 class Facts:
     """Short facts, shown as tiles."""
 
@@ -84,7 +97,7 @@ class Interactive:
     values: Mapping[str, Any]
 
 
-Part = Chart | Table | Facts | Code | Text | Folded | Interactive
+Part = Chart | Table | Picture | Facts | Code | Text | Folded | Interactive
 
 
 @dataclass(frozen=True)
