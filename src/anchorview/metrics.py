@@ -223,7 +223,7 @@ def stability(
     rng = check_random_state(random_state)
     # Without replacement: a repeated seed would agree with itself.
     seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=rng)
-    imputes = getattr(model, "impute", None) is not None
+    imputes = getattr(model, "preprocess", None) is not None
     data = container_with_nan(X) if imputes else MultiViewData(X)
     if len(data) > sample_size:
         X = data[np.sort(rng.permutation(len(data))[:sample_size])]

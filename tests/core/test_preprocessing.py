@@ -3,14 +3,14 @@
 import anndata
 import numpy as np
 import pytest
-from scipy import sparse
-
-from anchorview import MultiViewData
 from anchorview.core.preprocessing import (
     FittedStep,
     Preparation,
     fit_preprocessing,
 )
+from scipy import sparse
+
+from anchorview import MultiViewData
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 7)).astype(np.float32)
 COUNTS[3] = 0

@@ -3,10 +3,10 @@
 import dask.array as da
 import numpy as np
 import pytest
+from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from scipy import sparse
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
-from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts

@@ -1,10 +1,16 @@
 """Private names of scikit-learn; nothing else imports any."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils._set_output import _get_output_config
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "StrOptions",
     "fit_context",

@@ -108,7 +108,7 @@ def fit(
 
     def load() -> LoadedData:
         large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
-        return reading.load(data, batch, on_disk=large, nan_cells=chosen.impute is not None)
+        return reading.load(data, batch, on_disk=large, nan_cells=chosen.preprocess is not None)
 
     with explained_errors(options=OPTION_NAMES):
         cluster(load, paths, chosen, printing, {"DATA": data})

@@ -187,7 +187,7 @@ class ReadingOptions(TableOptions):
             known = selection if path.suffix.lower() == ".h5ad" else modality_names(path)
             pairs = [f"{name}={matrix}" for name, matrix in selection.items() if name in known]
             reading = replace(self, view=pairs)
-        nan_cells = model.imputation_ is not None
+        nan_cells = model.preprocessing_ is not None
         return reading.load(path, batch, on_disk=reading.is_large(path), nan_cells=nan_cells)
 
 

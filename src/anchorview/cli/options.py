@@ -205,18 +205,12 @@ class FitOptions(Settings):
         BudgetName | None,
         option("How many settings auto tries, which determines its time.", default="default"),
     ] = None
-    impute: Annotated[
-        Literal["mean", "median"] | None,
-        option(
-            "Fill single missing values by the mean or median of the feature (auto and dalmc).",
-            default=False,
-        ),
-    ] = None
     preprocess: Annotated[
         list[str] | None,
         option(
-            "Preprocess the counts of a view: lognorm, clr or tfidf (auto and dalmc).",
-            metavar="NAME=STEP",
+            "Preprocess a view, or all: lognorm, clr or tfidf (counts), impute-mean or "
+            "impute-median (single missing values), table (auto and dalmc).",
+            metavar="[NAME=]STEP",
             default=False,
         ),
     ] = None
@@ -251,11 +245,18 @@ class FitOptions(Settings):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the estimator that were given."""
         values = vars(self) | {
-            "preprocess": parse_pairs(self.preprocess, "--preprocess"),
+            "preprocess": _steps(self.preprocess),
             "verbose": int(self.verbose),
         }
         del values["method"], values["scheduler"]
         return {name: value for name, value in values.items() if value is not None}
+
+
+def _steps(given: list[str] | None) -> Any:
+    """Preprocessing of all views by one step, or by view."""
+    if given is not None and len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    return parse_pairs(given, "--preprocess")
 
 
 def option_name(parameter: str) -> str:
@@ -263,7 +264,7 @@ def option_name(parameter: str) -> str:
     return f"--{parameter.replace('_', '-')}"
 
 
-SAME_NAMES = ("memory_limit", "batch", "impute", "preprocess", "budget", *Settings.__annotations__)
+SAME_NAMES = ("memory_limit", "batch", "preprocess", "budget", *Settings.__annotations__)
 
 OPTION_NAMES = {
     "n_clusters": "-k",

@@ -24,6 +24,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, merged_by_key, row_moments
 from anchorview.core.scaled_view import entry_blocks
 from anchorview.views.container import MultiViewData
+from anchorview.views.fitted_views import FittedViews
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.row_source import RowSource, SelectedRows, working_precision
 from anchorview.views.sample_design import ONE_BATCH, SampleDesign
@@ -352,13 +353,16 @@ def _cells_of_part(correction: BatchCorrection, part: MultiViewData) -> CellMome
 class PartPreparation:
     """Prepares samples as a fit did, and takes out batches and covariates."""
 
-    prepare: Callable[[MultiViewData], MultiViewData]
-    """Matches views to those of the fit and imputes."""
+    prepare: Callable[[MultiViewData], MultiViewData] | None
+    """Transforms single views."""
+    fitted: FittedViews
+    """The views of the fit, to which those of the samples are matched."""
     correction: BatchCorrection | None
 
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
-        data = self.prepare(data)
+        data = data.matched_to(self.fitted)
+        data = data if self.prepare is None else self.prepare(data)
         return data if self.correction is None else self.correction(data)
 
 

@@ -2,10 +2,10 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -23,17 +23,16 @@ from sklearn.utils.validation import check_is_fitted
 from anchorview._utils.sklearn_compat import output_container
 from anchorview._utils.typing import Array, FeatureNames, PathLike
 from anchorview.core.batch_correction import PartPreparation
-from anchorview.core.preprocessing import (
-    FittedStep,
-    Impute,
-    Preparation,
-    Preprocess,
-    fit_imputation,
-    fit_preprocessing,
-)
 from anchorview.estimators.batches import BatchMixin, UnknownBatch, correction_for, set_design
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence import save_model
+from anchorview.estimators.preparation import (
+    Preparation,
+    Preprocess,
+    encoded_tables,
+    fit_preparation,
+    prepare,
+)
 from anchorview.estimators.relabeling import RelabelMixin
 from anchorview.estimators.representation import result_html, result_lines
 from anchorview.sources.open_source import open_source
@@ -131,11 +130,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator):
             )
         self._require_possible(data)
         self._learn_views(data)
+        data = encoded_tables(data)
+        require_fittable(data)
         return data
 
     def _learn_views(self, source: RowSource) -> None:
-        if isinstance(source, MultiViewData):
-            require_fittable(source)
         self.sample_ids_ = source.sample_ids
         self.view_names_in_ = source.names
         self.n_features_per_view_ = source.n_features_per_view
@@ -192,12 +191,10 @@ class EmbeddingClusterer(
 ):
     """Base of those that embed samples, have an `embedding_`, and can be saved."""
 
-    impute: Impute
     preprocess: Preprocess
     memory_limit: float | str | None
     n_samples_fit_: int
-    imputation_: tuple[Array | None, ...] | None
-    preprocessing_: tuple[FittedStep | None, ...] | None
+    _prepared: Preparation | None
     view_selection_: dict[str, str] | None
     _join: Join | None
 
@@ -221,7 +218,7 @@ class EmbeddingClusterer(
             selection=views,
             join=join,
             write_results=out is not None,
-            nan_cells=self.impute is not None,
+            nan_cells=self.preprocess is not None,
         )
         self.view_selection_ = None if views is None else dict(views)
         self._join = join
@@ -229,14 +226,15 @@ class EmbeddingClusterer(
             source = source.read()
         set_design(source, X, batch, covariates)
         self._require_possible(source)
-        self.imputation_ = fit_imputation(source, self.impute)
-        if self.imputation_ is not None:
-            source = source.prepared(Preparation(self.imputation_, None))
-        self.preprocessing_ = fit_preprocessing(source, self.preprocess)
-        if self.preprocessing_ is not None:
-            source = source.prepared(Preparation(None, self.preprocessing_))
-        source.hints_at_counts = self.preprocess is None
         self._learn_views(source)
+        self._prepared = fit_preparation(source, self.preprocess)
+        if self._prepared is not None:
+            for sentence in self._prepared.sentences(self.view_names_in_):
+                self._say(sentence)
+            source = prepare(source, self._prepared)
+        source.hints_at_counts = self.preprocess is None
+        if isinstance(source, MultiViewData):
+            require_fittable(source)
         self.n_samples_fit_ = len(source)
         if out is not None:
             if not isinstance(source, PartSource):
@@ -267,7 +265,7 @@ class EmbeddingClusterer(
             selection=selection_like_fit(X, self.view_selection_),
             join=None if self._join is None else "outer",
             write_results=out is not None,
-            nan_cells=self.imputation_ is not None,
+            nan_cells=self._prepared is not None,
         )
         fitted = self._fitted_views
         unnamed = fitted.unnamed(source)
@@ -282,10 +280,55 @@ class EmbeddingClusterer(
             )
         set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
-        if self.imputation_ is not None or self.preprocessing_ is not None:
-            source = source.prepared(Preparation(self.imputation_, self.preprocessing_))
+        if self._prepared is not None:
+            source = prepare(source, self._prepared)
         correction = correction_for(self._correction, source, fitted, unknown_batch)
         return source if correction is None else source.prepared(correction)
+
+    @property
+    def preprocessing_(self) -> tuple[Any, ...] | None:
+        """Fitted transformer of each view, or None; None if no view has one."""
+        return None if self._prepared is None else self._prepared.steps
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, also those of transformers in `preprocess`.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Transformers of a view have names such as ``preprocess__text__max_features``.
+
+        Returns
+        -------
+        params : dict
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        steps = self.preprocess if deep and isinstance(self.preprocess, Mapping) else {}
+        for view, step in steps.items():
+            if hasattr(step, "get_params"):
+                nested = step.get_params(deep).items()
+                params |= {f"preprocess__{view}__{name}": value for name, value in nested}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, also those of transformers in `preprocess`.
+
+        Parameters
+        ----------
+        **params
+            Names and values, as `get_params` returns them.
+
+        Returns
+        -------
+        self
+        """
+        steps = self.preprocess if isinstance(self.preprocess, Mapping) else {}
+        for view, step in steps.items():
+            start = f"preprocess__{view}__"
+            nested = [name for name in params if name.startswith(start)]
+            if nested and hasattr(step, "set_params"):
+                step.set_params(**{name.removeprefix(start): params.pop(name) for name in nested})
+        return super().set_params(**params)
 
     @property
     def _fitted_views(self) -> FittedViews:
@@ -300,8 +343,7 @@ class EmbeddingClusterer(
     @property
     def _part_preparation(self) -> PartPreparation:
         """Function of new samples that prepares them for embedding; can be pickled."""
-        prepare = Preparation(self.imputation_, self.preprocessing_, self._fitted_views)
-        return PartPreparation(prepare, self._correction)
+        return PartPreparation(self._prepared, self._fitted_views, self._correction)
 
     def _require_embeds_new_samples(self) -> None:
         """Raise an AttributeError if only the samples of `fit` can be embedded."""

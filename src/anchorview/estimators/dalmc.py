@@ -23,7 +23,7 @@ from anchorview._utils.param_constraints import (
     VERBOSE,
 )
 from anchorview._utils.restored import restored_on_error
-from anchorview._utils.sklearn_compat import StrOptions, fit_context
+from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
@@ -31,7 +31,6 @@ from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, r
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
-from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
@@ -42,6 +41,7 @@ from anchorview.estimators.explanation import ROUNDING, EmbeddingExplanation
 from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.partial_fit import IncrementalClusterer
 from anchorview.estimators.persistence.fitted_state import DALMCState
+from anchorview.estimators.preparation import Preprocess
 from anchorview.sources.part_source import LabeledRows, PartSource, embedded
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
@@ -214,8 +214,7 @@ class DALMC(IncrementalClusterer):
         "n_init": N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
-        "impute": [StrOptions(set(STATISTICS)), Mapping, None],
-        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
+        "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
@@ -240,7 +239,6 @@ class DALMC(IncrementalClusterer):
         n_init: int = 10,
         normalize_embedding: bool = True,
         variant: str = "dalmc",
-        impute: Impute = None,
         preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
@@ -262,7 +260,6 @@ class DALMC(IncrementalClusterer):
         self.n_init = n_init
         self.normalize_embedding = normalize_embedding
         self.variant = variant
-        self.impute = impute
         self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit

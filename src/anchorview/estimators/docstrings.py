@@ -4,17 +4,16 @@ from anchorview._utils.docstring_fragments import docstring_filler
 
 FRAGMENTS = {
     "preparation_parameters": """\
-impute : {"mean", "median"}, dict or None, default=None
-    How to fill single missing values (NaN): by the mean or median of the feature over the
-    samples of `fit`, for all views or, in a dict, by view. A row that is NaN as a whole is a
-    sample without the view, and needs no imputation. Medians need the samples in memory. If
-    None, single missing values raise an error.
-preprocess : {"lognorm", "clr", "tfidf"}, dict or None, default=None
-    How to preprocess counts before views are scaled, for all views or, in a dict, by view:
-    ``"lognorm"``, normalize the total of each sample to the median total, then ``log(1 + x)``
-    (RNA); ``"clr"``, centered log-ratio per sample (proteins); ``"tfidf"``, term frequency and
-    inverse document frequency (peaks). Medians and frequencies are those of the samples of
-    `fit`. Sparse views stay sparse. Views that are None or left out are used as they are.
+preprocess : str, transformer, dict or None, default=None
+    How to preprocess views before they are scaled, all or, in a dict, by view: a transformer of
+    scikit-learn's form, or the name of one of :mod:`anchorview.preprocessing`: ``"lognorm"``
+    (counts of RNA), ``"clr"`` (of proteins), ``"tfidf"`` (of peaks), ``"impute-mean"`` or
+    ``"impute-median"`` (single missing values) and ``"table"``. It is fitted to the samples of
+    `fit` that have the view, and applied to others. Views that are None or left out are used as
+    they are, but tables with categories, texts or dates are encoded as by ``"table"``, and
+    missing cells of other tables become the mean. Data that are read in parts need transformers
+    with ``partial_fit``, or without a state; those of this package have it, apart from
+    ``"impute-median"``.
 batch_scale : bool, default=True
     Whether features also get the same deviation in all batches, if `fit` is given `batch`; they
     always get the same mean.
@@ -22,10 +21,8 @@ memory_limit : float or str, default=None
     Memory in bytes that a fit may use in addition to the data, such as ``"1.5GB"``. The size of
     the parts in which views on disk are read follows from it. If None, half of the free memory.""",
     "input_attributes": """\
-imputation_ : tuple of arrays or None
-    Values that fill NaN in each view; set if `impute` is.
-preprocessing_ : tuple of FittedStep or None
-    Preprocessing of each view; set if `preprocess` is.
+preprocessing_ : tuple of transformers or None
+    Fitted transformer of each view, or None for a view without; None if no view has one.
 view_selection_ : dict or None
     `views` of `fit`.
 batches_ : tuple of str or None

@@ -61,13 +61,15 @@ def _sentences(model: Any) -> list[str]:
 def _views(model: Any) -> pd.DataFrame:
     """Text on each view, by its name."""
     names = list(map(shorten, model.view_names_in_))
-    table = pd.DataFrame({"features": model.n_features_per_view_}, names)
+    features = [f"{width} features" for width in model.n_features_per_view_]
+    for p, step in enumerate(getattr(model, "preprocessing_", None) or ()):
+        features[p] = getattr(step, "description", features[p])
+    table = pd.DataFrame({"features": features}, names)
     for column, attribute in {"weight": "view_weights_", "agreement": "view_agreement_"}.items():
         if hasattr(model, attribute):
             table[column] = [f"{value:.2f}" for value in getattr(model, attribute)]
     return table
 
 
-def _view_line(name: str, features: int, **scores: str) -> str:
-    listed = ", ".join(f"{label} {value}" for label, value in scores.items())
-    return f"{name}: {features} features, {listed}"
+def _view_line(name: str, features: str, **scores: str) -> str:
+    return ", ".join([f"{name}: {features}", *(f"{key} {value}" for key, value in scores.items())])

@@ -125,8 +125,8 @@ def _with_labels(
 
 
 def _explained(model: Any, explanation: Explanation, X: Any) -> LabeledSource:
-    imputes = getattr(model, "imputation_", None) is not None
-    # Without imputation, a model cannot label samples with single NaN: reading them raises.
+    # Without a transformer, a model cannot label samples with single NaN: reading them raises.
+    imputes = getattr(model, "preprocessing_", None) is not None
     limit = getattr(model, "memory_limit", None)
     source = open_source(X, limit, selection=_selection(model, X), nan_cells=imputes)
     fitted = fitted_views(model)

@@ -184,7 +184,7 @@ def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     refit = clone(model)
     known = refit.get_params()
     params: dict[str, Any] = {"n_clusters": n_clusters, "verbose": 0}
-    params |= {"impute": None, "preprocess": None}
+    params["preprocess"] = None
     if known.get("random_state") is None:
         params["random_state"] = 0
     components: Any = known.get("n_components")

@@ -98,8 +98,8 @@ class DrawnSamples:
         data = self.X
         if not isinstance(data, MultiViewData):
             selection = selection_like_fit(data, getattr(self.model, "view_selection_", None))
-            # Models of this package take single missing values only if they impute them.
-            nan_cells = getattr(self.model, "imputation_", True) is not None
+            # Models of this package take single missing values only if a transformer takes them.
+            nan_cells = getattr(self.model, "preprocessing_", True) is not None
             data = container_of_views(parse(data, selection), nan_cells=nan_cells)
         if not self._are_fitted:
             return data

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anchorview._utils.typing import Array
+from anchorview.estimators.preparation import step_name
 from anchorview.inspection.labeled_parts import matched_rows, require_labels
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.anndata_matrices import AnnotatedData, require_mudata
@@ -125,7 +126,7 @@ def _view_results(model: Any) -> dict[str, Any]:
     results: dict[str, Any] = {
         "view_names": [str(name) for name in names],
         "view_matrices": [matrices.get(name, "X") for name in names],
-        "view_preprocessing": ["None" if step is None else str(step.step) for step in steps],
+        "view_preprocessing": ["None" if step is None else step_name(step) for step in steps],
     }
     for name in ("view_weights", "view_agreement"):
         if getattr(model, f"{name}_", None) is not None:

@@ -13,9 +13,9 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 
 from anchorview._utils.typing import Array
-from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from anchorview.estimators.auto.auto_dalmc import AutoDALMC
 from anchorview.estimators.dalmc import DALMC
+from anchorview.estimators.preparation import fit_preparation, prepare
 from anchorview.inspection.cluster_moments import merge_views, part_moments
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.markers import marker_table
@@ -236,9 +236,9 @@ def markers(
     if not known.all():
         given = with_samples(given, np.flatnonzero(known))
     source = open_source(given, nan_cells=True)
-    fitted_steps = fit_preprocessing(source, steps or None)
-    if fitted_steps is not None:
-        source = source.prepared(Preparation(None, fitted_steps))
+    preparation = fit_preparation(source, steps)
+    if preparation is not None:
+        source = prepare(source, preparation)
     labeled = labeled_source(labels[known].astype(str), source)
     moments = labeled.reduce(partial(part_moments, len(labeled.clusters)), merge_views, "markers")
     table = marker_table(labeled, moments)

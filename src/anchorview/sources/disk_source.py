@@ -171,6 +171,12 @@ class DiskSource(PartSource):
         with closing(self._over_parts(function, stage)) as results:
             return reduce(merge, results)
 
+    def for_each_part(self, function: PartFunction[None], stage: str) -> None:
+        """Call a function with all parts, one after the other."""
+        for rows in gen_batches(len(self), self.part_rows):
+            function(self._passing_part(rows))
+            report_progress(stage, rows.stop, len(self))
+
     def _over_parts(
         self, function: Callable[[MultiViewData], Result], stage: str
     ) -> Generator[Result]:

@@ -9,12 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
+import numpy as np
+
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
 from anchorview.core.cost_model import Plan, PlanRequest
-from anchorview.views.container import MultiViewData, dense_rows
+from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
 from anchorview.views.fitted_views import FittedViews
+from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
 
 
@@ -54,6 +57,21 @@ class PartSource(RowSource):
         source = copy(self)
         source._preparations = (*self._preparations, function)
         return source
+
+    def with_features(self, widths: tuple[int, ...], names: tuple[Any, ...], dtype: Any) -> Self:
+        """Source whose prepared views have other features."""
+        source = copy(self)
+        source.n_features_per_view, source.feature_names, source.dtype = widths, names, dtype
+        source.shape = len(self), sum(widths)
+        return source
+
+    @abstractmethod
+    def for_each_part(self, function: PartFunction[None], stage: str) -> None:
+        """Call a function with all parts, one after the other, in this process."""
+
+    def first_rows(self, count: int) -> MultiViewData:
+        """Some of the first samples in which each view occurs, if it does."""
+        return self.reduce_as_is(partial(_first_rows, count), partial(_fewer, count), "reading")
 
     def placed(self, part: MultiViewData, first_row: int) -> MultiViewData:
         """Part of the source, prepared; it knows where it begins and the design of its samples."""
@@ -134,6 +152,17 @@ def embedded(
         assert isinstance(source, PartSource)
         with source.embed(function, width, out) as rows:
             yield rows
+
+
+def _first_rows(count: int, part: MultiViewData) -> MultiViewData:
+    has = availability(part.available, len(part), part.names)
+    rows = np.unique(np.concatenate([np.flatnonzero(column)[:count] for column in has.T]))
+    # A copy, as the memory of a part is used again.
+    return concatenate_samples(part[rows])
+
+
+def _fewer(count: int, a: MultiViewData, b: MultiViewData) -> MultiViewData:
+    return _first_rows(count, concatenate_samples(a, b))
 
 
 class ViewScan(NamedTuple):

@@ -13,7 +13,6 @@ from scipy import sparse
 from anchorview._utils.text import quoted
 from anchorview.views.stored_anndata import select_stored
 from anchorview.views.stored_view import StoredView
-from anchorview.views.table_columns import require_numeric_columns
 
 NOTHING, FEW = np.finfo(float).tiny, 0.5
 """Shares of the ids of the smaller of two views below which they share nothing, or few."""
@@ -159,7 +158,6 @@ def align_frames(
     ids = union_of_ids(indices)
     for p, index in zip(frames, indices, strict=True):
         if not index.equals(ids):
-            require_numeric_columns(views[p], descriptions[p])
             aligned[p] = views[p].reindex(ids)
     return ids, aligned
 

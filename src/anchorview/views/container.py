@@ -34,6 +34,7 @@ from anchorview.views.row_source import (
 )
 from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
+from anchorview.views.table_columns import TableView
 
 TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
 """Values below this have squares, or in single precision reciprocals, that are not numbers of their
@@ -186,7 +187,9 @@ class MultiViewData(RowSource):
         for p, (name, width) in enumerate(zip(self.names, self.n_features_per_view, strict=True)):
             observed = int(self._has(p).sum())
             some = "" if observed == len(self) else f" of {observed} samples"
-            parts.append(f"{name}: {width} features{some}")
+            view = self.views[p]
+            features = view.description if isinstance(view, TableView) else f"{width} features"
+            parts.append(f"{name}: {features}{some}")
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"
 
     def __getitem__(self, rows: Any) -> "MultiViewData":
@@ -398,8 +401,13 @@ def container_with_nan(X: ViewsLike) -> MultiViewData:
     return X if isinstance(X, MultiViewData) else container_of_views(parse(X), nan_cells=True)
 
 
-def container_with_views(data: MultiViewData, views: tuple[Matrix, ...]) -> MultiViewData:
+def container_with_views(
+    data: MultiViewData,
+    views: tuple[Matrix, ...],
+    feature_names: tuple[FeatureNames | None, ...] | None = None,
+) -> MultiViewData:
     """Return the same samples with other values, in which nothing may be NaN."""
+    data = data if feature_names is None else data._replaced(feature_names=feature_names)
     for p, view in enumerate(views):
         if view is not data.views[p] or view.dtype.kind == "f":
             ids, features = data.sample_ids, data.feature_names[p]
@@ -422,7 +430,7 @@ def concatenate_samples(*parts: MultiViewData) -> MultiViewData:
 
 
 def _stacked(parts: Sequence[Matrix]) -> Matrix:
-    if isinstance(parts[0], LowRankSum):
+    if isinstance(parts[0], LowRankSum | TableView):
         return parts[0].stacked(parts)
     if any(map(sparse.issparse, parts)):
         return sparse.vstack(parts, format="csr")

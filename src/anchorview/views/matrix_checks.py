@@ -12,7 +12,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.text import describe_view, quoted
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.stored_view import StoredView
-from anchorview.views.table_columns import frame_values, object_values
+from anchorview.views.table_columns import TableView, frame_values, object_values
 
 LISTED_COLUMNS = 5
 """Maximum number of columns that a message lists."""
@@ -31,14 +31,16 @@ def read_whole(view: Any) -> Matrix:
 def as_matrix(view: Any, description: str) -> Matrix:
     """One view as a 2-D numeric array or CSR matrix, copied only if it has to be.
 
-    None (no sample has the view), views on disk and memory maps are returned as they are.
+    None (no sample has the view), views on disk, memory maps and tables are returned as they are.
     """
-    if view is None or isinstance(view, StoredView):
+    if view is None or isinstance(view, StoredView | TableView):
         return view
     if sparse.issparse(view):
         matrix: Matrix = canonical_csr(view)
     elif isinstance(view, pd.DataFrame):
         matrix = frame_values(view, description)
+        if isinstance(matrix, TableView):
+            return matrix
     elif isinstance(view, np.ma.MaskedArray):
         raise ValueError(
             f"{description} is a masked array, whose mask would be lost. Fill the rows of samples "
@@ -164,6 +166,8 @@ def finite_rows(
     does not. Rows that `available` says are missing are ignored. Messages count rows from
     `first_row`.
     """
+    if isinstance(view, TableView):
+        return view.has_values()
     entries = view.data if sparse.issparse(view) else view
     every_row = np.ones(view.shape[0], bool)
     if entries.dtype.kind != "f":
@@ -221,7 +225,7 @@ def _bad_values(
     if kind == "infinity":
         return message + "Replace the values, or drop the rows or columns."
     return message + (
-        "Fit DALMC or AutoDALMC with impute='mean' or impute='median' to fill such cells, fill "
+        "Fit DALMC or AutoDALMC with preprocess='impute-mean' to fill such cells, fill "
         "them beforehand, for example by sklearn.impute.SimpleImputer, or drop the rows or "
         "columns. A sample without this view has NaN in the whole row."
     )

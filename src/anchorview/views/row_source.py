@@ -17,6 +17,7 @@ from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
+from anchorview.views.table_columns import TableView
 
 if TYPE_CHECKING:
     from anchorview.views.container import MultiViewData
@@ -76,6 +77,8 @@ class RowSource(ABC):
     sample_ids: "pd.Index[Any] | None" = None
     design: SampleDesign | None = None
     """Batch and covariates of each sample; parts have those of their samples."""
+    table_views: tuple[int, ...] = ()
+    """Positions of views that are tables, of which a transformer makes numbers."""
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
@@ -85,6 +88,7 @@ class RowSource(ABC):
         self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
         self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
+        self.table_views = tuple(p for p, m in enumerate(matrices) if isinstance(m, TableView))
 
     @abstractmethod
     def __len__(self) -> int:

@@ -5,7 +5,7 @@ pandas, but their rows have no ids: they are matched by position.
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from narwhals.exceptions import DuplicateError
+from pandas.api.types import union_categoricals
 
 from anchorview._utils.text import one_line, quoted
 from anchorview._utils.typing import Array, FeatureNames
@@ -23,6 +24,12 @@ LABEL_COLUMNS = {"label", "labels", "target", "targets", "class", "classes", "y"
 
 ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell", "unnamed: 0"}
 """Names, in lower case, under which tables hold sample ids."""
+
+NUMERIC = {"number", "boolean"}
+"""Kinds of columns that are numbers."""
+
+CATEGORICAL = {"boolean": "category", "text": "category"}
+"""Kinds of columns that are encoded as categories."""
 
 MIN_ROWS = 10
 """Minimum number of rows in which distinct integers are no coincidence."""
@@ -47,26 +54,157 @@ def feature_names_of(view: Any) -> FeatureNames | None:
     return view.feature_names if isinstance(view, StoredView) else None
 
 
-def require_numeric_columns(frame: pd.DataFrame, view: str) -> None:
-    """Raise if a column is neither numeric nor of Python objects, which are converted later."""
-    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype)):
-            raise ValueError(_not_numeric(view, column, dtype))
+def frame_values(frame: pd.DataFrame, view: str) -> "Array | TableView":
+    """Values of a frame: a matrix, or a table if a column is no number or single cells are missing.
+
+    Raises if a column can be neither.
+    """
+    table = TableView(frame, view)
+    if set(table.kinds) <= NUMERIC:
+        values = table.values()
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros((1, 1), bool)
+        # A row of NaN is a sample without the view.
+        if not missing.any() or (missing.any(axis=1) == missing.all(axis=1)).all():
+            return values
+    return table
 
 
-def _not_numeric(view: str, column: Any, dtype: Any) -> str:
-    """Message for a column of text, dates or categories."""
-    return (
-        f"{view}: column {column!r} is not numeric (dtype {dtype}); encode it as numbers or drop "
-        "it."
-    )
+class TableView:
+    """A table as a view, until a transformer makes numbers of it: rows are taken by position.
+
+    Columns are numbers, categories, texts or dates.
+    """
+
+    dtype = np.dtype(np.float32)
+    """Type of the numbers that are made of it by default."""
+    ndim = 2
+
+    def __init__(self, frame: pd.DataFrame, view: str, kinds: tuple[str, ...] = ()) -> None:
+        self.frame, self._view = frame, view
+        self.kinds = kinds or tuple(
+            _column_kind(frame.iloc[:, j], view) for j in range(frame.shape[1])
+        )
+        """What each column is: number, boolean, category, text or date."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.frame.shape
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return int(self.frame.memory_usage(index=False).sum())
+
+    def __getitem__(self, key: Any) -> "TableView":
+        """Return some rows or, by ``[:, columns]``, columns in another order."""
+        if isinstance(key, tuple):
+            columns = np.asarray(key[1])
+            kinds = tuple(self.kinds[j] for j in columns.tolist())
+            return TableView(self.frame.iloc[:, columns], self._view, kinds)
+        return TableView(self.frame.iloc[key], self._view, self.kinds)
+
+    def values(self) -> Array:
+        """Values of a table of numbers; raises if a column is something else."""
+        for column, kind in zip(self.frame.columns, self.kinds, strict=True):
+            if kind not in NUMERIC:
+                raise ValueError(
+                    f"{self._view}: column {column!r} is a {kind}, not numeric. Drop it, or encode "
+                    "it, for example by anchorview.preprocessing.TableEncoder."
+                )
+        dtypes = self.frame.dtypes
+        if any(map(pd.api.types.is_extension_array_dtype, dtypes)) or "O" in {
+            t.kind for t in dtypes
+        }:
+            return self.frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        return self.frame.to_numpy()
+
+    def has_values(self) -> Array:
+        """Which rows have any value; raises if a number is infinite."""
+        for column, kind in zip(self.frame.columns, self.kinds, strict=True):
+            if kind == "number" and np.isinf(_numbers(self.frame[column])).any():
+                raise ValueError(
+                    f"{self._view} contains infinity in column {column!r}. Replace the values, or "
+                    "drop the rows or the column."
+                )
+        return np.asarray(~self.frame.isna().to_numpy().all(axis=1))
+
+    @property
+    def description(self) -> str:
+        """How many columns of each kind there are."""
+        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds]
+        plurals = {"number": "numbers", "category": "categories", "date": "dates"}
+        counts = {kind: kinds.count(kind) for kind in plurals}
+        return ", ".join(
+            f"{n} {kind if n == 1 else plurals[kind]}" for kind, n in counts.items() if n
+        )
+
+    @staticmethod
+    def stacked(parts: "Sequence[TableView]") -> "TableView":
+        """Rows of several tables with the same columns."""
+        frame = concatenated([part.frame for part in parts]).reset_index(drop=True)
+        return TableView(frame, parts[0]._view)
 
 
-def frame_values(frame: pd.DataFrame, view: str) -> Array:
-    """Values of a frame; raises if a column is not numeric."""
-    require_numeric_columns(frame, view)
-    nullable = any(pd.api.types.is_extension_array_dtype(dtype) for dtype in frame.dtypes)
-    return frame.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else frame.to_numpy()
+def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of frames with the same columns; categories are those of all."""
+    frames = [frame.copy(deep=False) for frame in frames]
+    for j in range(frames[0].shape[1]):
+        columns = [frame.iloc[:, j] for frame in frames]
+        if all(isinstance(column.dtype, pd.CategoricalDtype) for column in columns):
+            categories = union_categoricals(columns, ignore_order=True).categories
+            for frame, column in zip(frames, columns, strict=True):
+                renamed: Any = column.cat.set_categories(categories, ordered=False)
+                frame.isetitem(j, renamed)
+    return pd.concat(frames)
+
+
+def _column_kind(column: "pd.Series[Any]", view: str) -> str:
+    """What a column is: number, boolean, category, text or date; raises if it is none of these."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "date"
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c":
+        return "number"
+    if isinstance(dtype, pd.StringDtype):
+        return "text"
+    if not pd.api.types.is_object_dtype(dtype):
+        raise ValueError(
+            f"{view}: column {column.name!r} is of type {dtype}, which is neither a number, a "
+            "category, a text nor a date. Convert or drop it."
+        )
+    known = column[column.notna().to_numpy()]
+    if len(known) and all(isinstance(value, str) for value in known):
+        return "text"
+    if len(known) and all(isinstance(value, bool | np.bool_) for value in known):
+        return "boolean"
+    object_values(known.to_numpy()[:, None], view, [column.name])
+    return "number"
+
+
+def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[Any] | None]":
+    """Numbers of a column, NaN where it is missing: days of dates, codes of categories and texts.
+
+    Returns these and the levels of categories.
+    """
+    if kind == "number":
+        return _numbers(column), None
+    if kind == "date":
+        epoch = pd.Timestamp(0, tz=getattr(column.dtype, "tz", None))
+        return ((column - epoch) / pd.Timedelta(days=1)).to_numpy(np.float64, na_value=np.nan), None
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, levels = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        codes, levels = pd.factorize(column, sort=True)
+    return np.where(codes < 0, np.nan, codes), pd.Index(levels)
+
+
+def _numbers(column: "pd.Series[Any]") -> Array:
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def object_values(matrix: Array, view: str, columns: Any) -> Array:
@@ -100,8 +238,8 @@ def named_columns(
 ) -> tuple[Any, FeatureNames | None]:
     """A view and the names of its columns: those given, or else its own.
 
-    Tables of polars and others become arrays: a missing value is NaN, and a column that is not
-    numeric raises. Warns about columns that are probably sample ids or class labels.
+    Tables of polars and others become arrays, in which a missing value is NaN, or tables if a
+    column is not numeric. Warns about columns that are probably sample ids or class labels.
     """
     # ``_meta`` of a dask dataframe is the empty frame with its columns.
     frame = getattr(view, "_meta", view)
@@ -122,15 +260,26 @@ def named_columns(
         raise ValueError(
             f"{description}: columns must have different names: {one_line(error)}."
         ) from error
-    for column, dtype in schema.items():
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
-            raise ValueError(_not_numeric(description, column, dtype))
+    names = np.array(table.columns, dtype=object)
+    if not all(dtype.is_numeric() or dtype == nw.Boolean for dtype in schema.values()):
+        frame = pd.DataFrame({name: _pandas_column(table[name]) for name in table.columns})
+        _warn([], [n for n, t in schema.items() if t.is_numeric()], description)
+        return TableView(frame, description), names
     values = table.to_numpy()
     if values.dtype.kind == "O":
         values = table.select(nw.all().cast(nw.Float64)).to_numpy()
     first = [pd.Series(values[:, 0], name=name) for name in table.columns[:1]]
     _warn(first, table.columns, description, "table.to_pandas().set_index(...)")
-    return values, np.array(table.columns, dtype=object)
+    return values, names
+
+
+def _pandas_column(column: Any) -> "pd.Series[Any]":
+    """Column of another library's table in pandas, without its optional dependencies."""
+    if column.dtype.is_numeric() or isinstance(column.dtype, nw.Datetime | nw.Date):
+        return pd.Series(column.to_list(), dtype=None)
+    values = pd.Series(column.to_list(), dtype=object)
+    is_category = isinstance(column.dtype, nw.Categorical | nw.Enum)
+    return values.astype("category") if is_category else values
 
 
 def _warn(

@@ -20,11 +20,10 @@ from anchorview._utils.param_constraints import (
     VERBOSE,
 )
 from anchorview._utils.restored import restored_on_error
-from anchorview._utils.sklearn_compat import StrOptions, fit_context
+from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
-from anchorview.core.preprocessing import STATISTICS, STEPS, Impute, Preprocess
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.labeling import (
     RESULTS,
@@ -46,6 +45,7 @@ from anchorview.estimators.base import EmbeddingClusterer, by_sample_id
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
 from anchorview.estimators.persistence.auto_state import AutoDALMCState
+from anchorview.estimators.preparation import Preprocess
 from anchorview.estimators.relabeling import Relabeling, by_block
 from anchorview.sources.disk_source import DiskSource
 from anchorview.views.anndata_matrices import ViewSelection
@@ -226,8 +226,7 @@ class AutoDALMC(EmbeddingClusterer):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
-        "impute": [StrOptions(set(STATISTICS)), Mapping, None],
-        "preprocess": [StrOptions(set(STEPS)), Mapping, None],
+        "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
         "random_state": RANDOM_STATE,
@@ -239,7 +238,6 @@ class AutoDALMC(EmbeddingClusterer):
         n_clusters: int | Sequence[int] | None = None,
         *,
         budget: Budget = "default",
-        impute: Impute = None,
         preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
@@ -248,7 +246,6 @@ class AutoDALMC(EmbeddingClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.budget = budget
-        self.impute = impute
         self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit
@@ -520,7 +517,6 @@ class AutoDALMC(EmbeddingClusterer):
     @property
     def _labeler(self) -> Labeler:
         return Labeler(
-            self._fitted_views,
             self._used,
             self._families,
             self._clustering,

@@ -36,7 +36,6 @@ from anchorview.estimators.explanation import (
 )
 from anchorview.estimators.relabeling import Relabeling
 from anchorview.views.container import MultiViewData, container_with_views
-from anchorview.views.fitted_views import FittedViews
 
 BLOCK_BYTES, MIN_BLOCK = 16 * 2**20, 256
 """Size of the rows that a thread labels at a time, and their minimum number."""
@@ -136,7 +135,6 @@ class Clustering:
 class Labeler:
     """Labels samples as a fitted model does; it has what workers need, and can be pickled."""
 
-    fitted_views: FittedViews
     used: tuple[int, ...]
     """Positions of the views that are used."""
     families: Families
@@ -220,10 +218,9 @@ class Labeler:
         blocks = list(gen_batches(len(data), max(MIN_BLOCK, step))) or [slice(0)]
         return np.concatenate([rows for _, rows in parallel_map(work, blocks)])
 
-    def _used_views(self, part: MultiViewData) -> MultiViewData:
+    def _used_views(self, data: MultiViewData) -> MultiViewData:
         """Samples with the views that are used; raises if a sample has none of them."""
-        data = part.matched_to(self.fitted_views)
-        if len(self.used) == len(self.fitted_views.names):
+        if len(self.used) == len(data.names):
             return data
         used = data.with_views(self.used)
         if used.available is not None and not (has := used.available.any(axis=1)).all():
@@ -233,8 +230,8 @@ class Labeler:
             own = [data.names[p] for p in np.flatnonzero(data.available[row])]
             only = f"the view{'s' * (len(own) > 1)} {listed(own)}"
             raise ValueError(
-                f"Sample {part.first_row + row}{sample} has only {only}, set aside by "
-                f"{self.fitted_views.estimator} in fit because of disagreement with the other "
+                f"Sample {data.first_row + row}{sample} has only {only}, set aside by "
+                "AutoDALMC in fit because of disagreement with the other "
                 f"views. Give one of {listed(used.names)} for it, drop it, or use DALMC, which "
                 "uses all views."
             )

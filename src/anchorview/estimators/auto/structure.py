@@ -135,7 +135,9 @@ def _cuts(
     """Share of edges that leave each cluster, relative to that of random pieces of the graph."""
     n = graph.shape[0]
     edges = graph.tocoo()
-    lengths = sparse.csr_array((1 / edges.data, edges.coords), shape=graph.shape)
+    # Weights of distant neighbors may be too small for a reciprocal.
+    weights = np.maximum(edges.data, np.finfo(float).tiny)
+    lengths = sparse.csr_array((1 / weights, edges.coords), shape=graph.shape)
     degrees = np.maximum(np.bincount(edges.row, edges.data, n), np.finfo(float).tiny)
 
     def leaving(pieces: Array) -> Array:

@@ -93,9 +93,9 @@ class AutoDALMCState(FittedState):
         state._others = {k: _smallest(level, dtype) for k, level in state._others.items()}
         return state
 
-    def restore(self, model: Any) -> None:
+    def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
-        super().restore(model)
+        super().restore(model, trusted)
         for name in TABLES:
             table = getattr(self, name)
             setattr(model, name, None if table is None else table.frame())
@@ -140,7 +140,7 @@ def _(state: AutoDALMCState) -> AutoDALMCState:
     require((state.level_labels_ is None) == (not state._others), "'level_labels_' is missing")
     if state._fit_labels is not None:
         require_labels("_fit_labels", state._fit_labels, state.n_clusters_fit)
-    widths = [width for width, own in zip(state.n_features_per_view_, used, strict=True) if own]
+    widths = [width for width, own in zip(state.prepared_widths, used, strict=True) if own]
     _require_families(state._families, widths)
     _require_clustering(state._clustering, state._families)
     best = candidates[state.best_candidate_].embedder

@@ -16,9 +16,9 @@ from anchorview.core.assign import Assignment, ClusterSpread
 from anchorview.core.batch_correction import BatchCorrection, ViewCorrection
 from anchorview.core.cost_model import Plan
 from anchorview.core.embed import Embedder, in_other_coordinates
-from anchorview.core.preprocessing import FittedStep
 from anchorview.core.scale import ViewScaling
 from anchorview.estimators.persistence.codec import SHAPES, AnyIndex, AxisLengths, require, validate
+from anchorview.estimators.persistence.stored_steps import StoredPreparation, StoredStep
 from anchorview.estimators.relabeling import Relabeling
 
 PER_VIEW = {"view_weights_": "weight", "view_agreement_": "agreement"}
@@ -42,8 +42,7 @@ class FittedState:
     view_names_in_: tuple[str, ...]
     n_features_per_view_: tuple[int, ...]
     feature_names_per_view_: tuple[FeatureNames | None, ...]
-    imputation_: tuple[Array | None, ...] | None
-    preprocessing_: tuple[FittedStep | None, ...] | None
+    _prepared: StoredPreparation | None
     view_selection_: dict[str, str] | None
     _join: str | None
     n_samples_fit_: int
@@ -63,6 +62,8 @@ class FittedState:
         values: dict[str, Any] = {
             field.name: getattr(model, field.name, field.default) for field in fields(cls)
         }
+        if values["_prepared"] is not None:
+            values["_prepared"] = StoredPreparation.of(values["_prepared"])
         # The index of a Series is the names of the views, which the state has.
         for name in values.keys() & PER_VIEW.keys():
             values[name] = np.asarray(values[name])
@@ -75,12 +76,17 @@ class FittedState:
                     values[name] = np.empty((0, *values[name].shape[1:]), values[name].dtype)
         return cls(**values)
 
-    def restore(self, model: Any) -> None:
-        """Set the learned attributes of a model that has the parameters of the saved one."""
+    def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
+        """Set the learned attributes of a model that has the parameters of the saved one.
+
+        `trusted` are types of transformers of other packages that may be loaded; None for all.
+        """
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None or field.default is MISSING:
                 setattr(model, field.name, value)
+        if self._prepared is not None:
+            model._prepared = self._prepared.restored(trusted)
         for name in vars(self).keys() & PER_VIEW.keys():
             setattr(model, name, model._by_view(getattr(self, name), PER_VIEW[name]))
 
@@ -94,11 +100,19 @@ class FittedState:
         """Number of clusters."""
         return self.n_clusters_fit if self._relabeling is None else len(self._relabeling.names)
 
+    @property
+    def prepared_widths(self) -> tuple[int, ...]:
+        """Numbers of features of the views after preprocessing."""
+        return self.n_features_per_view_ if self._prepared is None else self._prepared.widths
+
     def require_shapes(self) -> AxisLengths:
         """Check that all arrays fit together; returns the lengths of their axes."""
-        widths = {f"d{p}": width for p, width in enumerate(self.n_features_per_view_)}
+        given, prepared = self.n_features_per_view_, self.prepared_widths
+        widths = {f"d{p}": width for p, width in enumerate(prepared)}
+        widths |= {f"i{p}": width for p, width in enumerate(given)}
         lengths = AxisLengths(v=len(self.view_names_in_), **widths)
-        lengths.require_length("n_features_per_view_", "v", len(widths))
+        lengths.require_length("n_features_per_view_", "v", len(given))
+        lengths.require_length("prepared widths", "v", len(prepared))
         if self._correction is not None:
             lengths["b"] = len(self._correction.batches)
             lengths["q"] = len(self._correction.covariate_names)
@@ -127,18 +141,16 @@ class DALMCState(FittedState):
             state._embedder = state._embedder.smallest(state.embedding_.dtype)
         return state
 
-    def restore(self, model: Any) -> None:
+    def restore(self, model: Any, trusted: tuple[str, ...] | None = ()) -> None:
         """Set the learned attributes of a model that has the parameters of the saved one."""
-        super().restore(model)
+        super().restore(model, trusted)
         model.n_components_ = [Z.shape[1] for Z in self.bases_]
         model.n_iter_ = len(self.objective_)
 
 
 SHAPES |= {
     FittedState: {
-        "feature_names_per_view_": "d*",
-        "imputation_": "d*",
-        "preprocessing_": "*",
+        "feature_names_per_view_": "i*",
         "embedding_": "n l",
         "labels_": "n",
         "sample_ids_": "n",
@@ -146,7 +158,8 @@ SHAPES |= {
     },
     DALMCState: {"bases_": "d* m*", "anchors_": "m* l", "objective_": "t", "scalings_": "*"},
     ViewScaling: {"center": "d*", "deviation": "d*"},
-    FittedStep: {"idf": "d*"},
+    StoredPreparation: {"feature_names": "d*", "steps": "*"},
+    StoredStep: {},
     ClusterSpread: {"sizes": "k", "squares": "k"},
     Assignment: {"centroids": "k l"},
     Relabeling: {"clusters": "k"},

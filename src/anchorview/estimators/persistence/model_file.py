@@ -33,6 +33,7 @@ from anchorview.estimators.persistence.codec import (
     require,
     split_arrays,
 )
+from anchorview.estimators.persistence.stored_steps import UntrustedTypeError, parameter_of
 
 if TYPE_CHECKING:
     from anchorview.estimators.auto.auto_dalmc import AutoDALMC
@@ -42,13 +43,16 @@ FORMAT = "anchorview-model"
 FORMAT_VERSION = 1
 """Raise it with every change of the layout."""
 
+TRANSFORMERS = "transformers"
+"""Stands for a parameter `preprocess` that holds transformers."""
+
 DOCUMENT = "anchorview.json"
 DIGEST_SIZE = 64
 NPY_VERSION = (1, 0)
 MAX_HEADER_SIZE = 256
 """Characters of a ``.npy`` header; those of numeric arrays need about 70."""
 
-DTYPES = tuple(map(np.dtype, (np.float64, np.float32, np.int32, np.int16)))
+DTYPES = tuple(map(np.dtype, (np.float64, np.float32, np.int32, np.int16, np.uint8)))
 
 METHODS_BY_CLASS = {
     method.class_path.rpartition(".")[2]: method.name
@@ -81,12 +85,16 @@ def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None
     _write(Path(path), document, arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
+def load_model(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> "DALMC | AutoDALMC":
     """Read a model that :func:`save_model` wrote; it embeds and predicts as the saved one.
 
     Parameters
     ----------
     path : str or path
+    trusted : iterable of str, default=()
+        Types of transformers of other packages in `preprocess` that may be loaded, such as
+        ``"mypackage.MyTransformer"``, beside those that skops trusts. Loading them runs their code,
+        so name only what you trust.
 
     Returns
     -------
@@ -125,9 +133,11 @@ def load_model(path: str | os.PathLike[str]) -> "DALMC | AutoDALMC":
         with path.open("rb") as stream:
             document, arrays = _parse(path, stream, _checked_size(path, stream))
         insert_arrays(document, arrays)
-        return _restored(document)
-    except (ModelFileError, MemoryError):
+        return _restored(document, tuple(trusted))
+    except (ModelFileError, MemoryError, ImportError):
         raise
+    except UntrustedTypeError as error:
+        raise ModelFileError(f"{path}: {error}.") from error
     except OSError as error:
         reason = error.strerror or error
         raise ModelFileError(f"{path}: cannot be read ({reason}). Check the path.") from error
@@ -145,7 +155,12 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
     """JSON document and arrays of a fitted model."""
     # A subclass is stored as the estimator that it extends.
     names = (cls.__name__ for cls in type(model).__mro__)
-    params = {name: _stored_param(value) for name, value in model.get_params().items()}
+    given = model.get_params(deep=False)
+    params = {name: _stored_param(value) for name, value in given.items()}
+    by_view = given["preprocess"] if isinstance(given["preprocess"], Mapping) else {}
+    if not all(isinstance(each, str | None) for each in (params["preprocess"], *by_view.values())):
+        # Transformers are stored once, as they were fitted.
+        params["preprocess"] = TRANSFORMERS
     return split_arrays(
         {
             "estimator": next(name for name in names if name in METHODS_BY_CLASS),
@@ -165,7 +180,7 @@ def _stored_param(value: Any) -> Any:
     return value
 
 
-def _restored(tree: Tree) -> "DALMC | AutoDALMC":
+def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | AutoDALMC":
     """Model of a tree, all of which is checked."""
     tree = entries(tree, {"estimator", "params", "state"}, "")
     name, params = tree["estimator"], tree["params"]
@@ -184,7 +199,10 @@ def _restored(tree: Tree) -> "DALMC | AutoDALMC":
     # Parameters that are newer than the file have their defaults.
     model: DALMC | AutoDALMC = estimator(**params)
     model._validate_params()
-    decode(tree["state"], model._state_class, "state").restore(model)
+    state = decode(tree["state"], model._state_class, "state")
+    state.restore(model, trusted)
+    if model.preprocess == TRANSFORMERS and model._prepared is not None:
+        model.preprocess = parameter_of(model._prepared, model.view_names_in_)
     return model
 
 

@@ -33,7 +33,7 @@ from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import as_matrix, availability, common_length
 from anchorview.views.row_source import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import frame_values
+from anchorview.views.table_columns import TableView, frame_values
 
 SMALL_PART = 16 * 2**20
 """Parts of fewer bytes are combined, since each costs a task and its result."""
@@ -140,6 +140,11 @@ def _is_frame(view: Any) -> bool:
     return dask.is_dask_collection(view) and isinstance(getattr(view, "_meta", None), pd.DataFrame)
 
 
+def is_table(view: Any) -> bool:
+    """Whether a dataframe has columns that are not numeric."""
+    return _is_frame(view) and isinstance(frame_values(view._meta_nonempty, ""), TableView)
+
+
 def checked_view(view: Any, description: str) -> Any:
     """Return a view, with known lengths if it is an array; raise if it is not in Dask."""
     if view is None or _is_frame(view):
@@ -163,7 +168,7 @@ def _frame_blocks(
 ) -> dict[int, Blocks]:
     frames = [p for p, view in enumerate(views) if _is_frame(view)]
     for p in frames:
-        frame_values(views[p]._meta, descriptions[p])
+        frame_values(views[p]._meta_nonempty, descriptions[p])
     only_frames = all(view is None or p in frames for p, view in enumerate(views))
     if len(frames) > 1 and only_frames and all(views[p].known_divisions for p in frames):
         names = [descriptions[p] for p in frames]
@@ -184,7 +189,7 @@ def _shown(view: Any, description: str, blocks: Blocks | None) -> Array:
         shape, dtype = view.shape, view.dtype
     else:
         shape = (sum(blocks.lengths), len(view.columns))
-        dtype = frame_values(view._meta, description).dtype
+        dtype = frame_values(view._meta_nonempty, description).dtype
     if dtype.kind == "O" or (dtype.kind == "f" and dtype.itemsize > 8):
         dtype = np.dtype(np.float64)
     return np.broadcast_to(np.zeros((), dtype), shape)

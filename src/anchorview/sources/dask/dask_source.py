@@ -13,14 +13,22 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import pandas as pd
+from dask.delayed import Delayed
 from distributed import futures_of
 from scipy import sparse
 
 from anchorview._utils.memory import memory_budget, require_memory
+from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
-from anchorview.sources.dask.dask_input import bounds_of, checked_view, id_type, view_blocks
+from anchorview.sources.dask.dask_input import (
+    bounds_of,
+    checked_view,
+    id_type,
+    is_table,
+    view_blocks,
+)
 from anchorview.sources.dask.part_graph import (
     FAN_IN,
     PartGraph,
@@ -39,7 +47,7 @@ from anchorview.views.container import (
 from anchorview.views.input_grammar import NamedViews, parse
 from anchorview.views.matrix_checks import as_matrix
 from anchorview.views.row_source import Merge, PartFunction, Records, Result, RowFunction
-from anchorview.views.table_columns import frame_values
+from anchorview.views.table_columns import TableView, concatenated, frame_values
 
 SHARE_OF_BUDGET = 0.25
 """Share of the memory budget that the embedding may take in this process."""
@@ -79,6 +87,7 @@ class DaskSource(PartSource):
         shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)
         self.budget = memory_budget(budget)
         self.set_schema(given, shown)
+        self.table_views = tuple(p for p, view in enumerate(views) if is_table(view))
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
         self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
@@ -111,6 +120,16 @@ class DaskSource(PartSource):
         with reporting(stage, name, len(self._arguments)):
             result: Result = self._parts.reduced(work, self._arguments, merge, name)
         return result
+
+    def for_each_part(self, function: PartFunction[None], stage: str) -> None:
+        """Call a function with all parts, which are computed one after the other."""
+        name = new_name(stage)
+        keys = [(name, i) for i in range(len(self._arguments))]
+        work = partial(_apply_to_part, self._reader(), _same, None)
+        graph = self._parts.mapped(work, self._arguments, keys)
+        for done, key in enumerate(keys, 1):
+            function(Delayed(key, graph, layer=name).compute())
+            report_progress(stage, done, len(keys))
 
     def _reader(self) -> "DaskSource":
         """Return a copy with which workers combine blocks: as it is now, without the graph."""
@@ -183,6 +202,7 @@ class DaskSource(PartSource):
         if self.complete:
             # Matrices of the types that the blocks have, whatever the collection says.
             matrices = list(map(as_matrix, views, part.descriptions))
+            self._require_numbers(matrices)
             return self.placed(container_of_checked(replace(part, views=matrices)), start)
         ids = self._common_ids(views, start)
         identified = ids is None or ids.is_unique
@@ -190,10 +210,18 @@ class DaskSource(PartSource):
             # Each partition may count its index from 0; such ids do not identify samples.
             if isinstance(views[p], pd.DataFrame):
                 views[p] = frame_values(views[p], description)
-        data = container_of_views(part.aligned(), first_row=start, nan_cells=self.nan_cells)
+        part = part.aligned()
+        self._require_numbers(part.views)
+        data = container_of_views(part, first_row=start, nan_cells=self.nan_cells)
         if not identified:
             data.sample_ids = ids
         return self.placed(data, start)
+
+    def _require_numbers(self, matrices: list[Any]) -> None:
+        """Replace tables by numbers where the collection says that they are; NaN is refused."""
+        for p, matrix in enumerate(matrices):
+            if isinstance(matrix, TableView) and p not in self.table_views:
+                matrices[p] = matrix.values()
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
         n_rows, width = sum(piece.shape[0] for piece in pieces), self.n_features_per_view[p]
@@ -207,7 +235,7 @@ class DaskSource(PartSource):
         if len(pieces) == 1:
             return pieces[0]
         if isinstance(pieces[0], pd.DataFrame):
-            return pd.concat(pieces)
+            return concatenated(pieces)
         if any(sparse.issparse(piece) for piece in pieces):
             return sparse.vstack(pieces, format="csr")
         return np.concatenate(pieces)

@@ -1,0 +1,126 @@
+"""Fitted transformers in model files: those of anchorview as arrays, others by skops."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from anchorview._utils.errors import optional_import
+from anchorview._utils.typing import Array, FeatureNames
+from anchorview.estimators.persistence.codec import require
+from anchorview.estimators.preparation import STEPS, Preparation
+from anchorview.preprocessing import ColumnSums, ViewTransformer
+
+CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
+FOREIGN = "skops"
+FITTED = ("n_samples_seen_", "n_features_in_", "sums_", "_totals", "_sums", "_known")
+"""Fitted attributes of `CLASSES` that are numbers or arrays."""
+
+
+class UntrustedTypeError(ValueError):
+    """A model file holds a type that the user has not declared to be trusted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredStep:
+    """A fitted transformer."""
+
+    kind: str
+    """Name of one of `CLASSES`, or `FOREIGN`."""
+    parameters: dict[str, str | int | float | bool]
+    counts: dict[str, int]
+    arrays: dict[str, Array]
+    columns: tuple[str, ...]
+    sums: tuple[ColumnSums, ...]
+    """Columns of a table."""
+    content: npt.NDArray[np.uint8]
+    """Bytes that skops has written."""
+
+    @classmethod
+    def of(cls, step: Any) -> "StoredStep":
+        """Store a fitted transformer; raises if it is foreign and skops is not installed."""
+        nothing = np.empty(0, np.uint8)
+        if type(step).__name__ not in CLASSES or type(step) is not CLASSES[type(step).__name__]:
+            skops = optional_import("skops.io", "Saving transformers of other packages", "skops")
+            content = np.frombuffer(skops.dumps(step), np.uint8)
+            return cls(
+                kind=FOREIGN,
+                parameters={},
+                counts={},
+                arrays={},
+                columns=(),
+                sums=(),
+                content=content,
+            )
+        state = {name: value for name, value in vars(step).items() if name in FITTED}
+        return cls(
+            kind=type(step).__name__,
+            parameters=step.get_params(),
+            counts={name: value for name, value in state.items() if isinstance(value, int)},
+            arrays={
+                name: np.asarray(value, dtype=np.float64)
+                for name, value in state.items()
+                if not isinstance(value, int)
+            },
+            columns=vars(step).get("columns_", ()),
+            sums=vars(step).get("_columns", ()),
+            content=nothing,
+        )
+
+    def restored(self, trusted: tuple[str, ...] | None = ()) -> Any:
+        """Fitted transformer; raises if a type of a foreign one is not trusted."""
+        if self.kind == FOREIGN:
+            skops = optional_import("skops.io", "Loading transformers of other packages", "skops")
+            content = self.content.tobytes()
+            types = skops.get_untrusted_types(data=content)
+            unknown = [] if trusted is None else sorted(set(types) - set(trusted))
+            if unknown:
+                raise UntrustedTypeError(
+                    f"it holds the type {unknown[0]}, which is not trusted. If you trust the file, "
+                    f"load it with trusted={unknown}"
+                )
+            return skops.loads(content, trusted=types)
+        require(self.kind in CLASSES, f"the transformer {self.kind[:40]!r} is unknown")
+        step = CLASSES[self.kind](**self.parameters)
+        step._validate_params()
+        for name, value in (*self.counts.items(), *self.arrays.items()):
+            require(name in FITTED, f"{name[:40]!r} is unknown")
+            setattr(step, name, value)
+        if self.columns:
+            require(len(self.columns) == len(self.sums), "columns have no sums")
+            step.__dict__.update(columns_=self.columns, _columns=self.sums)
+        return step
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredPreparation:
+    """Transformers of all views, and the features that they return."""
+
+    steps: tuple[StoredStep | None, ...]
+    widths: tuple[int, ...]
+    feature_names: tuple[FeatureNames | None, ...]
+    dtype: str
+
+    @classmethod
+    def of(cls, preparation: Preparation) -> Self:
+        """Store a fitted preparation."""
+        return cls(
+            steps=tuple(None if s is None else StoredStep.of(s) for s in preparation.steps),
+            widths=preparation.widths,
+            feature_names=preparation.feature_names,
+            dtype=preparation.dtype.name,
+        )
+
+    def restored(self, trusted: tuple[str, ...] | None) -> Preparation:
+        """Fitted preparation; raises if a type of a foreign transformer is not trusted."""
+        require(self.dtype in ("float32", "float64"), "the precision is unknown")
+        steps = tuple(None if step is None else step.restored(trusted) for step in self.steps)
+        return Preparation(steps, self.widths, self.feature_names, np.dtype(self.dtype))
+
+
+def parameter_of(preparation: Preparation, names: tuple[str, ...]) -> dict[str, Any]:
+    """`preprocess` of a model with fitted transformers, by view."""
+    steps = zip(names, preparation.steps, strict=True)
+    return {name: clone(step) for name, step in steps if step is not None}

@@ -1,0 +1,322 @@
+"""Preparation of views before they are scaled: one transformer per view, fitted and saved.
+
+Transformers are those of :mod:`anchorview.preprocessing`, by name, or any other of scikit-learn's
+form. A table with categories, or with missing cells, has one by default.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from anchorview._utils.text import quoted
+from anchorview._utils.typing import FeatureNames, Matrix
+from anchorview.preprocessing import (
+    CellImputer,
+    CenteredLogRatio,
+    LogNormalizer,
+    PeakTfidf,
+    TableEncoder,
+    ViewTransformer,
+)
+from anchorview.sources.part_source import PartSource
+from anchorview.views.container import MultiViewData, container_with_views
+from anchorview.views.row_source import RowSource, working_precision
+from anchorview.views.table_columns import NUMERIC, TableView
+
+STEPS: dict[str, ViewTransformer] = {
+    "lognorm": LogNormalizer(),
+    "clr": CenteredLogRatio(),
+    "tfidf": PeakTfidf(),
+    "impute-mean": CellImputer("mean"),
+    "impute-median": CellImputer("median"),
+    "table": TableEncoder(),
+}
+"""Transformers by the names that `preprocess` takes."""
+
+Step: TypeAlias = "str | Any | None"
+"""A name of `STEPS`, or a transformer."""
+Preprocess: TypeAlias = "Step | Mapping[str, Step]"
+
+FIT_ROWS = 100
+"""Number of rows that show what a transformer returns."""
+
+
+def step_name(step: Any) -> str:
+    """Name of a fitted step, or of its class if it has none."""
+    names = [
+        name
+        for name, known in STEPS.items()
+        if type(known) is type(step) and known.get_params() == step.get_params()
+    ]
+    return names[0] if names else type(step).__name__
+
+
+def _transformer(step: Step, parameter: str) -> Any:
+    if isinstance(step, str):
+        if step not in STEPS:
+            allowed = ", ".join(map(repr, STEPS))
+            raise ValueError(
+                f"{parameter} is {step!r}, but must be {allowed}, a transformer or None."
+            )
+        step = STEPS[step]
+    elif step is not None and not (hasattr(step, "fit") and hasattr(step, "transform")):
+        raise TypeError(
+            f"{parameter} is of type {type(step).__name__}, which is no transformer: it has no fit "
+            "and transform."
+        )
+    return None if step is None else clone(step)
+
+
+def steps_by_view(preprocess: Preprocess, source: RowSource) -> list[Any]:
+    """Unfitted transformers in the order of the views; raises if there are no such views."""
+    names = source.names
+    if isinstance(preprocess, Mapping):
+        unknown = [name for name in preprocess if name not in names]
+        if unknown:
+            raise ValueError(
+                f"preprocess names the view {unknown[0]!r}, but the views are {list(names)}."
+            )
+        steps = [_transformer(preprocess.get(name), f"preprocess[{name!r}]") for name in names]
+    else:
+        steps = [_transformer(preprocess, "preprocess") for _ in names]
+    for p in source.table_views:
+        if steps[p] is None:
+            steps[p] = _default_step(source, p)
+    return steps
+
+
+def _default_step(source: RowSource, p: int) -> Any:
+    view = source.views[p] if isinstance(source, MultiViewData) else None
+    numeric = isinstance(view, TableView) and set(view.kinds) <= NUMERIC
+    return CellImputer() if numeric else TableEncoder()
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What is done with samples before they are scaled."""
+
+    steps: tuple[Any, ...]
+    """Fitted transformers; None for a view that is used as it is."""
+    widths: tuple[int, ...]
+    feature_names: tuple[FeatureNames | None, ...]
+    """Features of the prepared views."""
+    dtype: "np.dtype[Any]"
+    """Precision in which prepared views that are read in parts are multiplied."""
+
+    def __call__(self, data: MultiViewData) -> MultiViewData:
+        """Prepared samples; raises if a value is missing, or a count is negative."""
+        views = list(data.views)
+        for p, step in enumerate(self.steps):
+            if step is not None:
+                views[p] = self._transformed(data, p, step)
+            elif isinstance(views[p], TableView):
+                views[p] = views[p].values()
+        return container_with_views(data, tuple(views), self.feature_names)
+
+    def _transformed(self, data: MultiViewData, p: int, step: Any) -> Matrix:
+        rows = available_rows(data, p)
+        n, width = len(data), self.widths[p]
+        if not len(rows):
+            return sparse.csr_array((n, width), dtype=np.float32)
+        result = transformed(data, p, step, rows)
+        if len(rows) == n:
+            return result
+        if sparse.issparse(result):
+            place = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))))
+            place.resize(n, len(rows))
+            return sparse.csr_array(place.astype(result.dtype) @ result)
+        placed = np.zeros((n, result.shape[1]), result.dtype)
+        placed[rows] = result
+        return placed
+
+    def sentences(self, names: Sequence[str]) -> list[str]:
+        """What was done with views that are tables."""
+        steps = zip(names, self.steps, strict=True)
+        return [f"{n}: {s.description}" for n, s in steps if isinstance(s, TableEncoder)]
+
+
+def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | None:
+    """Fit the transformers of the views; None if there are none."""
+    steps = steps_by_view(preprocess, source)
+    if all(step is None for step in steps):
+        return None
+    first = None
+    if isinstance(source, MultiViewData):
+        first = source
+        fitted = [_fitted_to(source, p, step) for p, step in enumerate(steps)]
+    else:
+        assert isinstance(source, PartSource)
+        if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
+            first = source.first_rows(FIT_ROWS)
+        fitted = _fitted_in_parts(source, steps, first)
+    widths, names, dtype = list(source.n_features_per_view), list(source.feature_names), None
+    for p, step in enumerate(fitted):
+        if isinstance(step, TableEncoder):
+            encoded = _with_view(source, p, step.get_feature_names_out)
+            names[p], widths[p] = encoded, len(encoded)
+        elif step is not None and not isinstance(step, ViewTransformer):
+            assert first is not None
+            shown = transformed(first, p, step, available_rows(first, p)[:FIT_ROWS])
+            widths[p], dtype = shown.shape[1], shown.dtype
+            names[p] = _names_out(step, widths[p])
+        if not widths[p]:
+            raise ValueError(source.problem("constant", p))
+    dtype = source.dtype if dtype is None else working_precision([source.dtype, dtype])
+    return Preparation(tuple(fitted), tuple(widths), tuple(names), dtype)
+
+
+def prepare(source: RowSource, preparation: Preparation) -> RowSource:
+    """Source of prepared samples."""
+    if isinstance(source, PartSource):
+        features = preparation.widths, preparation.feature_names, preparation.dtype
+        return source.prepared(preparation).with_features(*features)
+    return source.prepared(preparation)
+
+
+def _names_out(step: Any, width: int) -> FeatureNames | None:
+    try:
+        out = np.asarray(step.get_feature_names_out(), dtype=object)
+    # Transformers without names of features raise various errors.
+    except Exception:
+        return None
+    return out if len(out) == width else None
+
+
+def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
+    if step is None:
+        return None
+    rows = available_rows(data, p)
+    if not len(rows):
+        raise ValueError(data.problem("missing", p))
+    return _with_view(data, p, lambda: step.fit(_input(data, p, step, rows)))
+
+
+def _fitted_in_parts(
+    source: PartSource, steps: list[Any], first: MultiViewData | None
+) -> list[Any]:
+    fitted = list(steps)
+    merged, others = [], []
+    for p, step in enumerate(steps):
+        if step is None:
+            continue
+        if isinstance(step, ViewTransformer) and hasattr(step, "merge"):
+            merged.append(p)
+        elif not get_tags(step).requires_fit:
+            assert first is not None
+            fitted[p] = _fitted_to(first, p, step)
+        elif hasattr(step, "partial_fit"):
+            others.append(p)
+        else:
+            raise ValueError(
+                f"{source.describe_view(p)}: {step_name(step)} needs all samples in memory, but "
+                "the views are read in parts. Use a transformer with partial_fit, transform the "
+                "view beforehand, or read it into memory."
+            )
+    if merged:
+        parts = source.reduce_as_is(
+            partial(_fitted_part, {p: steps[p] for p in merged}), _merge_steps, "preprocessing"
+        )
+        for p in merged:
+            if p not in parts:
+                raise ValueError(source.problem("missing", p))
+            fitted[p] = parts[p]
+    if others:
+
+        def add(part: MultiViewData) -> None:
+            for p in others:
+                rows = available_rows(part, p)
+                if len(rows):
+                    X = _input(part, p, fitted[p], rows)
+                    _with_view(part, p, lambda p=p, X=X: fitted[p].partial_fit(X))
+
+        source.for_each_part(add, "preprocessing")
+    return fitted
+
+
+def _fitted_part(steps: dict[int, Any], part: MultiViewData) -> dict[int, Any]:
+    fitted = {}
+    for p, step in steps.items():
+        if len(available_rows(part, p)):
+            fitted[p] = _fitted_to(part, p, clone(step))
+    return fitted
+
+
+def _merge_steps(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:
+    return b | {p: step.merge(b[p]) if p in b else step for p, step in a.items()}
+
+
+def available_rows(data: MultiViewData, p: int) -> Any:
+    """Positions of the samples that have a view."""
+    return np.arange(len(data)) if data.available is None else np.flatnonzero(data.available[:, p])
+
+
+def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
+    """Rows of a view in the form in which a transformer takes them."""
+    view, names = data.views[p], data.feature_names[p]
+    view = view if len(rows) == len(data) else view[rows]
+    if isinstance(view, TableView):
+        return view.frame
+    takes_matrix = isinstance(step, ViewTransformer) and not isinstance(step, TableEncoder)
+    if takes_matrix or names is None or not isinstance(view, np.ndarray):
+        return view
+    return pd.DataFrame(view, columns=names, copy=False)
+
+
+def transformed(data: MultiViewData, p: int, step: Any, rows: Any) -> Matrix:
+    """Rows of a view as a transformer returns them: an array or CSR matrix of numbers."""
+    if isinstance(step, LogNormalizer | CenteredLogRatio | PeakTfidf):
+        _require_counts(data, p)
+    result = _with_view(data, p, lambda: step.transform(_input(data, p, step, rows)))
+    if sparse.issparse(result):
+        return sparse.csr_array(result)
+    result = np.asarray(result)
+    if result.ndim != 2 or len(result) != len(rows) or result.dtype.kind not in "buif":
+        raise ValueError(
+            f"{data.describe_view(p)}: {step_name(step)} returned an array of shape {result.shape} "
+            f"and type {result.dtype} for {len(rows)} samples. A transformer must return one row "
+            "of numbers per sample."
+        )
+    return result
+
+
+def _with_view(data: RowSource, p: int, function: Any) -> Any:
+    """Result of a function; errors name the view."""
+    try:
+        return function()
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{data.describe_view(p)}: {error}") from error
+
+
+def _require_counts(data: MultiViewData, p: int) -> None:
+    """Raise if a value of a view is negative, which counts are not."""
+    view: Any = data.views[p]
+    entries = view.data if sparse.issparse(view) else view
+    # Rows of samples without the view may be NaN, and comparisons with NaN are False.
+    if isinstance(view, TableView) or not (entries < 0).any():
+        return
+    rows, columns = (view < 0).nonzero()
+    known = np.flatnonzero(np.isin(rows, available_rows(data, p)))
+    if not len(known):
+        return
+    row, column = int(rows[known[0]]), int(columns[known[0]])
+    names, ids = data.feature_names[p], data.sample_ids
+    feature = f"{column}" if names is None else f"{column} ({names[column]!r})"
+    sample = "" if ids is None else f" (sample {quoted(ids[row])})"
+    raise ValueError(
+        f"{data.describe_view(p)} has {view[row, column]:.3g} at row {data.first_row + row}"
+        f"{sample}, column {feature}: preprocess needs counts, which are not negative. Leave the "
+        "view out of preprocess if it is preprocessed already."
+    )
+
+
+def encoded_tables(data: MultiViewData) -> MultiViewData:
+    """Samples with numbers in place of tables, by the default transformers."""
+    preparation = fit_preparation(data, None) if data.table_views else None
+    return data if preparation is None else preparation(data)

@@ -1,0 +1,712 @@
+"""Transformers of single views: counts, missing cells, and tables with categories.
+
+They are scikit-learn transformers for use in `preprocess` of DALMC and AutoDALMC, where they have
+names, and in pipelines.
+
+===================  ===============================================================================
+``"lognorm"``        :class:`LogNormalizer`: counts per sample, as for RNA
+``"clr"``            :class:`CenteredLogRatio`: counts per sample, as for proteins (CITE-seq)
+``"tfidf"``          :class:`PeakTfidf`: counts per sample and feature, as for peaks (ATAC)
+``"impute-mean"``    :class:`CellImputer`: single missing values become the mean of the feature
+``"impute-median"``  the same with the median
+``"table"``          :class:`TableEncoder`: columns of numbers, categories and dates
+===================  ===============================================================================
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anchorview._utils.sklearn_compat import Interval, StrOptions
+from anchorview._utils.typing import Array, Matrix
+from anchorview.views.table_columns import CATEGORICAL, TableView, coded_column, named_columns
+
+__all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "TableEncoder"]
+
+TFIDF_SCALE = 1e4
+"""Factor of term frequencies before their logarithm, as in Signac and muon."""
+
+OTHER = "other"
+"""Name of the level that holds rare levels."""
+
+
+class ViewTransformer(TransformerMixin, BaseEstimator):
+    """Base of the transformers of this module, which can be fitted to parts of the samples.
+
+    `partial_fit` adds samples, and `merge` those that another transformer has seen.
+    """
+
+    summed: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that `merge` adds up."""
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Fit to the samples of a view.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n, d)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._reset()
+        self._add(X)
+        return self
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """Fit to further samples of a view, as if all had been given at once.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n, d)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "n_samples_seen_"):
+            self._reset()
+        self._add(X)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the samples that another transformer with the same parameters was fitted to.
+
+        Parameters
+        ----------
+        other : transformer of the same class
+
+        Returns
+        -------
+        self
+        """
+        for name in ("n_samples_seen_", *self.summed):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    def _reset(self) -> None:
+        self.n_samples_seen_ = 0
+
+    def _add(self, X: Any) -> None:
+        self._validate(X, reset=self.n_samples_seen_ == 0)
+        self.n_samples_seen_ += X.shape[0]
+
+    def _validate(self, X: Any, reset: bool = False) -> Matrix:
+        return cast(
+            Matrix,
+            validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+            ),
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _CountTransformer(OneToOneFeatureMixin, ViewTransformer):
+    """Logarithms of counts that are divided by a quantity of the sample. Zeros stay zeros."""
+
+    def transform(self, X: Any) -> Matrix:
+        """Transform counts; sparse ones stay sparse.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n, d)
+
+        Returns
+        -------
+        X_new : array or csr_array (n, d)
+        """
+        check_is_fitted(self, "n_samples_seen_")
+        values: Any = self._counts(X)
+        is_sparse = sparse.issparse(values)
+        values = sparse.csr_array(values, copy=True) if is_sparse else np.array(values)
+        entries = values.data if is_sparse else values
+        factors = self._factors(values).astype(entries.dtype)
+        entries *= np.repeat(factors, np.diff(values.indptr)) if is_sparse else factors[:, None]
+        np.log1p(entries, out=entries)
+        weights = self._feature_weights()
+        if weights is not None:
+            weights = weights.astype(entries.dtype)
+            entries *= weights[values.indices] if is_sparse else weights
+        return cast(Matrix, values)
+
+    def _counts(self, X: Any, reset: bool = False) -> Matrix:
+        values = self._validate(X, reset)
+        entries = values.data if sparse.issparse(values) else values
+        if entries.size and entries.min() < 0:
+            raise ValueError(
+                f"{type(self).__name__} needs counts, which are not negative. Leave the view out "
+                "of preprocess if it is preprocessed already."
+            )
+        return values
+
+    def _factors(self, counts: Matrix) -> Array:
+        """Factor of each sample before the logarithm."""
+        raise NotImplementedError
+
+    def _feature_weights(self) -> Array | None:
+        return None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class LogNormalizer(_CountTransformer):
+    """Counts to ``log(1 + x m / t)``, with the total ``t`` of the sample and the median ``m``.
+
+    The median is that of the totals of the samples of `fit`, without those of total 0. This is
+    ``normalize_total`` and ``log1p`` of scanpy.
+
+    Attributes
+    ----------
+    total_ : float
+        Median of the totals.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anchorview.preprocessing import LogNormalizer
+    >>> LogNormalizer().fit_transform(np.array([[1, 3], [0, 8]])).round(3)
+    array([[0.916, 1.705],
+           [0.   , 1.946]])
+    """
+
+    summed = ("_totals",)
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._totals: list[float] = []
+
+    def _add(self, X: Any) -> None:
+        counts = self._counts(X, reset=self.n_samples_seen_ == 0)
+        totals = _sums(counts, axis=1)
+        self._totals = self._totals + totals[totals > 0].tolist()
+        self.n_samples_seen_ += len(totals)
+
+    @property
+    def total_(self) -> float:
+        """Median of the totals of samples; raises if there are no counts."""
+        check_is_fitted(self, "n_samples_seen_")
+        if not self._totals:
+            raise ValueError("There are no counts: all values are 0. Leave the view out.")
+        return float(np.median(self._totals))
+
+    def _factors(self, counts: Matrix) -> Array:
+        return _divided(self.total_, _sums(counts, axis=1))
+
+
+class CenteredLogRatio(_CountTransformer):
+    """Counts to ``log(1 + x / g)``, with the geometric mean ``g`` of ``1 + x`` over the features.
+
+    The centered log-ratio per sample, as it is used for proteins.
+
+    Attributes
+    ----------
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anchorview.preprocessing import CenteredLogRatio
+    >>> CenteredLogRatio().fit_transform(np.array([[1, 3], [0, 8]])).round(3)
+    array([[0.302, 0.723],
+           [0.   , 1.299]])
+    """
+
+    def _factors(self, counts: Matrix) -> Array:
+        # The logarithm of 1 + 0 is 0, so that entries that are not stored add nothing.
+        logs = counts.log1p() if sparse.issparse(counts) else np.log1p(counts)
+        return np.exp(-_sums(logs, axis=1) / counts.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = True
+        return tags
+
+
+class PeakTfidf(_CountTransformer):
+    """Counts to ``log(1 + 10^4 x / t) log(1 + n / s)``, as for accessible regions of chromatin.
+
+    ``t`` is the total of the sample, and ``s`` the sum of the feature over the n samples of `fit`.
+    This is the TF-IDF of Signac and muon; that of texts is in scikit-learn.
+
+    Attributes
+    ----------
+    sums_ : array (d,)
+        Sums of the features.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anchorview.preprocessing import PeakTfidf
+    >>> PeakTfidf().fit_transform(np.array([[1, 3], [0, 8]])).round(3)
+    array([[8.596, 1.492],
+           [0.   , 1.54 ]])
+    """
+
+    summed = ("sums_",)
+    sums_: Array
+
+    def _add(self, X: Any) -> None:
+        first = self.n_samples_seen_ == 0
+        counts = self._counts(X, reset=first)
+        self.sums_ = _sums(counts, axis=0) + (0 if first else self.sums_)
+        self.n_samples_seen_ += counts.shape[0]
+
+    def _factors(self, counts: Matrix) -> Array:
+        return _divided(TFIDF_SCALE, _sums(counts, axis=1))
+
+    def _feature_weights(self) -> Array:
+        if not self.sums_.any():
+            raise ValueError("There are no counts: all values are 0. Leave the view out.")
+        return np.asarray(np.log1p(_divided(self.n_samples_seen_, self.sums_)))
+
+
+def _adds_up(transformer: "CellImputer") -> bool:
+    if transformer.strategy != "mean":
+        raise AttributeError("Medians need all samples at once: use strategy='mean'.")
+    return True
+
+
+class CellImputer(OneToOneFeatureMixin, ViewTransformer):
+    """Fill single missing values (NaN) by the mean or median of the feature.
+
+    Unlike ``SimpleImputer`` of scikit-learn, it can be fitted to parts of the samples. A sample
+    that lacks the whole view needs no imputation.
+
+    Parameters
+    ----------
+    strategy : {"mean", "median"}, default="mean"
+        Medians need all samples at once.
+
+    Attributes
+    ----------
+    values_ : array (d,)
+        The value for each feature.
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anchorview.preprocessing import CellImputer
+    >>> CellImputer().fit_transform(np.array([[1, 3], [np.nan, 8], [2, 4]]))
+    array([[1. , 3. ],
+           [1.5, 8. ],
+           [2. , 4. ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "strategy": [StrOptions({"mean", "median"})]
+    }
+    summed = ("_known", "_sums")
+    _known: Array
+    _sums: Array
+
+    def __init__(self, strategy: Literal["mean", "median"] = "mean") -> None:
+        self.strategy = strategy
+
+    def _add(self, X: Any) -> None:
+        self._validate_params()
+        first = self.n_samples_seen_ == 0
+        values = self._validate(X, reset=first)
+        entries = values.data if sparse.issparse(values) else values
+        missing = np.isnan(entries)
+        if self.strategy == "median":
+            if sparse.issparse(values):
+                raise ValueError(
+                    "Medians of sparse features are mostly 0: use strategy='mean' "
+                    "(preprocess='impute-mean')."
+                )
+            empty = missing.all(axis=0)
+            medians = np.nanmedian(np.where(empty, 0, values), axis=0)
+            sums, known = medians, (~empty).astype(np.float64)
+        else:
+            filled = values.copy()
+            (filled.data if sparse.issparse(values) else filled)[missing] = 0
+            absent: Any = missing
+            if sparse.issparse(values):
+                absent = values.copy()
+                absent.data = missing.astype(np.float64)
+            sums, known = _sums(filled, axis=0), values.shape[0] - _sums(absent, axis=0)
+        self._sums = sums if first else self._sums + sums
+        self._known = known if first else self._known + known
+        self.n_samples_seen_ += values.shape[0]
+
+    partial_fit = available_if(_adds_up)(ViewTransformer.partial_fit)
+    merge = available_if(_adds_up)(ViewTransformer.merge)
+
+    @property
+    def values_(self) -> Array:
+        """The value for each feature; raises if a feature has none."""
+        check_is_fitted(self, "n_samples_seen_")
+        if not self._known.all():
+            column = int(np.flatnonzero(self._known == 0)[0])
+            names = getattr(self, "feature_names_in_", None)
+            name = "" if names is None else f" ({names[column]!r})"
+            raise ValueError(
+                f"column {column}{name} is NaN in all samples, so it has no {self.strategy}. Drop "
+                "it."
+            )
+        return np.asarray(self._sums / self._known)
+
+    def transform(self, X: Any) -> Matrix:
+        """Fill missing values.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (n, d)
+
+        Returns
+        -------
+        X_new : array or csr_array (n, d)
+        """
+        fill = self.values_
+        values = self._validate(X)
+        entries = values.data if sparse.issparse(values) else values
+        missing = np.isnan(entries)
+        if missing.any():
+            values = values.copy()
+            if sparse.issparse(values):
+                values.data[missing] = fill[values.indices[missing]]
+            else:
+                values[missing] = np.broadcast_to(fill, values.shape)[missing]
+        return values
+
+
+class TableEncoder(ViewTransformer):
+    """Encode a table of numbers, categories and dates, as factor analysis of mixed data does.
+
+    Numbers are standardized. A category with shares ``p`` of its levels has a column
+    ``(1[level] - p) / sqrt(p)`` per level, so that it weighs as much as a number for each degree of
+    freedom; one with two levels has one standardized column, which is the same. A missing number
+    becomes the mean, and a missing or unknown level zeros. Strings and booleans are categories.
+    Dates are numbers, with a column that marks missing ones.
+
+    Parameters
+    ----------
+    min_frequency : float, default=0.01
+        Levels with a smaller share of the samples are grouped as one level, "other".
+    max_levels : int, default=40
+        Maximum number of different strings in a column. Columns of pandas' type ``category`` may
+        have more.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the result.
+
+    Attributes
+    ----------
+    columns_ : tuple of str
+        Names of the columns.
+    kinds_ : tuple of {"number", "boolean", "category", "text", "date"}
+        What each column is.
+    n_features_in_ : int
+    n_samples_seen_ : int
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from anchorview.preprocessing import TableEncoder
+    >>> customers = pd.DataFrame({"age": [20, 40, None, 60], "plan": ["free", "pro", "pro", None]})
+    >>> encoder = TableEncoder().fit(customers)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'plan=pro']
+    >>> encoder.transform(customers).round(2)
+    array([[-1.22, -1.41],
+           [ 0.  ,  0.71],
+           [ 0.  ,  0.71],
+           [ 1.22,  0.  ]], dtype=float32)
+    >>> encoder.description
+    '1 number, 1 category (2 levels)'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "min_frequency": [Interval(Real, 0, 1, closed="left")],
+        "max_levels": [Interval(Integral, 2, None, closed="left")],
+        "dtype": [StrOptions({"float32", "float64"})],
+    }
+
+    def __init__(
+        self,
+        min_frequency: float = 0.01,
+        max_levels: int = 40,
+        dtype: Literal["float32", "float64"] = "float32",
+    ) -> None:
+        self.min_frequency = min_frequency
+        self.max_levels = max_levels
+        self.dtype = dtype
+
+    def _add(self, X: Any) -> None:
+        self._validate_params()
+        table = _table(X)
+        names = tuple(map(str, table.frame.columns))
+        columns = tuple(
+            ColumnSums.of(*coded_column(column, kind), kind)
+            for (_, column), kind in zip(table.frame.items(), table.kinds, strict=True)
+        )
+        if self.n_samples_seen_ == 0:
+            self.columns_, self._columns = names, columns
+        else:
+            self._merge_columns(names, columns)
+        self.n_samples_seen_ += len(table.frame)
+
+    def merge(self, other: Self) -> Self:
+        """Add the samples that another encoder with the same parameters was fitted to.
+
+        Parameters
+        ----------
+        other : TableEncoder
+
+        Returns
+        -------
+        self
+        """
+        self._merge_columns(other.columns_, other._columns)
+        return super().merge(other)
+
+    def _merge_columns(self, names: tuple[str, ...], columns: "tuple[ColumnSums, ...]") -> None:
+        if names != self.columns_:
+            raise ValueError(f"The columns are {list(names)}, not {list(self.columns_)}.")
+        triples = zip(names, self._columns, columns, strict=True)
+        self._columns = tuple(before.merged(new, name) for name, before, new in triples)
+
+    @property
+    def kinds_(self) -> tuple[str, ...]:
+        """What each column is: number, boolean, category, text or date."""
+        check_is_fitted(self, "columns_")
+        return tuple(column.kind for column in self._columns)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns_)
+
+    @property
+    def description(self) -> str:
+        """How many numbers, categories and dates there are."""
+        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds_]
+        n_levels = sum(len(column.levels) for column in self._columns)
+        parts = []
+        for kind, plural in (("number", "numbers"), ("category", "categories"), ("date", "dates")):
+            if number := kinds.count(kind):
+                levels = f" ({n_levels} levels)" if kind == "category" else ""
+                parts.append(f"{number} {kind if number == 1 else plural}{levels}")
+        return ", ".join(parts)
+
+    def get_feature_names_out(self, input_features: object = None) -> Array:
+        """Names of the encoded columns, such as "age" and "plan=premium".
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : array of str
+        """
+        encoded = zip(self.columns_, self._encodings(), strict=True)
+        names = [f"{column}{suffix}" for column, each in encoded for suffix in each.suffixes]
+        return np.array(names, dtype=object)
+
+    def transform(self, X: Any) -> Array:
+        """Encode the rows of a table with the columns of `fit`, in any order.
+
+        Parameters
+        ----------
+        X : DataFrame (n, d)
+            Levels that were not known in `fit` are as if they were missing.
+
+        Returns
+        -------
+        X_new : array (n, n_encoded)
+        """
+        encodings = self._encodings()
+        table = _table(X)
+        names = list(map(str, table.frame.columns))
+        if sorted(names) != sorted(self.columns_):
+            raise ValueError(f"The columns are {names}, but fit had {list(self.columns_)}.")
+        widths = [len(encoding.suffixes) for encoding in encodings]
+        encoded = np.zeros((len(table.frame), sum(widths)), self.dtype)
+        blocks = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
+        for name, block, encoding, sums in zip(
+            self.columns_, blocks, encodings, self._columns, strict=True
+        ):
+            j = names.index(name)
+            values, levels = coded_column(table.frame.iloc[:, j], table.kinds[j])
+            sums.require_kind(table.kinds[j], values, name)
+            block[:] = encoding(values, levels)
+        return encoded
+
+    def _encodings(self) -> "list[_NumberEncoding | _LevelEncoding]":
+        check_is_fitted(self, "columns_")
+        encodings = []
+        for name, column in zip(self.columns_, self._columns, strict=True):
+            if column.kind == "text" and len(column.levels) > self.max_levels:
+                raise ValueError(
+                    f"column {name!r} is text with {len(column.levels)} different values, which "
+                    f"are too many to be categories (at most {self.max_levels}). Drop the column, "
+                    "encode it as numbers or as the type category, or give texts as a view of "
+                    "their own, by an embedding."
+                )
+            is_number = column.kind in ("number", "date")
+            encodings.append(
+                _NumberEncoding(column) if is_number else _LevelEncoding(column, self.min_frequency)
+            )
+        return encodings
+
+
+Level = str | int | float | bool
+"""A level of a category."""
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """What is known about a column of a table; that of parts can be merged."""
+
+    kind: str
+    known: int = 0
+    """Number of values that are not missing."""
+    missing: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    """Sum of squared differences from the mean."""
+    levels: dict[Level, int] = field(default_factory=dict)
+    """Number of samples of each level."""
+
+    @classmethod
+    def of(cls, values: Array, levels: "pd.Index[Any] | None", kind: str) -> "ColumnSums":
+        """Summarize the numbers, or the codes of levels, of some samples."""
+        known = values[~np.isnan(values)]
+        size = len(known), len(values) - len(known)
+        if levels is not None:
+            counts = np.bincount(known.astype(np.intp), minlength=len(levels)).tolist()
+            used = {level: n for level, n in zip(_level_names(levels), counts, strict=True) if n}
+            return cls(kind, *size, levels=used)
+        mean = float(known.mean()) if len(known) else 0.0
+        return cls(kind, *size, mean, float(np.square(known - mean).sum()))
+
+    def require_kind(self, kind: str, values: Array, name: str) -> None:
+        """Raise if values of a column with a name are not of the same kind."""
+        kinds = {CATEGORICAL.get(each, each) for each in (self.kind, kind)}
+        if len(kinds) > 1 and self.known and not np.isnan(values).all():
+            raise ValueError(
+                f"column {name!r} is a {kind} here, but a {self.kind} in other samples. Give it "
+                "one type."
+            )
+
+    def merged(self, other: "ColumnSums", name: str) -> "ColumnSums":
+        """Sums over the samples of both; raises if the column is not of the same kind."""
+        known = self.known + other.known
+        self.require_kind(other.kind, np.zeros(min(1, other.known)), name)
+        kind = other.kind if not self.known else self.kind
+        share = other.known / max(known, 1)
+        away = other.mean - self.mean
+        return ColumnSums(
+            kind,
+            known,
+            self.missing + other.missing,
+            self.mean + share * away,
+            self.squares + other.squares + self.known * share * away**2,
+            dict(Counter(self.levels) + Counter(other.levels)),
+        )
+
+
+def _level_names(levels: "pd.Index[Any]") -> list[Level]:
+    """Levels as values that can be stored; intervals and dates as text."""
+    return [x if isinstance(x, str | int | float | bool) else str(x) for x in levels.tolist()]
+
+
+class _NumberEncoding:
+    """Standardized numbers; of dates, also whether they are missing."""
+
+    def __init__(self, column: ColumnSums) -> None:
+        deviation = np.sqrt(column.squares / max(column.known, 1))
+        # Rounding alone makes no difference between numbers.
+        self._varies = bool(deviation > 1e-12 * abs(column.mean))
+        self._mean, self._deviation = column.mean, deviation
+        share = column.missing / max(column.known + column.missing, 1)
+        self._missing = share if column.kind == "date" and 0 < share < 1 else None
+        self.suffixes = [""] * self._varies + ["=missing"] * (self._missing is not None)
+
+    def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
+        missing = np.isnan(values)
+        encoded = []
+        if self._varies:
+            encoded.append(np.where(missing, 0, (values - self._mean) / self._deviation))
+        if self._missing is not None:
+            p = self._missing
+            encoded.append((missing - p) / np.sqrt(p * (1 - p)))
+        return np.array(encoded).T.reshape(len(values), len(encoded))
+
+
+class _LevelEncoding:
+    """A column per level, divided by the root of its share and centered."""
+
+    def __init__(self, column: ColumnSums, min_frequency: float) -> None:
+        rare = [level for level, n in column.levels.items() if n < min_frequency * column.known]
+        group = {
+            level: OTHER if len(rare) > 1 and level in rare else level for level in column.levels
+        }
+        counts: Counter[Level] = Counter()
+        for level, n in column.levels.items():
+            counts[group[level]] += n
+        ordered = sorted(counts, key=str)
+        p = np.array([counts[level] for level in ordered]) / max(column.known, 1)
+        rows = (np.eye(len(p)) - p) / np.sqrt(p)
+        self._rows = {level: rows[ordered.index(group[level])] for level in column.levels}
+        if len(p) <= 2:
+            # Both columns are multiples of one, whose square is the sum of theirs.
+            factor = 1 / np.sqrt(p[:1])
+            self._rows = {level: row[1:] * factor for level, row in self._rows.items()}
+            ordered = ordered[1:]
+        self.suffixes = [f"={level}" for level in ordered]
+
+    def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
+        known = [] if levels is None else _level_names(levels)
+        # The last row is for missing values.
+        lookup = np.zeros((len(known) + 1, len(self.suffixes)))
+        for code, level in enumerate(known):
+            lookup[code] = self._rows.get(level, 0)
+        return lookup[np.where(np.isnan(values), len(known), values).astype(np.intp)]
+
+
+def _table(X: Any) -> TableView:
+    frame = X if isinstance(X, pd.DataFrame) else named_columns(X, None, "X")[0]
+    if isinstance(frame, TableView):
+        return frame
+    return TableView(frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame), "X")
+
+
+def _sums(values: Matrix, axis: int) -> Array:
+    return np.asarray(values.sum(axis=axis, dtype=np.float64)).ravel()
+
+
+def _divided(number: float, by: Array) -> Array:
+    """Quotients, 0 where a divisor is 0."""
+    return np.divide(number, by, out=np.zeros_like(by), where=by > 0)
