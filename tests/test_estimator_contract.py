@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from anchorview import MultiViewData, load
@@ -437,27 +438,21 @@ def test_baselines_refuse_batches_instead_of_ignoring_them(name):
         make(name).fit(tables(), batch=batch)
 
 
-MAPPINGS = {"impute": "mean", "preprocess": "clr"}
-
-
-@pytest.mark.parametrize("parameter", MAPPINGS)
+@pytest.mark.parametrize("step", ["impute-mean", "clr", StandardScaler()], ids=str)
 @pytest.mark.parametrize("name", TAKES_OUT)
-def test_mappings_are_matched_by_name(name, parameter):
+def test_mappings_are_matched_by_name(name, step):
     views = {key: table.abs() for key, table in tables().items()}
-    views["sound"] = views["sound"].mask(np.eye(N, WIDTHS[1]) == 1)
-    others = {} if parameter == "impute" else {"impute": {"sound": "mean"}}
+    if step == "impute-mean":
+        views["sound"] = views["sound"].mask(np.eye(N, WIDTHS[1]) == 1)
     models = [
-        make(name, **{parameter: mapping}, **others).fit(given)
-        for mapping in (
-            {"sound": MAPPINGS[parameter]},
-            {"text": None, "sound": MAPPINGS[parameter]},
-        )
+        make(name, preprocess=mapping).fit(given)
+        for mapping in ({"sound": step}, {"text": None, "sound": step})
         for given in (views, dict(reversed(views.items())))
     ]
     for model in models[1:]:
         assert_same(model, models[0])
     with pytest.raises(ValueError, match="names the view 'noise'"):
-        make(name, **{parameter: {"noise": MAPPINGS[parameter]}}, **others).fit(views)
+        make(name, preprocess={"noise": step}).fit(views)
 
 
 @pytest.mark.parametrize("name", TAKES_OUT)

@@ -206,7 +206,7 @@ def test_stability_of_a_model_that_imputes():
     views, _ = clustered_views(60, 3, (5, 4))
     first = next(iter(views.values()))
     first[3, 1] = np.nan
-    assert stability(DALMC(3, impute="mean"), views, n_seeds=2, sample_size=50) > 0.9
+    assert stability(DALMC(3, preprocess="impute-mean"), views, n_seeds=2, sample_size=50) > 0.9
 
 
 def test_stability_needs_several_seeds():

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
+from anchorview.views.row_source import working_precision
 from anchorview.views.table_columns import CATEGORICAL, TableView, coded_column, named_columns
 
 __all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "TableEncoder"]
@@ -44,6 +45,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
     `partial_fit` adds samples, and `merge` those that another transformer has seen.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     summed: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that `merge` adds up."""
 
@@ -112,7 +114,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
                 X,
                 reset=reset,
                 accept_sparse="csr",
-                dtype=[np.float64, np.float32],
+                dtype=working_precision([X.dtype]) if hasattr(X, "dtype") else np.float64,
                 ensure_all_finite="allow-nan",
             ),
         )
@@ -208,16 +210,29 @@ class LogNormalizer(_CountTransformer):
         totals = _sums(counts, axis=1)
         self._totals = self._totals + totals[totals > 0].tolist()
         self.n_samples_seen_ += len(totals)
+        self._set_median()
 
-    @property
-    def total_(self) -> float:
-        """Median of the totals of samples; raises if there are no counts."""
-        check_is_fitted(self, "n_samples_seen_")
-        if not self._totals:
-            raise ValueError("There are no counts: all values are 0. Leave the view out.")
-        return float(np.median(self._totals))
+    def merge(self, other: Self) -> Self:
+        """Add the samples that another transformer was fitted to.
+
+        Parameters
+        ----------
+        other : LogNormalizer
+
+        Returns
+        -------
+        self
+        """
+        super().merge(other)
+        self._set_median()
+        return self
+
+    def _set_median(self) -> None:
+        self.total_ = float(np.median(self._totals)) if self._totals else 0.0
 
     def _factors(self, counts: Matrix) -> Array:
+        if not self.total_:
+            raise ValueError("There are no counts: all values are 0. Leave the view out.")
         return _divided(self.total_, _sums(counts, axis=1))
 
 
@@ -235,7 +250,7 @@ class CenteredLogRatio(_CountTransformer):
     >>> import numpy as np
     >>> from anchorview.preprocessing import CenteredLogRatio
     >>> CenteredLogRatio().fit_transform(np.array([[1, 3], [0, 8]])).round(3)
-    array([[0.302, 0.723],
+    array([[0.303, 0.723],
            [0.   , 1.299]])
     """
 
@@ -267,8 +282,8 @@ class PeakTfidf(_CountTransformer):
     >>> import numpy as np
     >>> from anchorview.preprocessing import PeakTfidf
     >>> PeakTfidf().fit_transform(np.array([[1, 3], [0, 8]])).round(3)
-    array([[8.596, 1.492],
-           [0.   , 1.54 ]])
+    array([[8.596, 1.491],
+           [0.   , 1.539]])
     """
 
     summed = ("sums_",)

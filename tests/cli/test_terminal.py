@@ -17,7 +17,7 @@ from anchorview.cli.terminal import explained_errors, name_options, progress_bar
     [
         ("Pass out= or n_clusters.", "Pass --results or -k."),
         ("view 0 ('n_clusters'), n_clusters.npz and impute it", None),
-        ("Use impute='mean' and beta=1e+18.", "Use --impute mean and --beta 1e+18."),
+        ("Use preprocess='clr' and beta=1e+18.", "Use --preprocess clr and --beta 1e+18."),
         ("id_column=False or id_column='x'", "--no-id-column or id_column='x'"),
         ("The 'n_clusters' parameter of DALMC must be an int.", "-k must be an int."),
         ("The 'solver' parameter of DALMC must be a str.", "--solver must be a str."),

@@ -37,8 +37,8 @@ def filled(views, statistic):
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 @pytest.mark.parametrize("model", MODELS, ids=["dalmc", "auto"])
 def test_imputed_values_are_those_of_scikit_learn(model, statistic, views, tmp_path):
-    expected = model.set_params(impute=None).fit(filled(views, statistic)).embedding_
-    model.set_params(impute=statistic).fit(views)
+    expected = model.set_params(preprocess=None).fit(filled(views, statistic)).embedding_
+    model.set_params(preprocess=f"impute-{statistic}").fit(views)
     np.testing.assert_allclose(model.embedding_, expected, atol=1e-10)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
     model.save(tmp_path / "m")
@@ -51,55 +51,59 @@ def test_imputed_values_are_those_of_scikit_learn(model, statistic, views, tmp_p
 
 def test_views_on_disk_and_in_dask(views, tmp_path, set_constants):
     set_constants(disk_source, PART=1000)
-    expected = DALMC(3, impute="mean", random_state=0).fit(views)
+    expected = DALMC(3, preprocess="impute-mean", random_state=0).fit(views)
     for name, view in views.items():
         np.save(tmp_path / f"{name}.npy", view)
-    on_disk = DALMC(3, impute="mean", random_state=0).fit(open_views(tmp_path))
+    on_disk = DALMC(3, preprocess="impute-mean", random_state=0).fit(open_views(tmp_path))
     assert_same_embedding(on_disk.embedding_, expected.embedding_, atol=1e-9)
     np.testing.assert_array_equal(on_disk.predict(open_views(tmp_path)), expected.labels_)
     arrays = {name: da.from_array(view, chunks=(50, -1)) for name, view in views.items()}
-    in_dask = DALMC(3, impute="mean", random_state=0).fit(arrays)
+    in_dask = DALMC(3, preprocess="impute-mean", random_state=0).fit(arrays)
     assert_same_embedding(in_dask.embedding_, expected.embedding_, atol=1e-9)
     np.testing.assert_array_equal(in_dask.predict(arrays), expected.labels_)
-    with pytest.raises(ValueError, match="impute='median' needs all samples in memory"):
-        DALMC(3, impute="median").fit(open_views(tmp_path))
+    with pytest.raises(ValueError, match="impute-median needs all samples in memory"):
+        DALMC(3, preprocess="impute-median").fit(open_views(tmp_path))
 
 
 def test_imputation_by_view(views):
     known = {**views, "view_0": np.nan_to_num(views["view_0"])}
-    model = DALMC(3, impute={"view_0": None, "view_1": "median"}, random_state=0).fit(known)
-    assert model.imputation_[0] is None
-    np.testing.assert_allclose(model.imputation_[1], np.nanmedian(views["view_1"], axis=0))
+    model = DALMC(3, preprocess={"view_0": None, "view_1": "impute-median"}, random_state=0).fit(
+        known
+    )
+    assert model.preprocessing_[0] is None
+    np.testing.assert_allclose(
+        model.preprocessing_[1].values_, np.nanmedian(views["view_1"], axis=0)
+    )
     with pytest.raises(ValueError, match=r"view 0 .*contains NaN"):
         model.predict(views)
     with pytest.raises(ValueError, match="'other', but the views are"):
-        DALMC(3, impute={"other": "mean"}).fit(views)
-    with pytest.raises(ValueError, match=r"impute\['view_0'\] is 'most', but must be"):
-        DALMC(3, impute={"view_0": "most"}).fit(views)
+        DALMC(3, preprocess={"other": "impute-mean"}).fit(views)
+    with pytest.raises(ValueError, match=r"preprocess\['view_0'\] is 'most', but must be"):
+        DALMC(3, preprocess={"view_0": "most"}).fit(views)
 
 
 def test_sparse_views(views):
     first = sparse.csr_array(views["view_0"])
-    model = DALMC(3, impute="mean", random_state=0).fit([first, first])
-    np.testing.assert_allclose(model.imputation_[0], np.nanmean(views["view_0"], axis=0))
-    with pytest.raises(ValueError, match="use impute='mean'"):
-        DALMC(3, impute="median").fit([first, first])
+    model = DALMC(3, preprocess="impute-mean", random_state=0).fit([first, first])
+    np.testing.assert_allclose(model.preprocessing_[0].values_, np.nanmean(views["view_0"], axis=0))
+    with pytest.raises(ValueError, match="impute-mean"):
+        DALMC(3, preprocess="impute-median").fit([first, first])
 
 
 def test_what_cannot_be_imputed(views):
     views["view_1"][:, 2] = np.nan
     for statistic in ("mean", "median"):
         with pytest.raises(ValueError, match="column 2 is NaN in all samples"):
-            DALMC(3, impute=statistic).fit(views)
+            DALMC(3, preprocess=f"impute-{statistic}").fit(views)
     views["view_0"][3, 1] = np.inf
     with pytest.raises(ValueError, match="contains infinity"):
-        DALMC(3, impute="mean").fit(views)
+        DALMC(3, preprocess="impute-mean").fit(views)
 
 
 def test_batches_are_filled_with_the_values_of_the_first(views):
     first = {name: view[:60] for name, view in views.items()}
     second = {name: view[60:] for name, view in views.items()}
-    model = DALMC(3, impute="mean", scaling="zscore", random_state=0).partial_fit(first)
-    values = model.imputation_
+    model = DALMC(3, preprocess="impute-mean", scaling="zscore", random_state=0).partial_fit(first)
+    values = model.preprocessing_
     model.partial_fit(second)
-    assert model.imputation_ is values
+    assert model.preprocessing_ is values

@@ -3,10 +3,10 @@
 import dask.array as da
 import numpy as np
 import pytest
-from anchorview.core.preprocessing import Preparation, fit_preprocessing
 from scipy import sparse
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, load, open_views
+from anchorview.estimators.preparation import fit_preparation
 from anchorview.inspection import doubtful, leave_one_view_out
 from anchorview.sources import disk_source
 from helpers.cells import counts
@@ -25,7 +25,7 @@ def views():
 def prepared(views):
     """The views, preprocessed before they are given to an estimator."""
     data = MultiViewData(views)
-    data = Preparation(None, fit_preprocessing(data, STEPS))(data)
+    data = fit_preparation(data, STEPS)(data)
     return dict(zip(data.names, data.views, strict=True))
 
 
@@ -83,8 +83,8 @@ def test_partial_fit_keeps_the_statistics_of_the_first_batch(views):
     model = DALMC(3, random_state=0, preprocess=STEPS, scaling="zscore")
     first = {name: view[:100] for name, view in views.items()}
     model.partial_fit(first)
-    total = model.preprocessing_[0].total
+    total = model.preprocessing_[0].total_
     model.partial_fit({name: view[100:] for name, view in views.items()})
-    assert model.preprocessing_[0].total == total
+    assert model.preprocessing_[0].total_ == total
     totals = first["rna"].sum(axis=1)
     assert total == pytest.approx(np.median(totals))

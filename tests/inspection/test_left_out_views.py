@@ -82,7 +82,7 @@ def test_files_and_dask_give_the_same(tmp_path, most, set_constants):
 def test_parameters_of_views_and_imputation():
     views = with_extra("noise")
     views["view_0"][::7, 3] = np.nan
-    model = DALMC(K, n_components=[4, 5, 3, 6], impute="mean", random_state=0).fit(views)
+    model = DALMC(K, n_components=[4, 5, 3, 6], preprocess="impute-mean", random_state=0).fit(views)
     assert leave_one_view_out(model, views)["disagrees"].tolist() == [False] * 3 + [True]
 
 

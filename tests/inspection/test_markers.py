@@ -180,8 +180,8 @@ def test_single_missing_values_do_not_count(kind):
         view[rng.random(view.shape) < 0.05] = np.nan
     model = {
         "labels": None,
-        "model": DALMC(4, impute="mean", random_state=0),
-        "auto": AutoDALMC(4, budget="fast", impute="mean", random_state=0),
+        "model": DALMC(4, preprocess="impute-mean", random_state=0),
+        "auto": AutoDALMC(4, budget="fast", preprocess="impute-mean", random_state=0),
     }[kind]
     labels = y if model is None else model.fit(views).labels_
     found = cluster_markers(y if model is None else model, views)

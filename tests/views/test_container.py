@@ -101,9 +101,9 @@ BAD = {
     "three-dimensional": ([a, np.zeros((6, 2, 2))], r"view 1 has shape \(6, 2, 2\)"),
     "no samples": ([a[:0], b[:0]], r"view 0 is empty.* 0 sample"),
     "NaN in sparse": ([a, sparse.csr_array(spoiled(np.nan, 4, 1))], "NaN at row 4, column 1"),
-    "NaN in named columns": (
-        [pd.DataFrame(b, range(10, 16), list("uvwx")).mask(np.eye(6, 4, dtype=bool))],
-        r"row 0 \(sample 10\), column 0 \('u'\).* in 4 cells of rows 0 to 5, in 4 columns",
+    "infinity in a table": (
+        [pd.DataFrame({"u": [1, np.inf] * 3, "v": list("abcabc")})],
+        "view 0 contains infinity in column 'u'",
     ),
     "huge sparse value": ([a, sparse.csr_array(spoiled(-1e200, 3, 2))], "-1e.200 at row 3, col"),
     "NaN in part of a row": (
@@ -123,12 +123,11 @@ BAD = {
     ),
     "masked array": ([a, np.ma.masked_less(b, 0)], "view 1 is a masked array"),
     "only absent views": ([None, None], "all are None"),
-    "category column": ([pd.DataFrame({"u": pd.Categorical(list("abcabc"))})], "column 'u' is not"),
-    "date column": ([pd.DataFrame({"d": pd.date_range("2020", periods=6)})], "column 'd' is not"),
+    "time column": ([pd.DataFrame({"d": pd.timedelta_range(0, periods=6)})], "'d' is of type timed"),
     "text array": ([a, np.array([["x"]] * 6)], "view 1 is not numeric"),
     "object entry": ([a, np.array([[1, "x"]] * 6, dtype=object)], "view 1: column 1 .* text 'x'"),
-    "text in a column": (
-        {"rna": pd.DataFrame({"f": [1.0] * 6, "sex": pd.Series(["m"] * 6, dtype=object)})},
+    "text among numbers": (
+        {"rna": pd.DataFrame({"f": [1.0] * 6, "sex": pd.Series(["m", 1.0] * 3, dtype=object)})},
         r"view 0 \('rna'\): column 'sex' .* text 'm'. .*encode",
     ),
     "frames out of order beside arrays": (
@@ -181,7 +180,7 @@ def test_messages_have_plain_numbers():
     ids = pd.Index(3 * np.arange(6))
     lacking = a.copy()
     lacking[2] = np.nan
-    cell = pd.DataFrame(spoiled(np.nan, 2, 3), ids, pd.Index([5, 6, 7, 8]))
+    cell = pd.DataFrame(spoiled(1e200, 2, 3), ids, pd.Index([5, 6, 7, 8]))
     for use, views, message in (
         (MultiViewData, [cell], r"\(sample 6\), column 3 \('8'\)"),
         (MultiViewData, [pd.DataFrame(lacking, ids)], r"Sample 2 \(6\) has no view"),

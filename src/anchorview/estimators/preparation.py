@@ -195,6 +195,7 @@ def _fitted_to(data: MultiViewData, p: int, step: Any) -> Any:
     rows = available_rows(data, p)
     if not len(rows):
         raise ValueError(data.problem("missing", p))
+    _require_counts(data, p, step)
     return _with_view(data, p, lambda: step.fit(_input(data, p, step, rows)))
 
 
@@ -261,9 +262,9 @@ def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
     """Rows of a view in the form in which a transformer takes them."""
     view, names = data.views[p], data.feature_names[p]
     view = view if len(rows) == len(data) else view[rows]
-    if isinstance(view, TableView):
-        return view.frame
     takes_matrix = isinstance(step, ViewTransformer) and not isinstance(step, TableEncoder)
+    if isinstance(view, TableView):
+        return view.values() if takes_matrix else view.frame
     if takes_matrix or names is None or not isinstance(view, np.ndarray):
         return view
     return pd.DataFrame(view, columns=names, copy=False)
@@ -271,8 +272,7 @@ def _input(data: MultiViewData, p: int, step: Any, rows: Any) -> Any:
 
 def transformed(data: MultiViewData, p: int, step: Any, rows: Any) -> Matrix:
     """Rows of a view as a transformer returns them: an array or CSR matrix of numbers."""
-    if isinstance(step, LogNormalizer | CenteredLogRatio | PeakTfidf):
-        _require_counts(data, p)
+    _require_counts(data, p, step)
     result = _with_view(data, p, lambda: step.transform(_input(data, p, step, rows)))
     if sparse.issparse(result):
         return sparse.csr_array(result)
@@ -294,9 +294,11 @@ def _with_view(data: RowSource, p: int, function: Any) -> Any:
         raise type(error)(f"{data.describe_view(p)}: {error}") from error
 
 
-def _require_counts(data: MultiViewData, p: int) -> None:
-    """Raise if a value of a view is negative, which counts are not."""
+def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
+    """Raise if a value of a view is negative, and a step needs counts, which are not."""
     view: Any = data.views[p]
+    if not isinstance(step, LogNormalizer | CenteredLogRatio | PeakTfidf):
+        return
     entries = view.data if sparse.issparse(view) else view
     # Rows of samples without the view may be NaN, and comparisons with NaN are False.
     if isinstance(view, TableView) or not (entries < 0).any():

@@ -157,10 +157,10 @@ class TestSample:
 def test_means_of_all_samples_are_imputed(tmp_path):
     views = make_views(N)
     views["a"][::9, 3] = np.nan
-    reference = fit(views, impute="mean")
+    reference = fit(views, preprocess="impute-mean")
     np.testing.assert_allclose(reference.imputation_[0], np.nanmean(views["a"], axis=0))
     for X in (stored(tmp_path, views), in_dask(views, CHUNK)):
-        model = fit(X, impute="mean")
+        model = fit(X, preprocess="impute-mean")
         # Means of parts are added up in another order.
         require_same(model, reference, signs=True)
         np.testing.assert_array_equal(model.predict(views), reference.labels_)

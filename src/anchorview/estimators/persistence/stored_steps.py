@@ -15,7 +15,7 @@ from anchorview.preprocessing import ColumnSums, ViewTransformer
 
 CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"
-FITTED = ("n_samples_seen_", "n_features_in_", "sums_", "_totals", "_sums", "_known")
+FITTED = ("n_samples_seen_", "n_features_in_", "total_", "sums_", "_sums", "_known")
 """Fitted attributes of `CLASSES` that are numbers or arrays."""
 
 
@@ -30,7 +30,7 @@ class StoredStep:
     kind: str
     """Name of one of `CLASSES`, or `FOREIGN`."""
     parameters: dict[str, str | int | float | bool]
-    counts: dict[str, int]
+    numbers: dict[str, int | float]
     arrays: dict[str, Array]
     columns: tuple[str, ...]
     sums: tuple[ColumnSums, ...]
@@ -48,7 +48,7 @@ class StoredStep:
             return cls(
                 kind=FOREIGN,
                 parameters={},
-                counts={},
+                numbers={},
                 arrays={},
                 columns=(),
                 sums=(),
@@ -58,11 +58,11 @@ class StoredStep:
         return cls(
             kind=type(step).__name__,
             parameters=step.get_params(),
-            counts={name: value for name, value in state.items() if isinstance(value, int)},
+            numbers={name: v for name, v in state.items() if isinstance(v, int | float)},
             arrays={
                 name: np.asarray(value, dtype=np.float64)
                 for name, value in state.items()
-                if not isinstance(value, int)
+                if isinstance(value, np.ndarray)
             },
             columns=vars(step).get("columns_", ()),
             sums=vars(step).get("_columns", ()),
@@ -85,7 +85,7 @@ class StoredStep:
         require(self.kind in CLASSES, f"the transformer {self.kind[:40]!r} is unknown")
         step = CLASSES[self.kind](**self.parameters)
         step._validate_params()
-        for name, value in (*self.counts.items(), *self.arrays.items()):
+        for name, value in (*self.numbers.items(), *self.arrays.items()):
             require(name in FITTED, f"{name[:40]!r} is unknown")
             setattr(step, name, value)
         if self.columns:

@@ -88,6 +88,8 @@ class DaskSource(PartSource):
         self.budget = memory_budget(budget)
         self.set_schema(given, shown)
         self.table_views = tuple(p for p, view in enumerate(views) if is_table(view))
+        self._stored = self.n_features_per_view, self.feature_names
+        """Features of the blocks, of which preparations may make others."""
         row_bytes = [0 if view is None else view.shape[1] * view.dtype.itemsize for view in shown]
         self._row_bytes = sum(row_bytes)
         self.bounds = bounds_of(blocks, row_bytes, self.shape[1])
@@ -198,7 +200,7 @@ class DaskSource(PartSource):
             self._stacked(p, list(islice(pieces, count)), start, stop) if count else None
             for p, count in enumerate(counts)
         ]
-        part = NamedViews(self.names, self.named, views, None, None, self.feature_names)
+        part = NamedViews(self.names, self.named, views, None, None, self._stored[1])
         if self.complete:
             # Matrices of the types that the blocks have, whatever the collection says.
             matrices = list(map(as_matrix, views, part.descriptions))
@@ -224,7 +226,7 @@ class DaskSource(PartSource):
                 matrices[p] = matrix.values()
 
     def _stacked(self, p: int, pieces: Sequence[Any], start: int, stop: int) -> Any:
-        n_rows, width = sum(piece.shape[0] for piece in pieces), self.n_features_per_view[p]
+        n_rows, width = sum(piece.shape[0] for piece in pieces), self._stored[0][p]
         if n_rows != stop - start or {piece.shape[1:] for piece in pieces} != {(width,)}:
             shapes = " and ".join(str(piece.shape) for piece in pieces)
             raise ValueError(
