@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SITE = ROOT / "docs" / "_build" / "html"
-LOWEST_EXTRAS = "dask,hdf5,parquet,report,scverse,yaml,zarr"
+LOWEST_EXTRAS = "dask,hdf5,parquet,report,scverse,skops,yaml,zarr"
 LOWEST_TOOLS = (
     "check-jsonschema",
     "hypothesis",

@@ -70,6 +70,13 @@ PUBLIC = {
         "SampleMapDisplay",
         "ViewAgreementDisplay",
     ],
+    "anchorview.preprocessing": [
+        "CellImputer",
+        "CenteredLogRatio",
+        "LogNormalizer",
+        "PeakTfidf",
+        "TableEncoder",
+    ],
     "anchorview.report": ["write_fit_report"],
     "anchorview.scverse": ["is_mudata", "pl", "tl", "views_from_mudata", "write_results"],
     "anchorview.scverse.pl": ["cluster_map", "number_of_clusters", "sizes", "views"],

@@ -12,7 +12,13 @@ from typing import Any
 from anchorview._utils.progress import report_progress
 from anchorview.cli.loading import LoadedData
 from anchorview.cli.options import OPTION_NAMES, FitOptions, option_name
-from anchorview.cli.outputs import OutputPaths, Printing, check_outputs, labels_table, write_table
+from anchorview.cli.output_files import (
+    OutputPaths,
+    Printing,
+    check_outputs,
+    labels_table,
+    write_table,
+)
 from anchorview.cli.summaries import closing_lines, model_lines, model_record, outcome_record
 from anchorview.cli.terminal import command_line, progress_bar, write_outputs
 from anchorview.estimators.methods import method_class

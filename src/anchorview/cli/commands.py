@@ -20,7 +20,7 @@ from anchorview.cli.clustering import NOT_WRITTEN, cluster
 from anchorview.cli.explaining import explain
 from anchorview.cli.loading import LoadedData, ReadingOptions, TableOptions, load_model
 from anchorview.cli.options import OPTION_NAMES
-from anchorview.cli.outputs import (
+from anchorview.cli.output_files import (
     OutputPaths,
     Printing,
     check_outputs,

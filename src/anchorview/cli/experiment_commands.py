@@ -14,7 +14,7 @@ import typer
 from anchorview._utils.atomic_files import require_writable_folder
 from anchorview._utils.progress import report_progress
 from anchorview.cli.options import option
-from anchorview.cli.outputs import require_separate
+from anchorview.cli.output_files import require_separate
 from anchorview.cli.terminal import (
     command_line,
     explained_errors,

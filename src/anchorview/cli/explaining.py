@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anchorview._utils.progress import report_progress
 from anchorview.cli import options
 from anchorview.cli.loading import LoadedData, ReadingOptions, load_model
-from anchorview.cli.outputs import Printing, check_outputs, write_table
+from anchorview.cli.output_files import Printing, check_outputs, write_table
 from anchorview.cli.summaries import Record, closing_lines, outcome_record
 from anchorview.cli.terminal import explained_errors, printable, progress_bar, table, write_outputs
 
