@@ -18,6 +18,7 @@ from anchorview.estimators.methods import find_method
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.ranks import rank_picture
 from anchorview.experiments.significance import LEVEL
+from anchorview.experiments.tables import BUSY_CORES
 from compared_results import (
     COLUMNS,
     CPU_MINUTES,
@@ -200,7 +201,11 @@ def score_tables(results: Results) -> Iterator[str]:
 
 
 def wide_table(
-    results: Results, values: pd.DataFrame, text: Callable[[float], str], best: str
+    results: Results,
+    values: pd.DataFrame,
+    text: Callable[[float], str],
+    best: str,
+    marked: pd.DataFrame | None = None,
 ) -> Iterator[str]:
     """A row per method, from the best to the worst rank, and a column per data set."""
     limits = getattr(values, best)(axis="columns")
@@ -211,7 +216,8 @@ def wide_table(
         for name in results.sets:
             value = values.loc[name, column]
             shown = text(value) if ran.loc[name, column] else ""
-            cells.append(f"**{shown}**" if value == limits[name] else shown)
+            shown = f"**{shown}**" if value == limits[name] else shown
+            cells.append(f"{shown} ‡" if marked is not None and marked.loc[name, column] else shown)
         yield row(marked_up(column), *cells)
 
 
@@ -221,9 +227,20 @@ def costs(results: Results) -> Iterator[str]:
         "The lowest of each data set is bold. -: more than "
         f"{CPU_MINUTES} CPU minutes. Empty: not run."
     )
-    for title, quantity in (("CPU seconds", "seconds"), ("Memory in MB", "megabytes")):
-        yield from ("", f"### {title}", "")
-        yield from wide_table(results, results.pivot(quantity), number, best="min")
+    busy = results.pivot("others") > BUSY_CORES
+    if results.frame["others"].notna().any():
+        yield ""
+        yield (
+            f"‡: other programs used more than {BUSY_CORES} cores meanwhile, which the wall clock "
+            "shows and CPU seconds hardly. Results without wall seconds are older than this mark; "
+            "other programs ran beside most of them."
+        )
+    tables = {"CPU seconds": "seconds", "Wall seconds": "wall", "Memory in MB": "megabytes"}
+    for title, quantity in tables.items():
+        values, marked = results.pivot(quantity), None if quantity == "megabytes" else busy
+        if values.notna().any(axis=None):
+            yield from ("", f"### {title}", "")
+            yield from wide_table(results, values, number, "min", marked)
 
 
 def incomplete(results: Results) -> Iterator[str]:

@@ -52,8 +52,11 @@ MADE = "made-"
 """Start of the names of made data sets; the number of samples follows."""
 
 POSITION = ("data", "column", "missing", "order", "seed")
-MEASURED = (*METRICS, "seconds", "megabytes", "iterations")
+MEASURED = (*METRICS, "seconds", "megabytes", "iterations", "wall", "others")
+"""Seconds are of CPU time; the last two, which old rows lack, are those of the wall clock and the
+number of cores that other programs used meanwhile."""
 DIGITS = {**dict.fromkeys(METRICS, 4), "seconds": 3, "megabytes": 1, "iterations": 0}
+DIGITS |= {"wall": 3, "others": 2}
 FIELDS = (*POSITION, "status", *MEASURED)
 
 Position = tuple[str, str, float, RowOrder, int]
@@ -136,5 +139,8 @@ class ResultFile:
 
     def frame(self) -> pd.DataFrame:
         """All rows as a table with the columns :data:`FIELDS`; numbers are NaN if not done."""
-        rows = [(*position, *row) for position, row in sorted(self.rows.items())]
+        rows = [
+            dict(zip(FIELDS, (*position, *row), strict=False))
+            for position, row in sorted(self.rows.items())
+        ]
         return pd.DataFrame(rows, columns=FIELDS).astype(dict.fromkeys(MEASURED, float))

@@ -1,3 +1,7 @@
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +13,14 @@ from anchorview import MultiViewData
 from anchorview.estimators.methods import method_class
 from anchorview.experiments.jobs import METRICS, Job
 from anchorview.experiments.measuring import (
+    clocks,
+    elapsed,
     impute_means,
     ordered,
     remove_entries,
     run_job,
 )
+from anchorview.experiments.tables import BUSY_CORES
 from anchorview.metrics import clustering_scores
 from helpers.job_problems import MadeData
 
@@ -104,6 +111,27 @@ def test_results_have_attributes_of_the_fit():
     assert result.view_weights == tuple(model.view_weights_)
     assert result.n_iter == model.n_iter_
     assert 0 < result.fit_seconds < result.seconds
+    assert result.cpu_seconds > 0
+    assert result.other_cores >= 0
+
+
+@pytest.mark.system
+def test_cpu_time_includes_child_processes():
+    start = clocks()
+    work = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-c", work], check=True)
+    assert elapsed(start)["cpu_seconds"] > 0.45
+
+
+@pytest.mark.system
+def test_other_processes_are_seen():
+    # Not a child of this process, but of one that ends.
+    work = "import time; end = time.time() + 1\nwhile time.time() < end: pass"
+    parent = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {work!r}])"
+    subprocess.run([sys.executable, "-c", parent], check=True)
+    start = clocks()
+    time.sleep(0.8)
+    assert elapsed(start)["other_cores"] > BUSY_CORES
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])

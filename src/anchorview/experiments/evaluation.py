@@ -12,7 +12,7 @@ from anchorview.experiments.plan import LABEL_MODES, MODES, SUITES
 from anchorview.experiments.suites import Entry
 
 POSITION = ["suite", "data", "column", "mode", "point"]
-MEASURED = ["fit_seconds", "peak_bytes", "n_iter"]
+MEASURED = ["fit_seconds", "cpu_seconds", "other_cores", "peak_bytes", "n_iter"]
 
 NOT_RUN = Result("absent", "not run")
 
@@ -40,8 +40,8 @@ def evaluated(
         in :class:`Result`; ``settings`` as text, and ``tried``, the number of settings they were
         selected from; for each metric its mean, e.g. ``ACC``, ``ACC_deviation`` over the n runs
         (divisor n), ``ACC_returned`` of the estimator's `labels_`, and ``ACC_runs``, a tuple; all
-        between 0 and 1; ``fit_seconds``, ``peak_bytes``, ``n_iter`` and ``objective``, a tuple.
-        Absent numbers are NaN.
+        between 0 and 1; ``fit_seconds``, ``cpu_seconds``, ``other_cores``, ``peak_bytes``,
+        ``n_iter`` and ``objective``, a tuple. Absent numbers are NaN.
     """
     tried: dict[tuple[Any, ...], list[tuple[Job, Result]]] = {}
     for entry in entries:

@@ -83,6 +83,10 @@ class Result:
     """Scores of the `labels_` that the estimator returns, the best of its restarts."""
     fit_seconds: float | None = None
     """Time of a complete fit; the median of three for a job that runs alone."""
+    cpu_seconds: float | None = None
+    """CPU time of the fit, of all threads and child processes."""
+    other_cores: float | None = None
+    """Mean number of cores that other processes used meanwhile."""
     seconds: float = 0.0
     """Time of the job."""
     peak_bytes: int | None = None

@@ -1,14 +1,17 @@
 """What a job does: load the data, order the rows, remove entries, fit and score."""
 
 import errno
+import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import psutil
 from numpy.random import RandomState
 from scipy import sparse
 from sklearn.cluster import KMeans
@@ -35,6 +38,9 @@ Measure = Callable[[Job, DataSet], Result]
 TIMED_FITS = 3
 """Number of fits of a job that runs alone; its time is their median."""
 
+CLOCK_ERROR = 0.02
+"""Resolution of the CPU time of the machine, in seconds."""
+
 MAX_TIMED_SECONDS = 60.0
 """Total time after which no further fit is timed."""
 
@@ -53,7 +59,7 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
     if job.impute:
         views = impute_means(views)
     model = _estimator(job, data.n_clusters, 0)
-    fit_seconds = _time_fits(model, views, TIMED_FITS if job.alone else 1)
+    times = _time_fits(model, views, TIMED_FITS if job.alone else 1)
     runs = [
         clustering_scores(classes, labels)
         for labels in _labels_of_runs(job, data.n_clusters, model, views)
@@ -62,10 +68,10 @@ def fit_and_score(job: Job, data: DataSet) -> Result:
         "done",
         scores={metric: tuple(run[metric] for run in runs) for metric in METRICS},
         returned=clustering_scores(classes, model.labels_),
-        fit_seconds=fit_seconds,
         n_iter=getattr(model, "n_iter_", None),
         objective=tuple(map(float, getattr(model, "objective_", ()))),
         view_weights=tuple(map(float, getattr(model, "view_weights_", ()))),
+        **times,
     )
 
 
@@ -86,14 +92,36 @@ def run_job(job: Job, data: DataSet, measure: Measure = fit_and_score) -> Result
     return replace(result, seconds=perf_counter() - start)
 
 
-def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> float:
-    """Median time of fits in seconds; of fewer fits if they take long."""
-    times: list[float] = []
-    while not times or (len(times) < n_fits and sum(times) < MAX_TIMED_SECONDS):
-        start = perf_counter()
+def _time_fits(model: Any, views: MultiViewData, n_fits: int) -> dict[str, Any]:
+    """Medians of :func:`elapsed` for several fits; for fewer if they take long."""
+    times: list[dict[str, float]] = []
+    first = perf_counter()
+    while not times or (len(times) < n_fits and perf_counter() - first < MAX_TIMED_SECONDS):
+        start = clocks()
         model.fit(views)
-        times.append(perf_counter() - start)
-    return median(times)
+        times.append(elapsed(start))
+    return {name: median(each[name] for each in times) for name in times[0]}
+
+
+def clocks() -> Array:
+    """Seconds of the wall clock, and of CPU time: of this process and its children, and others."""
+    own = [process_time(), *os.times()[2:4]]
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            own += child.cpu_times()[:2]
+    machine = psutil.cpu_times()
+    busy = machine.user + machine.system + getattr(machine, "nice", 0.0)
+    return np.array([perf_counter(), sum(own), busy - sum(own)])
+
+
+def elapsed(start: Array) -> dict[str, Any]:
+    """Times of a :class:`Result` since :func:`clocks` were read."""
+    wall, own, others = clocks() - start
+    return {
+        "fit_seconds": float(wall),
+        "cpu_seconds": float(own),
+        "other_cores": max(0.0, float(others) - CLOCK_ERROR) / float(wall),
+    }
 
 
 def _estimator(job: Job, n_clusters: int, run: int, **others: Any) -> Any:

@@ -33,6 +33,7 @@ LATEX_CHARACTERS = str.maketrans(
         "*": "{*}",
         "±": r"$\pm$",
         "†": r"$^\dagger$",
+        "‡": r"$^\ddagger$",
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",

@@ -37,6 +37,10 @@ TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 PAPER_ITERATIONS = 20
 """Number of iterations that suffice according to the paper."""
 
+TIMES = {"fit_seconds": "wall", "cpu_seconds": "CPU"}
+BUSY_CORES = 0.2
+"""Number of cores used by other programs from which times are marked."""
+
 RETURNED_TABLE = "What the estimators return"
 RUNS_NOTE = "Mean ± standard deviation (divisor n, the number of runs) over the runs, in percent"
 STARTS_NOTE = (
@@ -104,9 +108,11 @@ MEASURED_TABLES: Mapping[str, Sequence[MeasuredTable]] = {
         MeasuredTable(
             "runtime",
             "Running time in seconds (table X of the paper)",
-            "One complete fit without other jobs at the same time; median of up to three. "
-            f"{COLUMNS_NOTE}",
-            ["fit_seconds"],
+            "One complete fit without other jobs at the same time; median of up to three. CPU "
+            "seconds are of all threads and child processes. "
+            f"‡: other programs used more than {BUSY_CORES} cores meanwhile. {COLUMNS_NOTE}",
+            list(TIMES),
+            ["data", "time"],
         ),
         MeasuredTable(
             "memory",
@@ -166,6 +172,7 @@ def _measured_tables(results: SuiteResults, table: MeasuredTable) -> Iterator[Re
         key = cells["point"] if by_data else cells["data"].map(part.data.index)
         cells = cells.iloc[np.argsort(key, kind="stable")]
         cells = cells.rename(columns={"point": table.rows[0]} if by_data else {})
+        cells["time"] = cells["metric"].map(TIMES)
         yield ResultTable(
             f"{table.name}-{stem}" if by_data else table.name,
             f"{table.title}, {data}" if by_data else table.title,
@@ -204,6 +211,8 @@ def _measured(frame: pd.DataFrame, quantity: str, digits: int) -> pd.DataFrame:
     template = f"{{:.{digits}f}}"
     scale = 100 if is_score else 1
     cells["text"] = cell_texts(values, deviations, cells["status"], scale, template)
+    if quantity in TIMES:
+        cells.loc[(frame["other_cores"] > BUSY_CORES) & values.notna(), "text"] += " ‡"
     # Oracle columns are compared with each other only; numbers with the same text are ties.
     numbers = pd.to_numeric(number_texts(scale * values, template))
     contests = numbers.groupby(
@@ -444,7 +453,7 @@ def _published_tables(
         return
     here = pd.concat([part.rename(columns={"value": "mean"}) for part in parts])
     here = here.drop(columns="mark").assign(
-        method=here["column"].str.partition(" (")[0], text=here["text"].str.removesuffix(" †")
+        method=here["column"].str.partition(" (")[0], text=here["text"].str.rstrip(" †‡")
     )
     names = pd.DataFrame({"data_here": known.keys(), "data": known.values()})
     paper = names.merge(published_numbers()).assign(data=lambda rows: rows["data_here"])
