@@ -54,6 +54,7 @@ IMAGES = "images"
 OVERLAPPING = {"n_samples": 60_000, "n_features": (784, 324, 236, 128), "n_clusters": 10}
 
 POOL_WEIGHTS = {
+    "half directions, a quarter communities": (4, 1, 1, 2),
     "half directions": (3, 1, 1, 1),
     "all kinds equal": (1, 1, 1, 1),
     "directions and communities": (2, 0, 0, 1),
@@ -61,7 +62,7 @@ POOL_WEIGHTS = {
     "without communities": (2, 1, 1, 0),
 }
 """Weights of directions, landmarks, eigenvectors and communities."""
-SHIPPED = "half directions"
+SHIPPED = "half directions, a quarter communities"
 POSITIONS = {
     kind: position
     for position, kinds in enumerate(

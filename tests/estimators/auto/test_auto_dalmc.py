@@ -27,7 +27,7 @@ from anchorview.metrics import clustering_accuracy
 from anchorview.views import low_rank_sum
 from helpers.data import clustered_views
 
-SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta"]
+SETTINGS = ["kind", "scaling", "n_anchors", "n_components", "beta", "n_neighbors"]
 FAST = POOL["fast"]
 
 

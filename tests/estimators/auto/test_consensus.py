@@ -162,7 +162,7 @@ class TestFamilies:
 
     def test_kinds_have_fixed_weights_that_their_families_share(self):
         weights = family_weights(keys("aabAc"))
-        np.testing.assert_allclose(weights, [1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 4])
+        np.testing.assert_allclose(weights, [2 / 15, 2 / 15, 4 / 15, 1 / 5, 4 / 15])
 
     @given(seed=seeds, families=st.lists(st.sampled_from("abcAB"), min_size=2, max_size=8))
     def test_cross_agreement_equals_loops(self, seed, families):

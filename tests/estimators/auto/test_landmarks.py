@@ -14,6 +14,7 @@ from anchorview.estimators.auto.landmarks import (
     fit_landmarks,
     lifted_views,
 )
+from anchorview.estimators.auto.settings import n_carriers
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,26 @@ def test_labels_are_passed_on_by_weights(data):
         np.testing.assert_array_equal(given, np.vstack(tables).argmax(axis=1))
         votes = np.hstack(weights) @ np.eye(3)[given]
         np.testing.assert_array_equal(own, votes.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_samples", "expected"),
+    [(10, 20_000, 2_000), (10, 20_001, 500), (500, 20_000, 2_500), (500, 20_001, 2_500)],
+)
+def test_number_of_carriers(n_clusters, n_samples, expected):
+    assert n_carriers(n_clusters, n_samples) == expected
+
+
+def test_samples_that_carry_labels_keep_theirs():
+    # Neighboring rows have different labels, which fewer carriers mix.
+    data, labels = MultiViewData([np.arange(700.0)[:, None]]), np.arange(700)[None] % 2
+    kept = {}
+    for count in (2_000, 300):
+        placed, neighbors = fit(data, count)
+        carried = placed.labels(neighbors, labels, 2)
+        kept[count] = (placed.labels_of_samples(neighbors, carried, 2) == labels).mean()
+    assert kept[2_000] > 0.99
+    assert kept[300] < 0.8
 
 
 def test_curved_clusters_become_separable():

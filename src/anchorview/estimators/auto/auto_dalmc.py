@@ -75,7 +75,7 @@ class AutoDALMC(EmbeddingClusterer):
         If None, those of communities at several resolutions, as long as there are 8 samples per
         cluster.
     budget : {"fast", "default", "thorough"}, default="default"
-        How many candidates to fit: 8, on half as many representative samples; 18; or 22.
+        How many candidates to fit: 8, on half as many representative samples; 20; or 24.
     %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
@@ -162,10 +162,11 @@ class AutoDALMC(EmbeddingClusterer):
     -----
     **Coordinates.** Views are projected once, onto all features where these are few, else onto
     their 128 leading directions, and everything else is computed in these coordinates. The graph
-    connects the 15 nearest neighbors of a sample in each view, in 64 leading coordinates, by
-    self-tuning weights; the graphs of the views are averaged. Candidates of neighbors label other
-    samples by the weights on their 5 nearest landmarks, out of 500 that K-means places in each
-    view, or all samples if there are fewer: a landmark has the label with most weight on it.
+    connects the 15 nearest neighbors of a sample in each view, or 10, in 64 leading coordinates,
+    by self-tuning weights; the graphs of the views are averaged. Landmarks are 500 points that
+    K-means places in each view, or all samples if there are fewer. Candidates of neighbors label
+    samples by the weights on their 5 nearest landmarks, out of 2,000 such points, or 500 for more
+    than 20,000 samples: a landmark has the label with most weight on it.
 
     **Many samples.** Everything is fitted to about 10,000 samples, which are selected by their
     content, so that neither their order nor their place matters; of each view that samples may

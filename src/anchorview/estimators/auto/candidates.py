@@ -34,7 +34,13 @@ from anchorview.estimators.auto.landmarks import (
 )
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.estimators.auto.representative_rows import representative_rows
-from anchorview.estimators.auto.settings import LANDMARK_SIZES, N_LANDMARKS, FamilyKey, Setting
+from anchorview.estimators.auto.settings import (
+    LANDMARK_SIZES,
+    N_LANDMARKS,
+    N_NEIGHBORS,
+    FamilyKey,
+    Setting,
+)
 from anchorview.views.container import MultiViewData
 
 MAX_ITER, TOL = 50, 1e-4
@@ -48,8 +54,8 @@ MAX_TRIALS = 10
 SETTLED = 1e-4
 """Relative decrease of the inertia in a step below which a run, or its repair, ends."""
 
-LANDMARK_ROWS = 4_000
-"""Maximum number of rows that place landmarks."""
+LANDMARK_ROWS, ROWS_PER_LANDMARK = 4_000, 4
+"""Maximum number of rows that place landmarks, or of rows per landmark."""
 
 FIT_ERRORS = (ValueError, LinAlgError, ArpackError, MemoryError)
 """Errors by which a candidate is left out; the others are still fitted."""
@@ -63,15 +69,15 @@ class Candidate:
     """A fitted setting, and what gives its labels to any samples.
 
     That is an embedding in coordinates and K-means runs on it or, for candidates of neighbors,
-    labels of the landmarks.
+    labels of the landmarks that pass them on, the carriers.
     """
 
     setting: Setting
     embedder: Embedder | None
     runs: tuple[Assignment, ...]
     """K-means runs on the embedding, by ascending inertia."""
-    landmark_labels: npt.NDArray[np.int16] | None
-    """Labels of the landmarks of all views by partition, (n_partitions, n_landmarks)."""
+    carrier_labels: npt.NDArray[np.int16] | None
+    """Labels of the carriers of all views by partition, (n_partitions, n_carriers)."""
     view_weights: Array | None
     """None for graphs."""
     objective: Array
@@ -82,7 +88,7 @@ class Candidate:
     @property
     def n_partitions(self) -> int:
         """Number of partitions, one per K-means run."""
-        return len(self.runs) if self.landmark_labels is None else len(self.landmark_labels)
+        return len(self.runs) if self.carrier_labels is None else len(self.carrier_labels)
 
 
 def families_of(candidates: Sequence[Candidate]) -> list[FamilyKey]:
@@ -113,16 +119,6 @@ class FittedCandidates:
         for candidate, position in zip(self.candidates, positions, strict=False):
             firsts.setdefault(candidate.setting.family, position)
         return self.partitions[list(firsts.values())]
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkFit:
-    """Landmarks of a scaling, the nearest ones of the samples, and the problem in their weights."""
-
-    landmarks: Landmarks
-    neighbors: list[Neighbors]
-    data: MultiViewData
-    problem: Problem
 
 
 def shared(
@@ -166,8 +162,9 @@ class CandidatePool:
         self.norm_factor = norm_factor
         self.errors = errors or {}
         self.n_runs, self.repairs_runs = n_runs, repairs_runs
-        self.n_landmarks = N_LANDMARKS
-        """Number of landmarks per view, if there are as many samples."""
+        self.n_landmarks = self.n_carriers = N_LANDMARKS
+        """Numbers of landmarks per view that candidates are fitted to, and that pass their labels
+        on, if there are as many samples."""
         self._shared: dict[tuple[Any, ...], Any] = {}
         self._locks: dict[tuple[Any, ...], Any] = {}
 
@@ -216,8 +213,10 @@ class CandidatePool:
         return FittedCandidates(fitted.candidates, fitted.failed, np.vstack(partitions))
 
     @shared
-    def graph(self, scaling: str) -> NeighborGraph:
-        """Neighbor graph in a scaling."""
+    def graph(self, scaling: str, n_neighbors: int) -> NeighborGraph:
+        """Graph of at most `N_NEIGHBORS` neighbors in a scaling."""
+        if n_neighbors < N_NEIGHBORS:
+            return self.graph(scaling, N_NEIGHBORS).of_nearest(n_neighbors)
         return NeighborGraph(self._coordinates_in(scaling))
 
     @shared
@@ -238,24 +237,30 @@ class CandidatePool:
         return problem, leading_spectra(problem, MAX_DIRECTIONS // 2)
 
     @shared
-    def landmark_fit(self, scaling: str, count: int) -> LandmarkFit:
-        """As many landmarks in a scaling."""
+    def landmarks(self, scaling: str, count: int) -> tuple[Landmarks, list[Neighbors]]:
+        """As many landmarks in a scaling, and the nearest ones of the samples."""
         data = self._coordinates_in(scaling)
-        rows = representative_rows(np.arange(len(data)), data.available, LANDMARK_ROWS)
+        n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * count)
+        rows = representative_rows(np.arange(len(data)), data.available, n_rows)
         landmarks = fit_landmarks(data, count, rows, self.seed)
-        neighbors = landmarks.nearest(data)
-        lifted = lifted_views(data, landmarks, neighbors)
+        return landmarks, landmarks.nearest(data)
+
+    @shared
+    def landmark_problem(self, scaling: str) -> tuple[Problem, MultiViewData]:
+        """Problem in the weights on landmarks, and these weights."""
+        data = self._coordinates_in(scaling)
+        lifted = lifted_views(data, *self.landmarks(scaling, self.n_landmarks))
         # Samples have so few weights that compressing them would cost more.
         views = tuple(view * (1 / np.sqrt(squared_norm(view))) for view in lifted.views)
         nothing = (None,) * len(views)
         problem = Problem(views, data.available, _unscaled(data), nothing, data.dtype)
-        return LandmarkFit(landmarks, neighbors, lifted, problem)
+        return problem, lifted
 
     @shared
-    def landmark_spectra(self, scaling: str, count: int, n_clusters: int) -> Any:
+    def landmark_spectra(self, scaling: str, n_clusters: int) -> Any:
         """Leading spectra of weights on landmarks."""
         n_leading = n_clusters * max(components for _, components in LANDMARK_SIZES)
-        return leading_spectra(self.landmark_fit(scaling, count).problem, n_leading)
+        return leading_spectra(self.landmark_problem(scaling)[0], n_leading)
 
     def _coordinates_in(self, scaling: str) -> MultiViewData:
         if scaling not in self.coordinates:
@@ -267,16 +272,16 @@ class CandidatePool:
         clock = perf_counter()
         embedder, weights, objective = None, None, np.empty(0)
         runs: tuple[Assignment, ...] = ()
-        by_landmark: Array | None = None
+        by_carrier: Array | None = None
         inertia: float | None = None
         if setting.kind == "communities":
-            communities = self.graph(setting.scaling).n_communities(n_clusters)
-            labels = communities[None].astype(LABEL_DTYPE)
+            graph = self.graph(setting.scaling, setting.n_neighbors)
+            labels = graph.n_communities(n_clusters)[None].astype(LABEL_DTYPE)
         else:
             if setting.anchors:
                 embedder, rows, weights, objective = self._solve(setting, n_clusters)
             else:
-                graph = self.graph(setting.scaling)
+                graph = self.graph(setting.scaling, setting.n_neighbors)
                 rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
             runs, labels, inertia = kmeans_runs(
                 rows, n_clusters, self.seed, self.n_runs, repairs=self.repairs_runs
@@ -286,13 +291,13 @@ class CandidatePool:
             raise ValueError("All samples fall into one cluster.")
         if embedder is None:
             runs = ()
-            fit = self.landmark_fit(setting.scaling, self.n_landmarks)
-            by_landmark = fit.landmarks.labels(fit.neighbors, labels, n_clusters)
+            carriers, neighbors = self.landmarks(setting.scaling, self.n_carriers)
+            by_carrier = carriers.labels(neighbors, labels, n_clusters)
             # As any other samples are labeled.
-            labels = fit.landmarks.labels_of_samples(fit.neighbors, by_landmark, n_clusters)
+            labels = carriers.labels_of_samples(neighbors, by_carrier, n_clusters)
         seconds = perf_counter() - clock
         candidate = Candidate(
-            setting, embedder, runs, by_landmark, weights, objective, inertia, seconds
+            setting, embedder, runs, by_carrier, weights, objective, inertia, seconds
         )
         return candidate, labels
 
@@ -304,9 +309,8 @@ class CandidatePool:
             data = self._coordinates_in(setting.scaling)
             problem, spectra = self.linear_problem(setting.scaling)
         else:
-            fit = self.landmark_fit(setting.scaling, self.n_landmarks)
-            data, problem = fit.data, fit.problem
-            spectra = self.landmark_spectra(setting.scaling, self.n_landmarks, n_clusters)
+            problem, data = self.landmark_problem(setting.scaling)
+            spectra = self.landmark_spectra(setting.scaling, n_clusters)
         sizes = Sizes(
             n_clusters,
             n_components=setting.components * n_clusters,

@@ -24,6 +24,7 @@ from anchorview.estimators.auto.consensus import agreement_between, fit_consensu
 from anchorview.estimators.auto.labeling import Clustering
 from anchorview.estimators.auto.settings import (
     COMPARED_DIRECTIONS,
+    N_NEIGHBORS,
     NEIGHBOR_SCALINGS,
     NORMALIZED,
     POOL,
@@ -150,7 +151,7 @@ def _at_resolutions(pool: CandidatePool, log_resolutions: Array, stage: str) -> 
     """Number of clusters, agreement and distance from resolution 1, by resolution."""
     n_samples, rows = len(pool), []
     largest = max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
-    graphs = [pool.graph(scaling) for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
+    graphs = [pool.graph(scaling, N_NEIGHBORS) for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
     for done, power in enumerate(log_resolutions):
         report_progress(stage, done, len(log_resolutions))
         communities = [graph.communities(2.0**power) for graph in graphs]
@@ -168,7 +169,7 @@ def _at_resolutions(pool: CandidatePool, log_resolutions: Array, stage: str) -> 
 def partitions_at(pool: CandidatePool, number: int) -> Array:
     """Communities and DALMC with a number of clusters in two scalings."""
     scalings = [scaling for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
-    communities = [pool.graph(scaling).n_communities(number) for scaling in scalings]
+    communities = [pool.graph(scaling, N_NEIGHBORS).n_communities(number) for scaling in scalings]
     return _with_directions(pool, communities, number)
 
 

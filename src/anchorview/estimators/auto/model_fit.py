@@ -35,15 +35,20 @@ from anchorview.estimators.auto.levels import (
     fit_levels,
     scan_levels,
 )
-from anchorview.estimators.auto.neighbor_graphs import N_NEIGHBORS
-from anchorview.estimators.auto.representative_rows import order_by_content
+from anchorview.estimators.auto.representative_rows import (
+    n_sampled,
+    order_by_content,
+    representative_rows,
+)
 from anchorview.estimators.auto.settings import (
+    N_NEIGHBORS,
     NEIGHBOR_SCALINGS,
     POOL,
     SCALINGS,
     SHARING_A_BASIS,
     SIZES,
     STANDARDIZED,
+    n_carriers,
     n_landmarks,
 )
 from anchorview.estimators.auto.structure import Structure, judge_structure, structure_sentence
@@ -159,7 +164,14 @@ def fit_model(
         levels = find_levels(scan.table, number)
 
     largest = number if levels is None else max(levels.index)
-    pool.n_landmarks = n_landmarks(largest)
+    count = n_sampled(len(source), largest, budget)
+    if count < len(pool):
+        # As if the number had been given.
+        kept = representative_rows(np.arange(len(pool)), pool.data.available, count)
+        some = sample.with_views(used)[order[kept]]
+        bases, pool, order = _fit_pool(some, len(source), seed)
+        alone = alone[:, kept[order]]
+    pool.n_landmarks, pool.n_carriers = n_landmarks(largest), n_carriers(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
     if all(candidate.embedder is None for candidate in fitted.candidates):
         raise ValueError(f"{NO_CANDIDATE}{fitted.failed[0][1]}")
@@ -177,13 +189,13 @@ def fit_model(
     if standardized is not None:
         structure = judge_structure(standardized, result.labels, seed)
     say(structure_sentence(structure.value), clock)
-    landmarks = {
-        scaling: pool.landmark_fit(scaling, pool.n_landmarks).landmarks
+    carriers = {
+        scaling: pool.landmarks(scaling, pool.n_carriers)[0]
         for scaling in NEIGHBOR_SCALINGS
         if scaling in pool.coordinates
     }
     return FittedModel(
-        Families(bases, landmarks),
+        Families(bases, carriers),
         Clustering(fitted.candidates, result.consensus),
         fitted,
         result,

@@ -7,8 +7,9 @@ the graph is the mean of the views'. Cross-diffusion sends one view's neighbors 
 of the others: ``sum_v N_v mean(N_u, u != v) N_v / V + mean(N) / 2``.
 """
 
-from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -19,12 +20,8 @@ from sknetwork.clustering import Louvain
 from anchorview._utils.threads import parallel_map
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.landmarks import leading_coordinates
+from anchorview.estimators.auto.settings import N_NEIGHBORS
 from anchorview.views.container import MultiViewData
-
-N_NEIGHBORS = 15
-"""Number of neighbors for communities."""
-
-N_NEIGHBORS_OF_EIGENVECTORS = 10
 
 DENSE_SIZE = 500
 """Number of samples up to which all eigenvectors are computed."""
@@ -65,10 +62,23 @@ class NeighborGraph:
             return rows, near, np.square(distances, dtype=np.float64)
 
         views = range(len(coordinates.views))
-        neighbors = [result for _, result in parallel_map(neighbors_in, views)]
+        self._neighbors = [result for _, result in parallel_map(neighbors_in, views)]
+        self._connect(n_neighbors)
+
+    def _connect(self, count: int) -> None:
         self._communities: dict[float, Array] = {}
-        self.mean = self._mean([self._graph(*of_view, n_neighbors) for of_view in neighbors])
-        self._views = [self._graph(*of_view, N_NEIGHBORS_OF_EIGENVECTORS) for of_view in neighbors]
+        self._views = [self._graph(*of_view, count) for of_view in self._neighbors]
+        mean = sum(self._views[1:], self._views[0]) * (1 / len(self._views))
+        if self._available is not None:
+            # Samples that lack views have weights in fewer graphs.
+            mean = _normalized(mean, np.asarray(mean.sum(axis=1)).ravel())
+        self.mean: sparse.csr_array = mean
+
+    def of_nearest(self, count: int) -> Self:
+        """Return the graph of fewer neighbors."""
+        graph = copy(self)
+        graph._connect(count)
+        return graph
 
     def communities(self, resolution: float) -> Array:
         """Louvain communities at a resolution, by descending size."""
@@ -124,15 +134,12 @@ class NeighborGraph:
         n = self.n_samples
         count = min(count, n - 1)
         if n <= DENSE_SIZE:
-            matrix = self._mean(self._views).toarray()
-            if diffused:
-                matrix = self._diffusion(np.eye(n))
+            matrix = self._diffusion(np.eye(n)) if diffused else self.mean.toarray()
             return np.linalg.eigh(matrix)[1][:, -count:]
-        graph = self._mean(self._views)
         operator = LinearOperator((n, n), matvec=self._diffusion, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n)
         _, vectors = eigsh(
-            operator if diffused else graph,
+            operator if diffused else self.mean,
             k=count,
             which="LA",
             v0=start,
@@ -175,13 +182,6 @@ class NeighborGraph:
         W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
         W = W.maximum(W.T)
         return _normalized(W, np.asarray(W.sum(axis=1)).ravel())
-
-    def _mean(self, graphs: Sequence[sparse.csr_array]) -> sparse.csr_array:
-        mean = sum(graphs[1:], graphs[0]) * (1 / len(graphs))
-        if self._available is None:
-            return mean
-        # Samples that lack views have weights in fewer graphs.
-        return _normalized(mean, np.asarray(mean.sum(axis=1)).ravel())
 
 
 def _inverse_roots(degrees: Array) -> Array:

@@ -12,10 +12,10 @@ BUDGETS: tuple[Budget, ...] = ("fast", "default", "thorough")
 
 KIND_WEIGHTS: dict[str, float] = {
     "directions": 1 / 2,
-    "landmarks": 1 / 6,
-    "graph": 1 / 12,
-    "diffused graph": 1 / 12,
-    "communities": 1 / 6,
+    "landmarks": 1 / 8,
+    "graph": 1 / 16,
+    "diffused graph": 1 / 16,
+    "communities": 1 / 4,
 }
 """Weights of kinds in the consensus, half for directions, half for neighbors: DALMC on the
 coordinates of the views; on weights on landmarks; eigenvectors of the mean of the views' neighbor
@@ -39,6 +39,13 @@ N_LANDMARKS, LANDMARKS_PER_CLUSTER = 500, 5
 """Number of landmarks, or more if clusters are many. If there are not as many samples, all are
 landmarks, which then do not depend on chance."""
 
+N_CARRIERS, MANY_SAMPLES = 2_000, 20_000
+"""Number of landmarks that pass labels on: those of samples lose nothing by it, while 500 cost .02
+in accuracy. For more samples than the second number, the landmarks of the fit do, to save time."""
+
+N_NEIGHBORS, N_NEAREST = 15, 10
+"""Numbers of neighbors in graphs: communities are found with both, eigenvectors with the second."""
+
 FamilyKey = tuple[str, str]
 """Kind and scaling. Partitions of one family are not independent evidence."""
 
@@ -54,6 +61,8 @@ class Setting:
     components: int = 0
     """Number of components per view and cluster."""
     beta: float = 0.0
+    n_neighbors: int = 0
+    """Number of neighbors in the graph."""
 
     @property
     def family(self) -> FamilyKey:
@@ -61,8 +70,8 @@ class Setting:
         return self.kind, self.scaling
 
     def __str__(self) -> str:
-        if not self.anchors:
-            return f"{self.kind}, {self.scaling}"
+        if self.n_neighbors:
+            return f"{self.kind}, {self.scaling}, {self.n_neighbors} neighbors"
         sizes = f"{self.anchors}k anchors, {self.components}k components"
         return f"{self.kind}, {self.scaling}, {sizes}, beta {self.beta:g}"
 
@@ -74,6 +83,7 @@ class Setting:
             "n_anchors": self.anchors * n_clusters or None,
             "n_components": self.components * n_clusters or None,
             "beta": self.beta or None,
+            "n_neighbors": self.n_neighbors or None,
         }
 
 
@@ -83,11 +93,17 @@ LANDMARKS = [
     for size in LANDMARK_SIZES
     for own in NEIGHBOR_SCALINGS
 ]
-GRAPHS = [
-    Setting(kind, own)
-    for kind in ("graph", "diffused graph", "communities")
-    for own in NEIGHBOR_SCALINGS
-]
+GRAPHS, MORE_GRAPHS = (
+    [
+        Setting(kind, own, n_neighbors=count)
+        for kind, count in kinds.items()
+        for own in NEIGHBOR_SCALINGS
+    ]
+    for kinds in (
+        {"graph": N_NEAREST, "communities": N_NEIGHBORS},
+        {"diffused graph": N_NEAREST, "communities": N_NEAREST},
+    )
+)
 
 COMPARED_DIRECTIONS = DIRECTIONS[: len(NEIGHBOR_SCALINGS)]
 """Settings that are compared with communities to choose the number of clusters."""
@@ -96,9 +112,9 @@ REPRESENTATIVES = [*COMPARED_DIRECTIONS, *LANDMARKS[: len(NEIGHBOR_SCALINGS)]]
 """One setting of each of four families."""
 
 POOL: dict[str, list[Setting]] = {
-    "fast": [*REPRESENTATIVES, *(own for own in GRAPHS if own.kind != "diffused graph")],
-    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *LANDMARKS, *GRAPHS],
-    "thorough": [*DIRECTIONS, *LANDMARKS, *GRAPHS],
+    "fast": [*REPRESENTATIVES, *GRAPHS],
+    "default": [*DIRECTIONS[: 2 * len(SCALINGS)], *LANDMARKS, *GRAPHS, *MORE_GRAPHS],
+    "thorough": [*DIRECTIONS, *LANDMARKS, *GRAPHS, *MORE_GRAPHS],
 }
 """Settings that are fitted, by budget."""
 
@@ -106,3 +122,9 @@ POOL: dict[str, list[Setting]] = {
 def n_landmarks(n_clusters: int) -> int:
     """Number of landmarks for a number of clusters, if there are as many samples."""
     return max(N_LANDMARKS, LANDMARKS_PER_CLUSTER * n_clusters)
+
+
+def n_carriers(n_clusters: int, n_samples: int) -> int:
+    """Number of landmarks that pass labels on to so many samples."""
+    own = n_landmarks(n_clusters)
+    return own if n_samples > MANY_SAMPLES else max(own, N_CARRIERS)
