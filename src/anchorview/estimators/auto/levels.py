@@ -151,7 +151,11 @@ def _at_resolutions(pool: CandidatePool, log_resolutions: Array, stage: str) -> 
     """Number of clusters, agreement and distance from resolution 1, by resolution."""
     n_samples, rows = len(pool), []
     largest = max(min(MIN_NUMBER, n_samples // 2), n_samples // MIN_SAMPLES_PER_CLUSTER, 2)
-    graphs = [pool.graph(scaling, N_NEIGHBORS) for scaling in NEIGHBOR_SCALINGS if scaling in pool.coordinates]
+    graphs = [
+        pool.graph(scaling, N_NEIGHBORS)
+        for scaling in NEIGHBOR_SCALINGS
+        if scaling in pool.coordinates
+    ]
     for done, power in enumerate(log_resolutions):
         report_progress(stage, done, len(log_resolutions))
         communities = [graph.communities(2.0**power) for graph in graphs]
