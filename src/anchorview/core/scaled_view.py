@@ -79,11 +79,13 @@ class SparseScaledView(LinearOperator):
         n, d = X.shape
         self.columns = np.ones(d) if scaling.deviation is None else 1 / scaling.deviation
         self.factors = np.ones(n) if has is None else has.astype(np.float64)
-        self.coefficients, self.terms = sparse.csr_array((n, 0)), np.empty((0, d))
+        self.terms = np.empty((0, d))
+        self.coefficients: Matrix = np.empty((n, 0))
+        """Sparse if there are batches, of which a sample has one."""
         if isinstance(X, LowRankSum):
             self.coefficients = _times_rows(self.factors, X.coefficients.astype(np.float64))
             self.terms, X = X.terms * self.columns, X.entries
-        centering = sparse.csr_array(-self.factors[:, None])
+        centering = -self.factors[:, None]
         shift = np.zeros(d) if scaling.center is None else scaling.center * self.columns
         largest = max(np.abs(values).max(initial=0) for values in (shift, self.terms))
         self.is_safe = bool(largest <= SAFE_SHIFT)
@@ -96,7 +98,12 @@ class SparseScaledView(LinearOperator):
         if scaling.unit_first:
             self._divide_rows(self._squared_lengths())
         if scaling.center is not None:
-            self.coefficients = sparse.hstack([self.coefficients, centering], format="csr")
+            low = self.coefficients
+            self.coefficients = (
+                sparse.hstack([low, centering], format="csr")
+                if sparse.issparse(low)
+                else np.hstack([low, centering])
+            )
             self.terms = np.vstack([self.terms, shift])
         self.squares = self._squared_lengths()
         if scaling.unit_last:
@@ -133,14 +140,15 @@ class SparseScaledView(LinearOperator):
 
         def work(block: EntryBlock) -> None:
             factors, low = self.factors[block.rows], self.coefficients[block.rows]
+            low = low.toarray() if sparse.issparse(low) else low
             squared = block.matrix.astype(np.float64)
             squared.data **= 2
             squares = (squared @ self.columns**2) * factors**2
             lengths[block.rows] = squares
             if len(inner):
                 products = 2 * factors[:, None] * (block.matrix @ weighted) + low @ inner
-                changed = squares + np.asarray(low.multiply(products).sum(axis=1)).ravel()
-                squares += low.power(2) @ inner.diagonal()
+                changed = squares + np.einsum("ij,ij->i", low, products)
+                squares += low**2 @ inner.diagonal()
                 lengths[block.rows] = np.where(changed < CANCELED * squares, 0, changed)
 
         for _ in parallel_map(work, entry_blocks(self.X)):
@@ -203,7 +211,7 @@ class SparseScaledView(LinearOperator):
         def work(block: EntryBlock) -> None:
             part = block.matrix @ weighted
             part *= factors[block.rows, None]
-            product[block.rows] = part + low[block.rows] @ added
+            np.add(part, low[block.rows] @ added, out=product[block.rows])
 
         for _ in parallel_map(work, entry_blocks(self.X)):
             pass
@@ -224,8 +232,10 @@ class SparseScaledView(LinearOperator):
         return total.astype(self.dtype, copy=False)
 
 
-def _times_rows(factors: Array, X: sparse.csr_array) -> sparse.csr_array:
-    return sparse.csr_array(sparse.diags_array(factors) @ X)
+def _times_rows(factors: Array, X: Matrix) -> Matrix:
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.diags_array(factors) @ X)
+    return factors[:, None] * X
 
 
 def scaled_product(X: Matrix, scaling: ViewScaling, W: Array) -> Array:
