@@ -25,6 +25,20 @@ def listed(items: Sequence[object], most: int = 5) -> str:
     return f"{shown} and {len(items) - most} more" if len(items) > most else shown
 
 
+def in_words(names: Sequence[object], most: int = 5) -> str:
+    """Names in a sentence; the last of too many are only counted.
+
+    Examples
+    --------
+    >>> in_words(["a", "b", "c"]), in_words(range(6), 3)
+    ('a, b and c', '0, 1 and 4 more')
+    """
+    texts = [str(name) for name in names]
+    if len(texts) > most:
+        texts = [*texts[: most - 1], f"{len(texts) - most + 1} more"]
+    return " and ".join([", ".join(texts[:-1])] * (len(texts) > 1) + texts[-1:])
+
+
 def describe_view(p: int, name: str) -> str:
     """Return how messages name a view: by position and, if it has one, name.
 

@@ -81,6 +81,7 @@ def model_record(model: Any, labels: Any, confidence: Any = None) -> dict[str, A
         columns["agreement"] = model.view_agreement_
         columns["used"] = [name in model.views_used_ for name in model.view_names_in_]
         record |= {"n_doubtful": _n_doubtful(model, confidence), "structure": model.structure_}
+        record["borders"] = model.borders_
         if model.curve_ is not None:
             record["agreement_by_n_clusters"] = model.curve_.to_dict()
         if model.levels_ is not None:
@@ -108,7 +109,7 @@ def outcome_record(scores: Mapping[str, float], written: Mapping[str, Path]) -> 
 
 def model_lines(model: Any, record: Record) -> Iterator[str]:
     """Yield the lines on a model, after the fit or from a file."""
-    from anchorview.estimators.auto.structure import structure_sentence
+    from anchorview.estimators.auto.structure import structure_sentences
     from anchorview.estimators.representation import batch_sentences, view_sentences
 
     views, is_auto = record["views"], hasattr(model, "candidates_")
@@ -131,8 +132,8 @@ def model_lines(model: Any, record: Record) -> Iterator[str]:
         if model.curve_ is not None:
             yield from level_lines(model)
         yield from doubtful_lines(model, record)
-        if model.structure_ is not None:
-            yield structure_sentence(model.structure_)
+        names = getattr(model, "cluster_names_", None) or range(record["n_clusters"])
+        yield from map(printable, structure_sentences(model, names))
         yield from map(printable, view_sentences(model))
     yield from batch_sentences(model)
     if record["cluster_sizes"] is not None:

@@ -48,6 +48,8 @@ def cluster_summary(
         - `separation`: how separate the two are: mean of ``(b - a) / max(a, b)`` over the samples,
           with the distances a to its center and b to that of the nearest cluster. At most 1;
           near 0 if the two are nearly one.
+        - `border`, only of :class:`~anchorview.AutoDALMC`: "separated", "touching" or "continuum",
+          as in its attribute `borders_`.
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
           ``"view: feature"``.
@@ -77,7 +79,18 @@ def cluster_summary(
     """
     require_positive("n_features", n_features)
     require_positive("n_medoids", n_medoids)
-    return summary_of(labeled_source(model_or_labels, X), n_features, n_medoids)
+    summary = summary_of(labeled_source(model_or_labels, X), n_features, n_medoids)
+    return with_borders(summary, model_or_labels)
+
+
+def with_borders(summary: pd.DataFrame, model: Any) -> pd.DataFrame:
+    """Table of the clusters of a model with the column `border`, if the model judges them."""
+    borders = getattr(model, "borders_", None)
+    if borders is not None:
+        words = pd.Series(borders, index=summary.index, dtype=object)
+        position = summary.columns.get_indexer(pd.Index(["separation"]))[0] + 1
+        summary.insert(position, "border", words.where(summary["size"] > 0, None))
+    return summary
 
 
 def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:

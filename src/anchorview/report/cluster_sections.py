@@ -29,7 +29,7 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
     """Return cards: what each cluster is, its features and views, and typical samples."""
     typical, markers = findings.representatives, _markers(fit, findings)
     classes = _largest_classes(fit)
-    columns = ["size", "share", "confidence", "doubtful", "separation", "nearest_cluster"]
+    columns = ["size", "share", "confidence", "doubtful", "separation", "border", "nearest_cluster"]
     numbers = findings.clusters.reindex(columns=columns).astype(object)
     cards = numbers.where(numbers.notna(), None).to_dict("records")
     shares = findings.clusters.reindex(columns=[f"view:{name}" for name in fit.view_names])

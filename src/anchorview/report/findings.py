@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anchorview._utils.text import capitalized, one_line
+from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.settings import POOL
-from anchorview.estimators.auto.structure import structure_sentence
+from anchorview.estimators.auto.structure import structure_sentences
 from anchorview.estimators.explanation import explanation_of_model
 from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.left_out_views import MAX_SAMPLES
-from anchorview.inspection.summary import DistanceSums, summary_of
+from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
 from anchorview.plotting.drawn_samples import stored_embedding
 from anchorview.report.checked_fit import CheckedFit
@@ -31,9 +31,6 @@ their cluster. Memberships themselves depend on the number of clusters."""
 
 UNCLEAR_SHARE = 0.25
 """Clusters with a larger share of doubtful samples are unclear."""
-
-MAX_LISTED = 5
-"""Maximum number of clusters or views that are listed by name."""
 
 CONSENSUS = (
     "The share of the candidate partitions that agree with the cluster of a sample, weighted as in "
@@ -81,8 +78,9 @@ class Findings:
 
     clusters: pd.DataFrame
     """One row per cluster: `size` and `share`; if distances are known, `confidence`, `separation`
-    and `nearest_cluster`; and `view:<name>`, the share of each view; as of `cluster_summary`. If
-    the certainty of samples is known, `doubtful` is the number of those that are."""
+    and `nearest_cluster`; `border`; and `view:<name>`, the share of each view; as of
+    `cluster_summary`. If the certainty of samples is known, `doubtful` is the number of those that
+    are."""
     certainty: Certainty | None
     representatives: pd.DataFrame | None
     """Typical samples of each cluster, the nearest first, in the columns `cluster` and `row`."""
@@ -102,6 +100,7 @@ def inspect_fit(fit: CheckedFit) -> Findings:
     if certainty is not None:
         doubtful = fit.labels[certainty.doubtful]
         clusters["doubtful"] = np.bincount(doubtful, minlength=fit.n_clusters)
+    clusters = with_borders(clusters, fit.model)
     markers = _leading_markers(fit)
     return Findings(clusters, certainty, representatives, markers, without_view, left_out)
 
@@ -200,9 +199,7 @@ def verdict(fit: CheckedFit, findings: Findings) -> str:
         parts.append(f"{count:,} of {len(fit.labels):,} samples {verb} doubtful")
     parts += disagreement(findings)
     sentences = ["; ".join(parts)]
-    structure = getattr(fit.model, "structure_", None)
-    if structure is not None:
-        sentences.append(structure_sentence(structure))
+    sentences += structure_sentences(fit.model, fit.cluster_names)
     sentences += [*view_sentences(fit.model), *batch_sentences(fit.model)]
     return " ".join(f"{capitalized(sentence)}." for sentence in sentences)
 
@@ -227,13 +224,3 @@ def disagreement(findings: Findings) -> list[str]:
     views = findings.without_view.index[findings.without_view["disagrees"]].tolist()
     verb = "disagrees" if len(views) == 1 else "disagree"
     return [f"{in_words(views)} {verb} with the other views"] if views else []
-
-
-def in_words(names: Sequence[object]) -> str:
-    """Names in a sentence."""
-    texts = [str(name) for name in names]
-    if len(texts) > MAX_LISTED:
-        texts = [*texts[: MAX_LISTED - 1], f"{len(texts) - MAX_LISTED + 1} more"]
-    if len(texts) == 1:
-        return texts[0]
-    return f"{', '.join(texts[:-1])} and {texts[-1]}"

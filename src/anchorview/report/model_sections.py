@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from anchorview import __version__
+from anchorview._utils.text import in_words
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
 from anchorview.plotting.charts import HeatMap, Line, LineChart
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings, in_words
+from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
 
 NEARLY_ONE = 0.1

@@ -5,9 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from anchorview import AutoDALMC, MultiViewData, load
+from anchorview import DALMC, AutoDALMC, MultiViewData, load
 from anchorview.estimators.auto.levels import without_clusters
-from anchorview.estimators.auto.structure import structure_sentence, structure_word
+from anchorview.estimators.auto.structure import (
+    structure_sentence,
+    structure_sentences,
+    structure_word,
+)
+from anchorview.report import write_fit_report
 from helpers.command_line import output_of
 from helpers.data import clustered_views
 
@@ -109,6 +114,22 @@ def test_merged_clusters_are_separated_no_better_than_any_of_them():
     model._borders = ("separated", "continuum", "touching", "separated")
     model.relabel({0: "a", 1: "a", 2: "b", 3: "c"})
     assert model.borders_ == ("continuum", "touching", "separated")
+    assert structure_sentences(model, model.cluster_names_)[1] == (
+        "by cluster: separated c; touching others b; cut out of a continuum a"
+    )
+
+
+def test_summary_and_report_say_how_clusters_are_separated(tmp_path):
+    views, _ = clustered_views(200, 4, (6, 8), separation=8.0)
+    model = fitted(views, 4)
+    model._borders = ("separated", "continuum", "touching", "separated")
+    assert model.summary(views)["border"].tolist() == list(model.borders_)
+    write_fit_report(tmp_path / "page.html", model, views)
+    page = (tmp_path / "page.html").read_text()
+    assert "By cluster: separated 0 and 3; touching others 2; cut out of a continuum 1." in page
+    for border, count in (("separated", 2), ("touching", 1), ("continuum", 1)):
+        assert page.count(f"<dt>Border</dt><dd>{border}</dd>") == count
+    assert "border" not in DALMC(4).fit(views).summary(views)
 
 
 def test_structure_is_saved(tmp_path):
@@ -122,8 +143,11 @@ def test_structure_is_saved(tmp_path):
 def test_the_command_line_says_that_there_is_no_clear_structure(tmp_path):
     np.savez(tmp_path / "noise.npz", **noise(0))
     arguments = ("fit", tmp_path / "noise.npz", "-k", 2, "--budget", "fast", "--seed", 0)
-    assert "no clear structure: " in output_of(*arguments)
-    assert json.loads(output_of(*arguments, "--json"))["structure"] == 0
+    text = output_of(*arguments)
+    assert "no clear structure: " in text
+    assert "by cluster: cut out of a continuum 0 and 1" in text
+    record = json.loads(output_of(*arguments, "--json"))
+    assert (record["structure"], record["borders"]) == (0, ["continuum"] * 2)
 
 
 def reference(views):

@@ -187,7 +187,7 @@ def fit_model(
     structure = Structure()
     standardized = pool.coordinates.get(SHARING_A_BASIS[STANDARDIZED])
     if standardized is not None:
-        structure = judge_structure(standardized, result.labels, seed)
+        structure = judge_structure(standardized, result.labels, number, seed)
     say(structure_sentence(structure.value), clock)
     carriers = {
         scaling: pool.landmarks(scaling, pool.n_carriers)[0]

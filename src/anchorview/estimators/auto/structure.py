@@ -9,12 +9,15 @@ Two measures, both about 1 for arbitrary pieces of a continuum and 0 for cluster
   their peaks, on samples that did not place the centers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from anchorview._utils.text import in_words
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.neighbor_graphs import NeighborGraph
 from anchorview.estimators.relabeling import Relabeling
@@ -52,7 +55,13 @@ chosen on 20 kinds of data without clusters and 15 real data sets (benchmarks/st
 SEPARATED, TOUCHING = 0.85, 1.2
 """Sums of cut and valley up to which a single cluster is separated, or touches its neighbors."""
 
-BORDERS = ("separated", "touching", "continuum")
+SAYINGS = {
+    "separated": "separated",
+    "touching": "touching others",
+    "continuum": "cut out of a continuum",
+}
+BORDERS = tuple(SAYINGS)
+"""What a cluster can be, and how a sentence says it."""
 
 GRID = np.linspace(-1.0, 1.0, 81)
 """Positions on the line between two centers, which lie at -0.5 and 0.5."""
@@ -69,12 +78,13 @@ class Structure:
     """For each cluster, one of `BORDERS`; empty if samples are too few."""
 
 
-def judge_structure(coordinates: MultiViewData, labels: Array, seed: int) -> Structure:
+def judge_structure(
+    coordinates: MultiViewData, labels: Array, n_clusters: int, seed: int
+) -> Structure:
     """Structure of clusters of samples, given by coordinates of standardized features.
 
     Rows must not have unit norm, which makes two clusters of a line.
     """
-    n_clusters = int(labels.max()) + 1
     if len(labels) < max(MIN_SAMPLES, MIN_SAMPLES_PER_CLUSTER * n_clusters):
         return Structure()
     rng = np.random.default_rng(seed)
@@ -127,6 +137,18 @@ def structure_sentence(structure: float | None) -> str:
         f"{structure_word(structure)} structure: {structure:.2f} on a scale from 0 (as on data "
         "without clusters) to 1 (clusters do not touch)"
     )
+
+
+def structure_sentences(model: Any, names: Sequence[object]) -> list[str]:
+    """Sentences on the structure of a fitted model and its clusters; none if it is not judged."""
+    if getattr(model, "structure_", None) is None:
+        return []
+    by_border = {
+        border: [name for name, own in zip(names, model.borders_, strict=True) if own == border]
+        for border in BORDERS
+    }
+    parts = [f"{SAYINGS[border]} {in_words(own)}" for border, own in by_border.items() if own]
+    return [structure_sentence(model.structure_), f"by cluster: {'; '.join(parts)}"]
 
 
 def _cuts(
