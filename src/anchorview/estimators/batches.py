@@ -154,11 +154,10 @@ UnknownBatch = Literal["error", "center"]
 
 
 def set_design(source: RowSource, X: Any, batch: Any, covariates: Any) -> None:
-    """Give the samples of a source their batches and covariates, if there are any."""
-    if batch is not None or covariates is not None:
-        source.design = sample_design(
-            batch, covariates, X, len(source), lambda: ids_in_memory(source), source.design
-        )
+    """Give the samples of a source their batches and covariates."""
+    source.design = sample_design(
+        batch, covariates, X, len(source), lambda: ids_in_memory(source), source.design
+    )
 
 
 class BatchFit:
