@@ -55,6 +55,11 @@ def capitalized(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
+def percent(share: float) -> str:
+    """Share as a person reads it: in percent, small ones with a decimal."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
+
+
 def shorten(name: object, max_length: int = MAX_NAME_LENGTH) -> str:
     """Return a name on one line, with an ellipsis in the middle if it is too long.
 

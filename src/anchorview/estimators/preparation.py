@@ -28,7 +28,7 @@ from anchorview.preprocessing import (
 from anchorview.sources.part_source import PartSource
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.row_source import RowSource, working_precision
-from anchorview.views.table_columns import NUMERIC, TableView
+from anchorview.views.table_columns import TableView
 
 STEPS: dict[str, ViewTransformer] = {
     "lognorm": LogNormalizer(),
@@ -88,14 +88,8 @@ def steps_by_view(preprocess: Preprocess, source: RowSource) -> list[Any]:
         steps = [_transformer(preprocess, "preprocess") for _ in names]
     for p in source.table_views:
         if steps[p] is None:
-            steps[p] = _default_step(source, p)
+            steps[p] = CellImputer() if p in source.numeric_tables else TableEncoder()
     return steps
-
-
-def _default_step(source: RowSource, p: int) -> Any:
-    view = source.views[p] if isinstance(source, MultiViewData) else None
-    numeric = isinstance(view, TableView) and set(view.kinds) <= NUMERIC
-    return CellImputer() if numeric else TableEncoder()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +113,14 @@ class Preparation:
             elif isinstance(views[p], TableView):
                 views[p] = views[p].values()
         return container_with_views(data, tuple(views), self.feature_names)
+
+    def encode_tables(self, data: MultiViewData) -> MultiViewData:
+        """Samples with numbers in place of tables with categories, and all else as it is."""
+        views = [
+            self._transformed(data, p, step) if isinstance(step, TableEncoder) else data.views[p]
+            for p, step in enumerate(self.steps)
+        ]
+        return container_with_views(data, tuple(views), self.feature_names, nan_cells=True)
 
     def _transformed(self, data: MultiViewData, p: int, step: Any) -> Matrix:
         rows = available_rows(data, p)

@@ -1,16 +1,20 @@
 """Counts, means and squared deviations of every feature in every cluster, merged over parts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import ThreadBuffer, parallel_map
-from anchorview._utils.typing import Array, Matrix
+from anchorview._utils.typing import Array, FeatureNames, Matrix
+from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
 from anchorview.views.row_source import CACHED_BLOCK
+from anchorview.views.table_columns import TableView, coded_column
 
 ROWS_PER_CLUSTER = 8
 """Minimum number of rows of a block per cluster: adding up the sums of smaller blocks would cost as
@@ -21,6 +25,9 @@ LARGEST_DENSE_BLOCK = 16 * 2**20
 
 SPARSE_BLOCK = 2**20
 """Number of stored entries of a block of a sparse view, at least."""
+
+MAX_LEVELS = TableEncoder().max_levels
+"""Texts with more different values than this are no categories."""
 
 
 class Moments(NamedTuple):
@@ -69,14 +76,124 @@ def _stacked(rows: Sequence[Moments]) -> Moments:
     return Moments(*(np.stack(values) for values in zip(*rows, strict=True)))
 
 
-def merge_views(a: Sequence[Moments], b: Sequence[Moments]) -> list[Moments]:
+class Feature(NamedTuple):
+    """What is compared: a feature or, of a table, a column or a level of a category."""
+
+    name: str
+    column: str
+    kind: str = "number"
+    """A number, date or level."""
+
+
+class TableMoments(NamedTuple):
+    """Moments of the numbers and dates of a table, and counts of the levels of its categories."""
+
+    numbers: Moments
+    """Of all columns; nothing is counted in categories."""
+    levels: pd.DataFrame
+    """Number of samples by cluster, indexed by the position of the column and the level."""
+    dates: frozenset[int] = frozenset()
+    """Positions of columns with dates."""
+    texts: frozenset[int] = frozenset()
+    """Positions of columns with texts, which may have too many values to be categories."""
+
+    def merged(self, other: "TableMoments") -> "TableMoments":
+        """Moments of both samples together."""
+        dates, texts = self.dates | other.dates, self.texts | other.texts
+        levels = _added_up([self.levels, other.levels], texts)
+        return TableMoments(self.numbers.merged(other.numbers), levels, dates, texts)
+
+    def features(self, names: Sequence[str]) -> tuple[Moments, list[Feature]]:
+        """Moments of numbers, dates and levels in the order of the columns, and what they are."""
+        n_levels = Counter(self.levels.index.get_level_values(0))
+        crowded = {j for j in self.texts if n_levels[j] > MAX_LEVELS}
+        levels = self.levels[~self.levels.index.isin(crowded, level=0)]
+        counts = levels.T.to_numpy(np.float64)
+        known = levels.groupby(level=0).transform("sum").T.to_numpy(np.float64)
+        share = np.divide(counts, known, out=np.zeros_like(known), where=known > 0)
+        indicators = Moments(known, share, (known - counts) * share, counts)
+        others = [j for j in range(len(names)) if not n_levels[j]]
+        joined = zip(self.numbers, indicators, strict=True)
+        kinds = {j: "date" if j in self.dates else "number" for j in others}
+        features = [Feature(names[j], names[j], kinds[j]) for j in others]
+        features += [Feature(f"{names[j]}={level}", names[j], "level") for j, level in levels.index]
+        order = np.argsort([*others, *levels.index.get_level_values(0)], kind="stable")
+        moments = Moments(*(np.hstack([a[:, others], b])[:, order] for a, b in joined))
+        return moments, [features[i] for i in order]
+
+
+ViewMoments = Moments | TableMoments
+
+
+def features_of(moments: ViewMoments, names: FeatureNames | None) -> tuple[Moments, list[Feature]]:
+    """Moments of the features of a view, and what these are."""
+    width = (moments.numbers if isinstance(moments, TableMoments) else moments).counts.shape[1]
+    texts = [str(j) for j in range(width)] if names is None else list(names)
+    if isinstance(moments, TableMoments):
+        return moments.features(texts)
+    return moments, [Feature(name, name) for name in texts]
+
+
+def _added_up(levels: Sequence[pd.DataFrame], texts: Collection[int]) -> pd.DataFrame:
+    """Sums of the counts of levels; of a text, not more levels than show that it has too many."""
+    counts = pd.concat(levels).groupby(level=[0, 1]).sum()
+    position = counts.groupby(level=0).cumcount().to_numpy()
+    return counts[(position <= MAX_LEVELS) | ~counts.index.isin(texts, level=0)]
+
+
+def merge_views(a: Sequence[ViewMoments], b: Sequence[ViewMoments]) -> list[ViewMoments]:
     """Merge the moments of each view."""
-    return [moments.merged(other) for moments, other in zip(a, b, strict=True)]
+    merged: list[ViewMoments] = []
+    for one, other in zip(a, b, strict=True):
+        if isinstance(one, Moments) and isinstance(other, Moments):
+            merged.append(one.merged(other))
+        else:
+            # A part of a table may have nothing but numbers.
+            tables = (m if isinstance(m, TableMoments) else _of_numbers(m) for m in (one, other))
+            merged.append(TableMoments.merged(*tables))
+    return merged
 
 
-def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[Moments]:
+def _of_numbers(moments: Moments) -> TableMoments:
+    index = pd.MultiIndex.from_arrays([np.array([], np.intp), np.array([], object)])
+    return TableMoments(moments, pd.DataFrame(np.zeros((0, len(moments.counts)), np.intp), index))
+
+
+def part_moments(n_clusters: int, part: MultiViewData, labels: Array) -> list[ViewMoments]:
     """Moments of each view of a part, whose samples have labels from 0 to `n_clusters` - 1."""
-    return [_view_moments(n_clusters, part, p, labels) for p in range(len(part.views))]
+    moments: list[ViewMoments] = []
+    for p, view in enumerate(part.views):
+        numbers = _view_moments(n_clusters, part, p, labels)
+        is_table = isinstance(view, TableView) and not view.is_numeric
+        has = True if part.available is None else part.available[:, p]
+        moments.append(_table_moments(numbers, view, has, labels) if is_table else numbers)
+    return moments
+
+
+def _table_moments(
+    numbers: Moments, table: TableView, has: Array | bool, labels: Array
+) -> TableMoments:
+    counted = [_of_numbers(numbers).levels]
+    n_clusters = len(numbers.counts)
+    for j, kind in enumerate(table.kinds):
+        codes, levels = coded_column(table.frame.iloc[:, j], kind)
+        if levels is None:
+            continue
+        known = ~np.isnan(codes) & has
+        if kind == "text":
+            levels = levels[: MAX_LEVELS + 1]
+            known &= codes < len(levels)
+        cells = codes[known].astype(np.intp) * n_clusters + labels[known]
+        counts = _counts(cells, (len(levels), n_clusters))
+        occurs = np.asarray(counts.any(axis=1))
+        names = np.array([str(level) for level in levels.tolist()], object)
+        index = pd.MultiIndex.from_arrays([np.full(len(names), j), names])
+        counted.append(pd.DataFrame(counts, index)[occurs])
+    dates, texts = (
+        frozenset(j for j, kind in enumerate(table.kinds) if kind == wanted)
+        for wanted in ("date", "text")
+    )
+    return TableMoments(numbers, _added_up(counted, texts), dates, texts)
 
 
 def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -> Moments:
@@ -88,6 +205,7 @@ def _view_moments(n_clusters: int, part: MultiViewData, p: int, labels: Array) -
 
     def block_sums(block: slice) -> _Sums:
         values = view[block if rows is None else rows[block]]
+        values = values.toarray() if isinstance(values, TableView) else values
         sums = _sparse_sums if sparse.issparse(values) else _dense_sums
         return sums(values, labels[block], reference)
 

@@ -20,6 +20,7 @@ from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import selection_like_fit
 from anchorview.views.row_source import Merge, PartFunction, Result, RowSource, ids_in_memory
+from anchorview.views.table_columns import TableView
 
 PartLabels = Callable[[MultiViewData], Array]
 """Positions in :attr:`LabeledSource.clusters` for the samples of a part; can be pickled."""
@@ -95,14 +96,16 @@ def is_model(model_or_labels: Any) -> bool:
 
 def plain_views(data: MultiViewData) -> Any:
     """Views for estimators of others, which know no containers: a dict, or a list without names."""
-    return dict(zip(data.names, data.views, strict=True)) if data.named else list(data.views)
+    views = [view.frame if isinstance(view, TableView) else view for view in data.views]
+    return dict(zip(data.names, views, strict=True)) if data.named else views
 
 
 def _as_given(X: Any) -> Any:
     """Samples for `predict` of others: the views of a container, or its only matrix."""
     if not isinstance(X, MultiViewData):
         return X
-    return plain_views(X) if X.named or len(X.views) > 1 else X.views[0]
+    views = plain_views(X)
+    return views if X.named or len(views) > 1 else views[0]
 
 
 def fitted_views(model: Any) -> FittedViews | None:

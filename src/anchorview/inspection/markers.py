@@ -9,13 +9,24 @@ import pandas as pd
 from scipy.special import stdtr
 from scipy.stats import false_discovery_control
 
+from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
-from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
+from anchorview.inspection.cluster_moments import (
+    Feature,
+    Moments,
+    ViewMoments,
+    features_of,
+    merge_views,
+    part_moments,
+)
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
 from anchorview.views.container import ViewsLike
 
 MAX_EFFECT = 1e6
 """Effect of a feature that is constant inside and outside, with different values."""
+
+ROUNDING = 1e-9
+"""Share by which effects differ that are equal but for rounding, as those of two levels."""
 
 
 def cluster_markers(
@@ -24,7 +35,8 @@ def cluster_markers(
     r"""Compare every feature in each cluster with the samples outside of the cluster.
 
     One pass over the rows, in memory, from files or in Dask. Missing views and single missing
-    values are left out.
+    values are left out. Every level of a category in a table is a feature, such as
+    ``plan=premium``, which is 1 in the samples with this level and 0 in the others.
 
     Features are ranked by effect. Clusters were formed to differ in these features, so p-values
     and q-values are optimistic: they are small even where there is no structure. Use them to
@@ -61,6 +73,17 @@ def cluster_markers(
         - `statistic`, `p_value`: Welch's t-test, two-sided; NaN with fewer than two values.
         - `q_value`: p-value adjusted for all clusters and features by Benjamini and Hochberg.
 
+        If there are tables with categories or dates, also:
+
+        - `column`, `kind`: column of the table, and "number", "date" or "level". Means of dates are
+          days since 1970-01-01. Those of a level, `mean_in` and `mean_out`, are its shares of the
+          samples whose value is known.
+        - `lift`, `odds_ratio`: ratio of the two shares of a level, and of their odds
+          ``share / (1 - share)``; infinite if no sample outside has the level. NaN for the others.
+
+        Columns of texts with more than 40 different values are no categories and are left out,
+        unless they are of pandas' type ``category``.
+
     See Also
     --------
     compare_partitions : Compare clusters with those of another clustering.
@@ -78,6 +101,14 @@ def cluster_markers(
     ['cluster', 'view', 'feature', 'rank', 'effect']
     >>> bool(markers["effect"].abs().min() > 1)
     True
+
+    >>> customers = pd.DataFrame({"plan": ["free", "pro", "pro", "free"], "age": [20, 50, 55, 51]})
+    >>> markers = cluster_markers([0, 1, 1, 1], customers)
+    >>> markers[["cluster", "feature", "mean_in", "mean_out", "lift"]].head(3).round(2)
+       cluster    feature  mean_in  mean_out  lift
+    0        0        age     20.0     52.00   NaN
+    1        0  plan=free      1.0      0.33   3.0
+    2        0   plan=pro      0.0      0.67   0.0
     """
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features={n_features} should be >= 1, or None for all.")
@@ -87,18 +118,22 @@ def cluster_markers(
 
 
 def marker_table(
-    labeled: LabeledSource, moments: Sequence[Moments], n_features: int | None = None
+    labeled: LabeledSource, moments: Sequence[ViewMoments], n_features: int | None = None
 ) -> pd.DataFrame:
     """Table of :func:`cluster_markers`, from the moments of each view."""
-    has_samples = np.any([view.counts.any(axis=1) for view in moments], axis=0)
+    names = labeled.feature_names
+    flat = [features_of(view, names[p]) for p, view in enumerate(moments)]
+    has_samples = np.any([view.counts.any(axis=1) for view, _ in flat], axis=0)
     clusters = labeled.clusters[has_samples]
     if len(clusters) == 1:
         raise ValueError(
             f"All samples of X are in cluster {clusters[0]}, so there is nothing outside to "
             "compare it with. Use more clusters or more samples."
         )
-    views, features, columns = [], [], []
-    for p, view in enumerate(moments):
+    views: list[str] = []
+    features: list[Feature] = []
+    columns = []
+    for p, (view, of_view) in enumerate(flat):
         if not view.counts.any():
             continue
         inside = Moments(*(values[has_samples] for values in view))
@@ -108,25 +143,56 @@ def marker_table(
         if overflows:
             raise ValueError(labeled.source.problem("overflow", p))
         columns.append(_statistics(inside, outside))
-        width, names = view.counts.shape[1], labeled.feature_names[p]
-        views += [labeled.view_names[p]] * width
-        features += [str(j) for j in range(width)] if names is None else list(names)
+        views += [labeled.view_names[p]] * len(of_view)
+        features += of_view
     table = {name: np.hstack([view[name] for view in columns]) for name in columns[0]}
     table["q_value"] = adjusted_p_values(table["p_value"])
 
-    # NaN, of features that cannot be compared, come last.
-    order = np.argsort(-np.abs(table["effect"]), axis=1, kind="stable")[:, :n_features]
+    is_level = np.array([feature.kind == "level" for feature in features])
+    # Of two levels, that which is more frequent in the cluster comes first; NaN, of features that
+    # cannot be compared, come last.
+    effect = table["effect"]
+    size = np.abs(effect) * np.where(is_level & (effect < 0), 1 - ROUNDING, 1)
+    order = np.argsort(-size, axis=1, kind="stable")[:, :n_features]
     n_clusters, n_rows = order.shape
-    head = {
-        "cluster": np.repeat(clusters, n_rows),
-        "view": np.array(views, dtype=object)[order.ravel()],
-        "feature": np.array(features, dtype=object)[order.ravel()],
-        "rank": np.tile(np.arange(1, n_rows + 1), n_clusters),
-    }
+    texts = np.array(
+        [(view, *feature) for view, feature in zip(views, features, strict=True)], object
+    )
+    view_names, feature_names, column_names, kinds = texts[order.ravel()].T
     sorted_columns = {
         name: np.take_along_axis(values, order, axis=1).ravel() for name, values in table.items()
     }
-    return pd.DataFrame(head | sorted_columns)
+    markers: dict[str, Any] = {
+        "cluster": np.repeat(clusters, n_rows),
+        "view": view_names,
+        "feature": feature_names,
+        "rank": np.tile(np.arange(1, n_rows + 1), n_clusters),
+        **sorted_columns,
+    }
+    if any(feature.kind != "number" for feature in features):
+        markers |= {"column": column_names, "kind": kinds, **_ratios(markers, kinds == "level")}
+    return pd.DataFrame(markers)
+
+
+def _ratios(markers: dict[str, Any], is_level: Array) -> dict[str, Array]:
+    """Ratios of the shares of levels, and of their odds."""
+    a, b = (np.where(is_level, markers[name], np.nan) for name in ("mean_in", "mean_out"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {"lift": a / b, "odds_ratio": a * (1 - b) / (b * (1 - a))}
+
+
+def leading_markers(markers: pd.DataFrame, n_features: int, by: Sequence[str]) -> pd.DataFrame:
+    """The first rows of each group of rows; of the levels of a column, only the first."""
+    if "column" in markers:
+        markers = markers.drop_duplicates(["cluster", "view", "column"])
+    return markers.groupby(list(by), sort=False).head(n_features)
+
+
+def shares_text(marker: Any) -> str:
+    """Shares of the samples of a level inside and outside, for people; nothing for others."""
+    if marker.get("kind") != "level" or np.isnan(marker["effect"]):
+        return ""
+    return f"{percent(marker['mean_in'])} ({percent(marker['mean_out'])} elsewhere)"
 
 
 def _statistics(inside: Moments, outside: Moments) -> dict[str, Array]:

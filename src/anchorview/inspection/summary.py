@@ -9,12 +9,17 @@ import pandas as pd
 
 from anchorview._utils.typing import Array
 from anchorview.estimators.explanation import Explanation, Located
-from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
+from anchorview.inspection.cluster_moments import (
+    TableMoments,
+    ViewMoments,
+    merge_views,
+    part_moments,
+)
 from anchorview.inspection.labeled_parts import LabeledSource, labeled_source
-from anchorview.inspection.markers import marker_table
+from anchorview.inspection.markers import leading_markers, marker_table, shares_text
 from anchorview.inspection.typical_samples import Keep, Samples, require_positive
 from anchorview.inspection.view_contributions import ContributionSums, PartContributions
-from anchorview.inspection.view_means import MeansExplanation, explanation_of, view_means
+from anchorview.inspection.view_means import MeansExplanation, explanation_of
 from anchorview.views.container import MultiViewData, ViewsLike
 
 
@@ -52,7 +57,8 @@ def cluster_summary(
           as in its attribute `borders_`.
         - `medoids`: ids or positions of the samples nearest to the center.
         - `features`: the features with the largest effects (:func:`cluster_markers`), as
-          ``"view: feature"``.
+          ``"view: feature"``. Levels of categories, of which there is one per column, also have
+          their shares: ``"customers: plan=premium 84 % (21 % elsewhere)"``.
         - ``view:<name>`` for each view: its share of the evidence for the cluster, which is its
           contribution (:func:`view_contributions`), if positive, divided by the sum of the positive
           ones; for labels and other estimators, its share of the squared distances between the
@@ -96,13 +102,12 @@ def with_borders(summary: pd.DataFrame, model: Any) -> pd.DataFrame:
 def summary_of(labeled: LabeledSource, n_features: int, n_medoids: int) -> pd.DataFrame:
     """Table of :func:`cluster_summary`."""
     explanation = explanation_of(labeled)
-    # The moments, which are needed anyway, give the shares of views of labels without a model.
     by_means = isinstance(explanation, MeansExplanation)
     contributions = None if by_means else explanation.contributions()
     keep = partial(Samples.nearest, n=n_medoids)
     work = partial(_part_sums, explanation, contributions, len(labeled.clusters), keep)
     sums = labeled.source.reduce_as_is(work, partial(_Sums.merged, keep=keep), "summarizing")
-    return _table(labeled, sums, _view_shares(explanation.view_names, sums), n_features)
+    return _table(labeled, sums, _view_shares(explanation, sums), n_features)
 
 
 class DistanceSums(NamedTuple):
@@ -175,7 +180,7 @@ class _Sums(NamedTuple):
     """What a summary needs to know about some samples."""
 
     distances: DistanceSums
-    moments: list[Moments]
+    moments: list[ViewMoments]
     medoids: Samples
     contributions: ContributionSums | None
 
@@ -210,17 +215,18 @@ def _part_sums(
     )
 
 
-def _view_shares(names: tuple[str, ...], sums: _Sums) -> pd.DataFrame:
+def _view_shares(explanation: Explanation, sums: _Sums) -> pd.DataFrame:
     """Share of each view of the evidence for each cluster, (n_clusters, n_views)."""
     if sums.contributions is not None:
         values = np.nan_to_num(sums.contributions.means)
     else:
-        means, _, spread = view_means(sums.moments)
-        values = np.column_stack([_mean_squares_between(view, spread.sizes > 0) for view in means])
+        assert isinstance(explanation, MeansExplanation)
+        used = explanation.spread.sizes > 0
+        values = np.column_stack([_mean_squares_between(view, used) for view in explanation.means])
     values = np.maximum(values, 0)
     total = values.sum(axis=1, keepdims=True)
     shares = np.divide(values, total, out=np.full_like(values, np.nan), where=total > 0)
-    return pd.DataFrame(shares, columns=[f"view:{name}" for name in names])
+    return pd.DataFrame(shares, columns=[f"view:{name}" for name in explanation.view_names])
 
 
 def _mean_squares_between(means: Array, used: Array) -> Array:
@@ -237,9 +243,12 @@ def _table(
     samples = labeled.sample_index[medoids.positions]
     markers: dict[Any, list[str]] = {}
     if np.count_nonzero(sums.distances.sizes) > 1:
-        table = marker_table(labeled, sums.moments, n_features)
-        for cluster, view, feature in table[["cluster", "view", "feature"]].to_numpy():
-            markers.setdefault(cluster, []).append(f"{view}: {feature}")
+        n_levels = sum(len(m.levels) for m in sums.moments if isinstance(m, TableMoments))
+        table = marker_table(labeled, sums.moments, n_features + n_levels)
+        table = leading_markers(table, n_features, ["cluster"])
+        for row in table.to_dict("records"):
+            text = f"{row['view']}: {row['feature']} {shares_text(row)}"
+            markers.setdefault(row["cluster"], []).append(text.rstrip())
     summary = sums.distances.table(clusters)
     summary["medoids"] = [
         tuple(samples[medoids.labels == c].tolist()) for c in range(len(clusters))

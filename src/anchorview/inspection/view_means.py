@@ -1,6 +1,6 @@
 """Cluster means in the views themselves, which explain labels without a model of this package."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -16,8 +16,10 @@ from anchorview.estimators.explanation import (
     located_by_distance,
     row_blocks,
 )
+from anchorview.estimators.preparation import Preparation, fit_preparation
 from anchorview.inspection.cluster_moments import Moments, merge_views, part_moments
 from anchorview.inspection.labeled_parts import LabeledSource, PartLabels
+from anchorview.preprocessing import TableEncoder
 from anchorview.views.container import MultiViewData, dense_rows
 
 
@@ -37,12 +39,14 @@ class MeansExplanation(Explanation):
     """Reciprocal standard deviation of every feature; 0 for a constant one."""
     spread: ClusterSpread
     scale: float
+    preparation: Preparation | None = None
+    """Encodes tables; None if there are none."""
     relabeling: None = None
     floor: float = ROUNDING
 
     def prepare(self, part: MultiViewData) -> MultiViewData:
-        """Views as they are."""
-        return part
+        """Views as they are, but for tables."""
+        return part if self.preparation is None else self.preparation.encode_tables(part)
 
     def labels(self, part: MultiViewData) -> Array:
         """Clusters of the samples of a part."""
@@ -50,7 +54,7 @@ class MeansExplanation(Explanation):
 
     def located(self, part: MultiViewData) -> Iterator[Located]:
         """Yield labels, confidence and distances of the samples of a part in blocks, in order."""
-        labels = self.labels_of(part)
+        labels, part = self.labels_of(part), self.prepare(part)
         for rows in self._blocks(part):
             data = part[rows]
             squares = np.zeros((len(data), len(self.spread.sizes)))
@@ -70,7 +74,7 @@ class MeansExplanation(Explanation):
         It is the mean squared distance to the other clusters minus that to the cluster, divided by
         the number of views of the sample; NaN where it lacks the view.
         """
-        labels = self.labels_of(part)
+        labels, part = self.labels_of(part), self.prepare(part)
         contributions = np.full((len(part), len(self.means)), np.nan)
         clusters = np.flatnonzero(self.spread.sizes)
         n_others = max(1, len(clusters) - 1)
@@ -114,26 +118,38 @@ def explanation_of(labeled: LabeledSource) -> Explanation:
     """
     if labeled.explanation is not None:
         return labeled.explanation
-    n_clusters = len(labeled.clusters)
-    moments = labeled.reduce(partial(part_moments, n_clusters), merge_views, "means")
-    means, factors, spread = view_means(moments)
-    # All samples of a single cluster belong to it, whatever the scale.
-    scale = spread.membership_scale(max(2, n_clusters))
-    return MeansExplanation(labeled.view_names, labeled.labels_of, means, factors, spread, scale)
-
-
-def view_means(
-    moments: Sequence[Moments],
-) -> tuple[tuple[Array, ...], tuple[Array, ...], ClusterSpread]:
-    """Fields `means`, `factors` and `spread` of `MeansExplanation`, from the moments of views."""
+    n_clusters, source = len(labeled.clusters), labeled.source
+    preparation = fit_preparation(source, None) if source.table_views else None
+    moments = labeled.reduce(partial(_moments, n_clusters, preparation), merge_views, "means")
     means, factors, squares = [], [], []
     sizes = np.max([view.counts.max(axis=1) for view in moments], axis=0)
-    for view in moments:
+    for p, view in enumerate(moments):
         everything = reduce(Moments.merged, map(view.of_cluster, range(len(view.counts))))
         variance = everything.squares / np.maximum(everything.counts, 1)
         factor = np.divide(1, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
+        if preparation is not None and isinstance(preparation.steps[p], TableEncoder):
+            # Its columns are scaled such that categories weigh as much as numbers.
+            factor = np.ones_like(variance)
         means.append(view.means * factor)
         factors.append(factor)
         within = view.squares * factor**2 / np.maximum(view.counts, 1)
         squares.append(within.mean(axis=1))
-    return tuple(means), tuple(factors), ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
+    spread = ClusterSpread(sizes, sizes * np.mean(squares, axis=0))
+    # All samples of a single cluster belong to it, whatever the scale.
+    scale = spread.membership_scale(max(2, n_clusters))
+    return MeansExplanation(
+        labeled.view_names,
+        labeled.labels_of,
+        tuple(means),
+        tuple(factors),
+        spread,
+        scale,
+        preparation,
+    )
+
+
+def _moments(
+    n_clusters: int, preparation: Preparation | None, part: MultiViewData, labels: Array
+) -> list[Any]:
+    encoded = part if preparation is None else preparation.encode_tables(part)
+    return part_moments(n_clusters, encoded, labels)

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
+from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.plotting.charts import HeatMap
 from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings
-from anchorview.report.page import Chart, Facts, Interactive, Section, Table, percent
+from anchorview.report.page import Chart, Facts, Interactive, Section, Table
 from anchorview.report.sample_map import SampleContents
 
 N_DOUBTFUL = 30

@@ -18,6 +18,7 @@ import pandas as pd
 from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import optional_import
+from anchorview._utils.text import percent
 from anchorview.plotting.charts import ChartDescription
 from anchorview.report.bokeh_charts import bokeh_figure
 
@@ -185,11 +186,6 @@ def format_value(value: object) -> str:
         magnitude = abs(float(value))
         return f"{value:.3f}" if magnitude == 0 or 1e-3 <= magnitude < 1e5 else f"{value:.3g}"
     return str(value)
-
-
-def percent(share: float) -> str:
-    """Share as a person reads it: in percent, small ones with a decimal."""
-    return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -42,8 +42,9 @@ def open_source(
             dask_source = optional_import(
                 "anchorview.sources.dask.dask_source", "Views in Dask", "dask"
             )
-            source: PartSource = dask_source.DaskSource(views, memory_budget(memory_limit))
-            source.nan_cells = nan_cells
+            source: PartSource = dask_source.DaskSource(
+                views, memory_budget(memory_limit), nan_cells
+            )
             return source
         if any(isinstance(view, StoredView | np.memmap) for view in views.views):
             views = replace(views, views=list(map(view_on_disk, views.views)))

@@ -406,10 +406,11 @@ def container_with_views(
     data: MultiViewData,
     views: tuple[Matrix, ...],
     feature_names: tuple[FeatureNames | None, ...] | None = None,
+    nan_cells: bool = False,
 ) -> MultiViewData:
-    """Return the same samples with other values, in which nothing may be NaN."""
+    """Return the same samples with other values, of which none may be NaN unless `nan_cells`."""
     data = data if feature_names is None else data._replaced(feature_names=feature_names)
-    for p, view in enumerate(views):
+    for p, view in enumerate(() if nan_cells else views):
         if view is not data.views[p] or view.dtype.kind == "f":
             ids, features = data.sample_ids, data.feature_names[p]
             finite_rows(view, data._has(p), data.describe_view(p), ids, features, 0)

@@ -79,6 +79,8 @@ class RowSource(ABC):
     """Batch and covariates of each sample; parts have those of their samples."""
     table_views: tuple[int, ...] = ()
     """Positions of views that are tables, of which a transformer makes numbers."""
+    numeric_tables: tuple[int, ...] = ()
+    """Positions of those that have numbers only, some of which are missing."""
     hints_at_counts: bool = False
     """Whether a warning names views of raw counts, since none are preprocessed."""
 
@@ -88,7 +90,9 @@ class RowSource(ABC):
         self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
         self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
-        self.table_views = tuple(p for p, m in enumerate(matrices) if isinstance(m, TableView))
+        tables = {p: m for p, m in enumerate(matrices) if isinstance(m, TableView)}
+        self.table_views = tuple(tables)
+        self.numeric_tables = tuple(p for p, table in tables.items() if table.is_numeric)
 
     @abstractmethod
     def __len__(self) -> int:

@@ -60,7 +60,7 @@ def frame_values(frame: pd.DataFrame, view: str) -> "Array | TableView":
     Raises if a column can be neither.
     """
     table = TableView(frame, view)
-    if set(table.kinds) <= NUMERIC:
+    if table.is_numeric:
         values = table.values()
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros((1, 1), bool)
         # A row of NaN is a sample without the view.
@@ -103,6 +103,21 @@ class TableView:
             kinds = tuple(self.kinds[j] for j in columns.tolist())
             return TableView(self.frame.iloc[:, columns], self._view, kinds)
         return TableView(self.frame.iloc[key], self._view, self.kinds)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all columns are numbers, some of which may be missing."""
+        return set(self.kinds) <= NUMERIC
+
+    def toarray(self) -> Array:
+        """Values of a table of numbers; of others, numbers and days of dates, and NaN elsewhere."""
+        if self.is_numeric:
+            return self.values()
+        values = np.full(self.shape, np.nan)
+        for j, kind in enumerate(self.kinds):
+            if kind in ("number", "date"):
+                values[:, j] = coded_column(self.frame.iloc[:, j], kind)[0]
+        return values
 
     def values(self) -> Array:
         """Values of a table of numbers; raises if a column is something else."""

@@ -80,8 +80,9 @@ class DaskSource(PartSource):
     sample_ids: Any = None
     """A dask array, if there are frames."""
 
-    def __init__(self, X: Any, budget: float | None = None) -> None:
+    def __init__(self, X: Any, budget: float | None = None, nan_cells: bool = False) -> None:
         given = parse(X)
+        self.nan_cells = nan_cells
         descriptions = given.descriptions
         views = list(map(checked_view, given.views, descriptions))
         shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)

@@ -1,0 +1,182 @@
+"""What clusters are in tables with categories: against crosstabs, in memory, files and Dask."""
+
+from types import SimpleNamespace
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from anchorview import DALMC, AutoDALMC, inspection
+from anchorview.compared import ConcatKMeans
+from anchorview.inspection import cluster_markers, cluster_summary
+from anchorview.inspection.labeled_parts import LabeledSource
+from anchorview.sources import disk_source
+from anchorview.sources.open_source import open_source
+
+N, K = 240, 3
+PLANTED = {0: "plan=free", 1: "plan=pro", 2: "plan=team"}
+
+
+def planted():
+    """Customers whose plan, sex, age and date say the cluster, and other columns; the clusters."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(K, size=N)
+    noisy = np.where(rng.random(N) < 0.05, rng.integers(K, size=N), y)
+    table = pd.DataFrame(
+        {
+            "region": pd.Categorical(np.array(list("NESW"))[rng.integers(4, size=N)]),
+            "plan": np.array(["free", "pro", "team"], dtype=object)[noisy],
+            "member": (y == 0) ^ (rng.random(N) < 0.1),
+            "age": 30.0 + 2 * y + 4 * rng.normal(size=N),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(400 * y, "D"),
+            "name": [f"n{i}" for i in range(N)],
+        },
+        [f"c{i}" for i in range(N)],
+    )
+    table["since"] += pd.to_timedelta(rng.integers(300, size=N), "D")
+    # The levels and kinds of parts differ.
+    table.loc[rng.random(N) < 0.1, "plan"] = None
+    table.iloc[:40, 1] = None
+    table.loc[rng.random(N) < 0.1, ["age", "since"]] = np.nan
+    text = pd.DataFrame(rng.normal(size=(N, 4)) + np.eye(K, 4)[y], table.index)
+    text.columns = [f"t{j}" for j in range(4)]
+    text.iloc[3, 2] = np.nan
+    return {"customers": table, "text": text}, y
+
+
+def in_form(views, form):
+    if form == "dask":
+        return {name: dd.from_pandas(view, npartitions=6) for name, view in views.items()}
+    return open_source(views, write_results=True, nan_cells=True) if form == "parts" else views
+
+
+@pytest.mark.parametrize("form", ["memory", "parts", "dask"])
+def test_levels_equal_a_crosstab(form, set_constants, monkeypatch):
+    set_constants(disk_source, PART=1000)
+    views, y = planted()
+    given = pd.Series(y, views["text"].index)
+    passes = []
+    reduce = LabeledSource.reduce
+    monkeypatch.setattr(LabeledSource, "reduce", lambda *args: passes.append(1) or reduce(*args))
+    table = cluster_markers(given, in_form(views, form))
+    assert len(passes) == 1
+    found = table[table["view"] == "customers"].set_index(["cluster", "feature"])
+    customers = views["customers"]
+    for column in ("region", "plan", "member"):
+        counts = pd.crosstab(y, customers[column].to_numpy())
+        for cluster in range(K):
+            inside, total = counts.loc[cluster], counts.sum()
+            shares = inside / inside.sum(), (total - inside) / (total - inside).sum()
+            odds = [share / (1 - share) for share in shares]
+            rows = found.loc[[(cluster, f"{column}={level}") for level in counts.columns]]
+            assert set(rows["column"]) == {column}
+            assert set(rows["kind"]) == {"level"}
+            np.testing.assert_allclose(rows["mean_in"], shares[0], rtol=1e-12)
+            np.testing.assert_allclose(rows["mean_out"], shares[1], rtol=1e-12)
+            np.testing.assert_allclose(rows["lift"], shares[0] / shares[1], rtol=1e-12)
+            np.testing.assert_allclose(rows["odds_ratio"], odds[0] / odds[1], rtol=1e-12)
+            assert (rows["n_in"] == inside.sum()).all()
+    # A level is a feature that is 1 or 0, with the statistics of any other.
+    numbers = pd.get_dummies(customers[["plan"]], dtype=float, prefix_sep="=")
+    numbers[customers["plan"].isna()] = np.nan
+    numbers["age"], numbers["row"] = customers["age"], np.arange(N)
+    numbers["since"] = (customers["since"] - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    expected = cluster_markers(y, numbers).set_index(["cluster", "feature"])
+    names = ["effect", "mean_in", "mean_out", "n_in", "n_out", "statistic", "p_value"]
+    for key in [(c, feature) for c in range(K) for feature in numbers.columns.drop("row")]:
+        values = found.loc[key, names].astype(float)
+        np.testing.assert_allclose(values, expected.loc[key, names].astype(float), rtol=1e-9)
+    assert set(found.loc[(0, ["age", "since"]), "kind"]) == {"number", "date"}
+    assert found.loc[(0, ["age", "since"]), "lift"].isna().all()
+    assert "name" not in set(found["column"])
+
+
+@pytest.mark.parametrize("form", ["memory", "dask"])
+@pytest.mark.parametrize("kind", ["labels", "dalmc", "auto"])
+def test_planted_levels_come_first(kind, form):
+    views, y = planted()
+    views["customers"] = views["customers"].drop(columns=["since", "name"])
+    model = {"labels": None, "dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast")}[kind]
+    classes = np.arange(K)
+    if model is not None:
+        model.set_params(random_state=0).fit(views)
+        classes = pd.crosstab(model.labels_, y).to_numpy().argmax(axis=1)
+    labels = pd.Series(y, views["text"].index)
+    table = cluster_markers(labels if model is None else model, in_form(views, form))
+    first = table[table["rank"] == 1].set_index("cluster")["feature"]
+    assert {classes[cluster]: name for cluster, name in first.items()} == PLANTED
+    # Of the two levels of a category, the one that is frequent in the cluster is the first.
+    member = table[table["column"] == "member"].drop_duplicates("cluster")
+    assert (member["effect"] > 0).all()
+
+
+def test_levels_that_no_other_sample_has():
+    plan = np.repeat(["a", "b", "c"], 4)
+    table = cluster_markers(plan, pd.DataFrame({"plan": plan, "size": np.arange(12.0)}))
+    own = table[table["feature"] == "plan=" + table["cluster"]]
+    assert (own[["rank", "effect", "mean_in", "mean_out"]] == [1, 1e6, 1, 0]).all(axis=None)
+    assert np.isinf(own[["lift", "odds_ratio"]]).all(axis=None)
+
+
+def test_summaries_name_levels_with_their_shares():
+    views, y = planted()
+    views["customers"] = views["customers"][["plan", "member", "region"]]
+    summary = cluster_summary(y, views, n_features=2)
+    table = cluster_markers(y, views).set_index(["cluster", "feature"])
+    row = table.loc[(0, "plan=free")]
+    shares = f"{100 * row['mean_in']:.0f} % ({100 * row['mean_out']:.1f} % elsewhere)"
+    assert summary.loc[0, "features"][0] == f"customers: plan=free {shares}"
+    # One level of each column, though both of member have the same effect.
+    assert summary.loc[0, "features"][1].startswith("customers: member=True")
+
+
+class Grouped(ClusterMixin, BaseEstimator):
+    """A clusterer of a user, which takes the tables as they were given."""
+
+    def __init__(self, n_clusters=K):
+        self.n_clusters = n_clusters
+
+    def fit(self, X, y=None):
+        first = pd.DataFrame(next(iter(X.values())))
+        values = pd.util.hash_pandas_object(first.astype(str), index=False)
+        self.labels_ = (values % self.n_clusters).to_numpy(int)
+        return self
+
+
+MODELS = {
+    "dalmc": DALMC(K, random_state=0),
+    "auto": AutoDALMC(K, budget="fast", random_state=0),
+    "baseline": ConcatKMeans(K, random_state=0),
+    "other": Grouped(),
+    "labels": None,
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_function_takes_tables(kind):
+    views, y = planted()
+    views["customers"] = views["customers"].drop(columns="name")
+    views["text"] = views["text"].fillna(0)
+    model = SimpleNamespace(labels_=y) if kind == "labels" else MODELS[kind].fit(views)
+    for name in ("cluster_summary", "memberships", "outlier_scores", "representatives",
+                 "doubtful", "view_contributions"):  # fmt: skip
+        found = getattr(inspection, name)(model, views)
+        assert len(found)
+        assert not found.isna().to_numpy().any(), name
+    if kind != "labels":
+        assert inspection.leave_one_view_out(model, views)["agreement"].between(-1, 1).all()
+
+
+@pytest.mark.parametrize("form", ["parts", "dask"])
+def test_distances_of_labels_are_the_same_in_parts(form, set_constants):
+    set_constants(disk_source, PART=1000)
+    views, y = planted()
+    views["customers"] = views["customers"].drop(columns="name")
+    labels = pd.Series(y, views["text"].index)
+    expected, found = (
+        inspection.doubtful(labels, X, n_samples=N).set_index("sample").sort_index()
+        for X in (views, in_form(views, form))
+    )
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-5)
