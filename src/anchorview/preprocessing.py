@@ -28,13 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.row_source import working_precision
-from anchorview.views.table_columns import (
-    CATEGORICAL,
-    TableView,
-    coded_column,
-    describe_kinds,
-    named_columns,
-)
+from anchorview.views.table_columns import CATEGORICAL, TableView, coded_column, named_columns
 
 __all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "TableEncoder"]
 
@@ -101,12 +95,9 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._merge(other)
-        return self
-
-    def _merge(self, other: Self) -> None:
         for name in ("n_samples_seen_", *self.summed):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
 
     def _reset(self) -> None:
         self.n_samples_seen_ = 0
@@ -221,9 +212,20 @@ class LogNormalizer(_CountTransformer):
         self.n_samples_seen_ += len(totals)
         self._set_median()
 
-    def _merge(self, other: Self) -> None:
-        super()._merge(other)
+    def merge(self, other: Self) -> Self:
+        """Add the samples that another transformer was fitted to.
+
+        Parameters
+        ----------
+        other : LogNormalizer
+
+        Returns
+        -------
+        self
+        """
+        super().merge(other)
         self._set_median()
+        return self
 
     def _set_median(self) -> None:
         self.total_ = float(np.median(self._totals)) if self._totals else 0.0
@@ -488,9 +490,19 @@ class TableEncoder(ViewTransformer):
             self._merge_columns(names, columns)
         self.n_samples_seen_ += len(table.frame)
 
-    def _merge(self, other: Self) -> None:
+    def merge(self, other: Self) -> Self:
+        """Add the samples that another encoder with the same parameters was fitted to.
+
+        Parameters
+        ----------
+        other : TableEncoder
+
+        Returns
+        -------
+        self
+        """
         self._merge_columns(other.columns_, other._columns)
-        super()._merge(other)
+        return super().merge(other)
 
     def _merge_columns(self, names: tuple[str, ...], columns: "tuple[ColumnSums, ...]") -> None:
         if names != self.columns_:
@@ -512,7 +524,14 @@ class TableEncoder(ViewTransformer):
     @property
     def description(self) -> str:
         """How many numbers, categories and dates there are."""
-        return describe_kinds(self.kinds_, sum(len(column.levels) for column in self._columns))
+        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds_]
+        n_levels = sum(len(column.levels) for column in self._columns)
+        parts = []
+        for kind, plural in (("number", "numbers"), ("category", "categories"), ("date", "dates")):
+            if number := kinds.count(kind):
+                levels = f" ({n_levels} levels)" if kind == "category" else ""
+                parts.append(f"{number} {kind if number == 1 else plural}{levels}")
+        return ", ".join(parts)
 
     def get_feature_names_out(self, input_features: object = None) -> Array:
         """Names of the encoded columns, such as "age" and "plan=premium".

@@ -44,6 +44,16 @@ def test_fit_and_predict(path, tmp_path, memory, monkeypatch):
     output_of("explain", saved, path, "--summary", tmp_path / "summary.csv")
 
 
+def test_importance_of_views(path, tmp_path):
+    out, saved = tmp_path / "labels.csv", tmp_path / "m.anchorview"
+    options = ("--importance", "rna=9", "--importance", "protein=0.5", "--method", "dalmc")
+    output_of("fit", path, *options, "-k", 3, "--out", out, "--save", saved)
+    importance = {"rna": 9.0, "protein": 0.5}
+    expected = DALMC(3, view_importance=importance, random_state=0).fit(cells())
+    np.testing.assert_array_equal(labels_in(out), expected.labels_)
+    assert load(saved).view_importance == importance
+
+
 def test_views_of_an_h5ad_file(tmp_path):
     path, out = tmp_path / "rna.h5ad", tmp_path / "labels.csv"
     cells()["rna"].write(path)
@@ -88,6 +98,10 @@ def test_tables_that_are_no_views_are_left_out(tmp_path):
         (("--view", "atac=X"), "but the modalities are rna, protein"),
         (("--preprocess", "rna=log"), "preprocess['rna'] is 'log'"),
         (("--preprocess", "rna=lognorm", "--method", "amgl"), "--preprocess is not a setting"),
+        (("--importance", "rna=high"), "--importance rna=high: 'high' is not a number"),
+        (("--importance", "atac=2"), "--importance names the view 'atac'"),
+        (("--importance", "rna=0"), "--importance of 'rna' is 0: leave the view out"),
+        (("--importance", "rna=2", "--method", "opmc"), "--importance is not a setting"),
     ],
 )
 def test_refused_options(path, options, message):

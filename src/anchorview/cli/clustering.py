@@ -154,8 +154,8 @@ def _estimator(chosen: FitOptions) -> Any:
     for name in parameters:
         if name not in known:
             others = [option for key, option in OPTION_NAMES.items() if key.rstrip("=") in known]
+            given = OPTION_NAMES.get(name, option_name(name))
             raise ValueError(
-                f"{option_name(name)} is not a setting of {chosen.method_name}, which has "
-                f"{', '.join(others)}."
+                f"{given} is not a setting of {chosen.method_name}, which has {', '.join(others)}."
             )
     return cls(**parameters)

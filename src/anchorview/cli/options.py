@@ -46,6 +46,17 @@ def parse_pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:
     return pairs or None
 
 
+def parse_importance(texts: list[str] | None) -> dict[str, float] | None:
+    """Parse the values of --importance: VIEW=NUMBER."""
+    numbers = {}
+    for name, value in (parse_pairs(texts, "--importance") or {}).items():
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise ValueError(f"--importance {name}={value}: {value!r} is not a number.") from None
+    return numbers or None
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Make the fields of dataclasses among a command's parameters options of the command."""
     hints = get_type_hints(command, include_extras=True)
@@ -214,6 +225,15 @@ class FitOptions(Settings):
             default=False,
         ),
     ] = None
+    view_importance: Annotated[
+        list[str] | None,
+        option(
+            "How much a view counts, relative to 1 for others, such as text=2.",
+            "--importance",
+            metavar="NAME=NUMBER",
+            default="1 for all views",
+        ),
+    ] = None
     memory_limit: Annotated[
         str | None,
         option(
@@ -246,6 +266,7 @@ class FitOptions(Settings):
         """Return the parameters of the estimator that were given."""
         values = vars(self) | {
             "preprocess": _steps(self.preprocess),
+            "view_importance": parse_importance(self.view_importance),
             "verbose": int(self.verbose),
         }
         del values["method"], values["scheduler"]
@@ -269,6 +290,7 @@ SAME_NAMES = ("memory_limit", "batch", "preprocess", "budget", *Settings.__annot
 OPTION_NAMES = {
     "n_clusters": "-k",
     "random_state": "--seed",
+    "view_importance": "--importance",
     "out=": "--results",
     "views=": "--view",
     "id_column=False": "--no-id-column",

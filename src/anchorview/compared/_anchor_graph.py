@@ -53,14 +53,24 @@ class AnchorGraphModel:
 
     Rows of the initial graph need not be on the simplex. ``A`` is initially zero, which makes the
     first ``W_v`` leading blocks of the identity; see :meth:`fit_anchors`.
+
+    A view of importance ``w_v``, 1 by default, counts like ``w_v`` copies of it, which share the
+    weight ``a_v``: ``a_v^2`` becomes ``a_v^2 / w_v``.
     """
 
     def __init__(
-        self, views: Sequence[Matrix], graph: Array, n_components: int, *, weighted_z: bool
+        self,
+        views: Sequence[Matrix],
+        graph: Array,
+        n_components: int,
+        *,
+        weighted_z: bool,
+        importance: Array | None = None,
     ) -> None:
         self.views = views
         self.weighted_z = weighted_z
-        self.weights = np.full(len(views), 1 / len(views))
+        self.importance = np.ones(len(views)) if importance is None else importance
+        self.weights = self.importance / len(views)
         self.anchors = np.zeros((n_components, graph.shape[1]))
         self.projections: list[Array] = []
         self._squared_norms = np.array([squared_norm(X) for X in views])
@@ -74,8 +84,13 @@ class AnchorGraphModel:
 
     def fit_anchors(self) -> None:
         """Initialize ``A`` by the leading right singular vectors of all ``X_v' Z`` stacked."""
-        scatter = sum(T.T @ T for T in self.products)
+        scatter = sum(w * (T.T @ T) for w, T in zip(self.importance, self.products, strict=True))
         self.anchors = eigh(scatter)[1][:, ::-1][:, : len(self.anchors)].T
+
+    @property
+    def squares(self) -> Array:
+        """``a_v^2 / w_v``, the factors of the views in the objective."""
+        return np.asarray(self.weights**2 / self.importance)
 
     @property
     def bases(self) -> list[Array]:
@@ -106,7 +121,7 @@ class AnchorGraphModel:
 
     def update_anchors(self) -> None:
         """``A = polar(sum_v a_v^2 W_v' X_v' Z)``."""
-        squares = self.weights**2
+        squares = self.squares
         A = self.anchors
         d, m = A.shape
         parts = zip(squares, self.projections, self.products, strict=True)
@@ -124,7 +139,7 @@ class AnchorGraphModel:
         for orthonormal bases; otherwise the authors'
         ``simplex((sum_v X_v B_v + V ridge target) / (sum_v a_v^2 + ridge))`` for V views.
         """
-        squares = self.weights**2
+        squares = self.squares
         total, bases = squares.sum(), self.bases
         if self.weighted_z:
             factors = squares
@@ -132,7 +147,7 @@ class AnchorGraphModel:
             Q = self.graph @ (total * np.eye(len(H)) - H)
             Q += ridge * target
         else:
-            factors = np.ones(len(squares))
+            factors = self.importance
             Q = np.zeros(self.graph.shape)
             Q += len(squares) * ridge * target
         for factor, X, B in zip(factors, self.views, bases, strict=True):
@@ -141,10 +156,15 @@ class AnchorGraphModel:
         self.set_graph(project_rows_to_simplex(Q))
 
     def update_weights(self) -> float:
-        """Set ``a_v`` proportional to ``1 / R_v``; returns ``sum_v a_v^2 R_v``."""
+        """Set ``a_v`` proportional to ``w_v / R_v``; returns ``sum_v a_v^2 / w_v R_v``."""
         R = self.residuals
-        self.weights = 1 / R / (1 / R).sum()
-        return float(self.weights**2 @ R)
+        self.set_weights(1 / R)
+        return float(self.squares @ R)
+
+    def set_weights(self, weights: Array) -> None:
+        """Set ``a_v`` proportional to weights of one copy of each view."""
+        shares = self.importance * weights
+        self.weights = shares / shares.sum()
 
     def alternate(self, ridge: float, max_iter: int, tol: float) -> list[float]:
         """Iterate with the term ``ridge * ||Z||^2``; returns the objective after each iteration."""
@@ -178,18 +198,20 @@ def singular_vectors(graph: Matrix, count: int | None = None) -> tuple[Array, Ar
     return graph @ (V / np.sqrt(squares[kept])[::-1]), V
 
 
-def gcca_embedding(views: Sequence[Matrix], n_components: int) -> Array:
+def gcca_embedding(
+    views: Sequence[Matrix], n_components: int, importance: Array | None = None
+) -> Array:
     """Generalized canonical correlation analysis: scores of what the views have in common.
 
     These are the leading principal components of the views' leading principal components, which are
     whitened up to a ridge that favors strong directions.
     """
     whitened = []
-    for X in views:
+    for w, X in zip(np.ones(len(views)) if importance is None else importance, views, strict=True):
         V, s = leading_directions(X, min(n_components, *X.shape))
         kept = s > SINGULAR_VALUE_TOLERANCE * s[0]
         scale = np.sqrt(s[kept] ** 2 + GCCA_RIDGE * s[0] ** 2)
-        whitened.append(times(X, V[:, kept] / scale))
+        whitened.append(times(X, np.sqrt(w) * V[:, kept] / scale))
     stacked = np.hstack(whitened)
     V, _ = leading_directions(stacked, min(n_components, *stacked.shape))
     return stacked @ V
@@ -211,15 +233,17 @@ class AnchorGraphBaseline(Baseline):
 
     def _initial_model(self, data: MultiViewData) -> tuple[AnchorGraphModel, Array]:
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""
-        views, seed = standardized_views(data), self._seeds()[0]
+        views, seed, importance = standardized_views(data), self._seeds()[0], self._importance(data)
         n, k, m = len(data), self.n_clusters, self._anchor_count(data)
         if self.init == "identity":
-            model = AnchorGraphModel(views, np.eye(n, m), k, weighted_z=self.weighted_z)
+            model = AnchorGraphModel(
+                views, np.eye(n, m), k, weighted_z=self.weighted_z, importance=importance
+            )
             return model, np.eye(n, k)
-        embedding = gcca_embedding(views, k)
+        embedding = gcca_embedding(views, k, importance)
         graph = kmeans_indicator(embedding, m, seed)
         indicator = graph if m == k else kmeans_indicator(embedding, k, seed)
-        model = AnchorGraphModel(views, graph, k, weighted_z=self.weighted_z)
+        model = AnchorGraphModel(views, graph, k, weighted_z=self.weighted_z, importance=importance)
         model.fit_anchors()
         return model, indicator
 

@@ -1,7 +1,7 @@
 """Base class of the baselines."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -20,6 +20,7 @@ from anchorview.compared._docstrings import fill_docstring
 from anchorview.compared._neighbor_graphs import NARROW, TILE
 from anchorview.compared._partition import kmeans
 from anchorview.core.cost_model import FitShape, block_memory
+from anchorview.core.view_importance import importance_of_views
 from anchorview.estimators.base import MultiViewClusterer
 from anchorview.views.container import MultiViewData
 
@@ -88,6 +89,7 @@ class Baseline(MultiViewClusterer):
         "scaling": [StrOptions({"features", "none"})],
         "init": [StrOptions({"gcca", "identity"})],
         "weighting": [StrOptions({"similarity", "laplacian"})],
+        "view_importance": [Mapping, None],
         "weighted_z": ["boolean"],
         "exact_weights": ["boolean"],
         "max_iter": constraints.MAX_ITER,
@@ -143,6 +145,10 @@ class Baseline(MultiViewClusterer):
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         """Cluster complete data in memory."""
 
+    def _importance(self, data: MultiViewData) -> Array:
+        """Importance of each view relative to the mean; 1 if the method does not weight views."""
+        return importance_of_views(getattr(self, "view_importance", None), data.names)
+
     def _anchor_count(self, data: MultiViewData) -> int:
         if self._default_anchors is None:
             return 0
@@ -185,6 +191,7 @@ class Baseline(MultiViewClusterer):
         return kmeans(embedding, self.n_clusters, **settings)[1]
 
     def _require_possible(self, data: MultiViewData) -> None:
+        self._importance(data)
         if data.available is not None:
             row, p = np.argwhere(~data.available)[0]
             sample = row if data.sample_ids is None else quoted(data.sample_ids[row])

@@ -44,6 +44,11 @@ weighted_z : bool, default={default}
     Whether the update of Z weights the views by :math:`\\alpha_v^2`, as the objective does; the
     objective then never increases. If False, all views count equally, as in the authors' program
     and the numbers in the paper, and the objective may increase.""",
+    "view_importance": """\
+view_importance : dict of str to float, default={default}
+    How much views count, by name; 1 for those that are not named, and relative to the mean over
+    the views. A view of importance 2 counts like two copies of it, whose weights are added up.
+    To ignore a view, leave it out.""",
     "n_init": """\
 n_init : int, default={default}
     Number of K-means runs with different initializations; the run with the lowest inertia gives

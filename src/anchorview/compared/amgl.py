@@ -10,6 +10,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._view_scaling import column_ranges
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
@@ -24,16 +25,22 @@ def laplacian_traces(affinities: Sequence[Matrix], F: Array) -> Array:
 
 
 def joint_eigenvectors(
-    affinities: Sequence[Matrix], n_clusters: int, *, max_iter: int, tol: float
+    affinities: Sequence[Matrix],
+    n_clusters: int,
+    *,
+    max_iter: int,
+    tol: float,
+    importance: Array | None = None,
 ) -> tuple[Array, Array, list[float]]:
-    """Minimize ``sum_v sqrt(tr(F' L_v F))`` over F with orthonormal columns.
+    """Minimize ``sum_v w_v sqrt(tr(F' L_v F))``, w the importance, over F with orthonormal columns.
 
     In turn, F holds the eigenvectors of the largest eigenvalues of ``sum_v alpha_v A_v``, which are
-    those of the smallest of ``sum_v alpha_v L_v``, and ``alpha_v = 1 / (2 sqrt(t_v))``. This is the
-    slope of the concave root, so the objective never increases. Returns F, alpha and the objective
-    after each iteration.
+    those of the smallest of ``sum_v alpha_v L_v``, and ``alpha_v = w_v / (2 sqrt(t_v))``. This is
+    the slope of the concave root, so the objective never increases. Returns F, alpha and the
+    objective after each iteration.
     """
-    alpha = np.full(len(affinities), 1 / len(affinities))
+    w = np.ones(len(affinities)) if importance is None else importance
+    alpha = w / len(affinities)
     objective: list[float] = []
     for iteration in range(1, max_iter + 1):
         shares = alpha / alpha.sum()
@@ -41,8 +48,8 @@ def joint_eigenvectors(
             sum(share * A for share, A in zip(shares, affinities, strict=True)), n_clusters
         )
         roots = np.sqrt(laplacian_traces(affinities, F))
-        alpha = 1 / (2 * roots)
-        objective.append(float(roots.sum()))
+        alpha = w / (2 * roots)
+        objective.append(float((w * roots).sum()))
         report_progress("iterating", iteration, max_iter)
         if iteration >= 3 and objective[-2] - objective[-1] < tol * objective[-2]:
             break
@@ -66,6 +73,7 @@ class AMGL(Baseline):
     Parameters
     ----------
     %(n_clusters)s
+    %(view_importance)s
     %(n_neighbors)s
     %(max_iter)s
     %(tol)s
@@ -116,6 +124,7 @@ class AMGL(Baseline):
     max_iter: int = 100
     tol: float = 1e-8
     n_init: int = 10
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
@@ -127,7 +136,11 @@ class AMGL(Baseline):
             affinities.append(neighbor_affinity([view], self.n_neighbors))
             report_progress("building graphs", p + 1, len(data.views))
         F, alpha, objective = joint_eigenvectors(
-            affinities, self.n_clusters, max_iter=self.max_iter, tol=self.tol
+            affinities,
+            self.n_clusters,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            importance=self._importance(data),
         )
         labels = self._kmeans_labels(F)
         return BaselineResult(labels, objective, alpha / alpha.sum(), F)

@@ -17,6 +17,7 @@ from anchorview._utils.threads import for_blocks
 from anchorview._utils.typing import Array
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters, sum_by_cluster
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData, RowBlock, dense_rows
 
 SAMPLES_PER_ANCHOR, MAX_ANCHORS = 15, 1000
@@ -113,16 +114,24 @@ def signs(M: Array, dtype: DTypeLike) -> Array:
     return np.where(M > 0, 1, -1).astype(dtype)
 
 
-def initial_codes(kernels: Sequence[Array], length: int, rng: np.random.RandomState) -> Array:
+def initial_codes(
+    kernels: Sequence[Array],
+    length: int,
+    rng: np.random.RandomState,
+    importance: Array | None = None,
+) -> Array:
     """Signs of the principal components of the concatenated kernels (n, length)."""
+    w = np.ones(len(kernels)) if importance is None else importance
+    roots = np.sqrt(w).astype(kernels[0].dtype)
     n = len(kernels[0])
     rows = np.sort(rng.choice(n, min(n, max(INIT_SAMPLES, length)), replace=False))
-    E, _ = leading_directions(np.hstack([K[rows] for K in kernels]), length)
+    sampled = [root * K[rows] for root, K in zip(roots, kernels, strict=True)]
+    E, _ = leading_directions(np.hstack(sampled), length)
     # Directions beyond the rank can be too long for single precision, and only signs count.
     E = E / np.maximum(np.abs(E).max(axis=0), 1)
     widths = np.cumsum([K.shape[1] for K in kernels])[:-1]
-    parts = zip(kernels, np.split(E, widths), strict=True)
-    scores: Array = sum(times(K, part) for K, part in parts)  # type: ignore[assignment]
+    parts = zip(kernels, np.split(E, widths), roots, strict=True)
+    scores: Array = sum(times(K, root * part) for K, part, root in parts)  # type: ignore[assignment]
     return signs(scores, kernels[0].dtype)
 
 
@@ -168,23 +177,32 @@ def cluster_codes(B: Array, labels: Array, n_clusters: int) -> CodeClusters:
 
 
 def learn_codes(
-    views: Sequence[KernelView], B: Array, C: Array, *, r: float, lambda_: float, max_iter: int
+    views: Sequence[KernelView],
+    B: Array,
+    C: Array,
+    *,
+    r: float,
+    lambda_: float,
+    max_iter: int,
+    importance: Array | None = None,
 ) -> tuple[Array, CodeClusters, Array, list[float]]:
     """Alternate between projections, codes, clusters of codes and view weights.
 
-    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``.
+    Codes are ``B = sign(sum_v alpha_v^r U_v P_v + lambda C G)``. A view of importance w counts like
+    w copies of it: it has the factor ``w (alpha_v / w)^r``.
 
     `B` and `C` are initial codes and centers. Returns codes, their clusters, view weights and the
     objective after each iteration.
     """
-    weights = np.full(len(views), 1 / len(views))
+    w = np.ones(len(views)) if importance is None else importance
+    weights = w / len(views)
     labels = np.argmax(code_similarity(B, C), axis=1)
     products = [times(view.K.T, B) for view in views]
     objective: list[float] = []
     for done in range(1, max_iter + 1):
         U = [view.projection(R) for view, R in zip(views, products, strict=True)]
         target = lambda_ * C[labels]
-        for view, projection, factor in zip(views, U, weights**r, strict=True):
+        for view, projection, factor in zip(views, U, w * (weights / w) ** r, strict=True):
             target = target + times(view.K, factor * projection)
         B = signs(target, B.dtype)
         clusters = cluster_codes(B, labels, len(C))
@@ -192,9 +210,9 @@ def learn_codes(
         previous, products = products, [times(view.K.T, B) for view in views]
         losses = code_losses(U, previous, products, B.size)
         # alpha_v proportional to h_v^(1 / (1 - r)) minimizes sum_v alpha_v^r h_v.
-        weights = (losses / losses.min()) ** (1 / (1 - r))
+        weights = w * (losses / losses.min()) ** (1 / (1 - r))
         weights /= weights.sum()
-        objective.append(float(weights**r @ losses) + lambda_ * clusters.loss)
+        objective.append(float(w * (weights / w) ** r @ losses) + lambda_ * clusters.loss)
         report_progress("iterating", done, max_iter)
     return B, clusters, weights, objective
 
@@ -253,6 +271,7 @@ class BMVC(Baseline):
     reference_view : int or str, default=None
         View, by position or name, whose principal components give the initial codes. None means
         all views together, which is better on average. The published results use the fourth.
+    %(view_importance)s
     n_init : int, default=10
         Number of clusterings of the final codes: that of the iterations and others from random
         centers; the one with the fewest bits that differ from the centers is kept. The published
@@ -323,6 +342,7 @@ class BMVC(Baseline):
     max_iter: int = 7
     reference_view: int | str | None = None
     n_init: int = 10
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
@@ -339,12 +359,19 @@ class BMVC(Baseline):
             for p, anchors in enumerate(self.anchors_)
         ]
         # The view at a position or with a name, or all.
-        places = enumerate(zip(data.names, views, strict=True))
-        wanted = [v.K for p, (name, v) in places if self.reference_view in (None, p, name)]
-        B = initial_codes(wanted, self.code_length_, code_rng)
+        importance = self._importance(data)
+        wanted = [p for p, name in enumerate(data.names) if self.reference_view in (None, p, name)]
+        kernels = [views[p].K for p in wanted]
+        B = initial_codes(kernels, self.code_length_, code_rng, importance[wanted])
         C = B[code_rng.choice(len(data), self.n_clusters, replace=False)]
         B, learned, weights, objective = learn_codes(
-            views, B, C, r=self.r, lambda_=self.lambda_, max_iter=self.max_iter
+            views,
+            B,
+            C,
+            r=self.r,
+            lambda_=self.lambda_,
+            max_iter=self.max_iter,
+            importance=importance,
         )
         clusters = learned
         for _ in range(self.n_init - 1):

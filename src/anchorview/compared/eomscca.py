@@ -15,6 +15,7 @@ from anchorview.compared._anchor_graph import (
 )
 from anchorview.compared._base import ArraysHeld, BaselineResult, baseline
 from anchorview.compared._bipartite import cluster_labels, structured_graph
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -35,7 +36,7 @@ def update_projections(model: AnchorGraphModel) -> None:
 def graph_target(model: AnchorGraphModel) -> sparse.csr_array:
     """Positive part of ``B = sum_v a_v^2 X_v W_v A``; rows without any keep their largest entry."""
     B = np.zeros(model.graph.shape)
-    for square, X, base in zip(model.weights**2, model.views, model.bases, strict=True):
+    for square, X, base in zip(model.squares, model.views, model.bases, strict=True):
         B += times(X, square * base)
     kept = B > 0
     kept[np.arange(len(B)), B.argmax(axis=1)] = True
@@ -67,6 +68,7 @@ class EOMSCCA(AnchorGraphBaseline):
     %(max_iter)s
     tol : float, default=1e-4
         Relative change of the objective below which to stop.
+    %(view_importance)s
     %(graph_init)s
     %(random_state_and_verbose)s
 
@@ -120,6 +122,7 @@ class EOMSCCA(AnchorGraphBaseline):
     max_iter: int = 50
     tol: float = 1e-4
     init: str = "gcca"
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
@@ -129,12 +132,12 @@ class EOMSCCA(AnchorGraphBaseline):
         for done in range(1, self.max_iter + 1):
             update_projections(model)
             model.update_anchors()
-            ridge = float(np.sum(model.weights**2))
+            ridge = float(np.sum(model.squares))
             structured = structured_graph(graph_target(model), self.n_clusters, ridge=ridge)
             model.set_graph(structured.graph.toarray())
             roots = np.sqrt(model.residuals)
-            model.weights = 1 / roots / (1 / roots).sum()
-            objective.append(float(model.weights**2 @ roots**2))
+            model.set_weights(1 / roots)
+            objective.append(float(model.squares @ roots**2))
             report_progress("iterating", done, self.max_iter)
             if done > 1 and abs(objective[-2] - objective[-1]) < self.tol * objective[-2]:
                 break

@@ -6,6 +6,7 @@ import numpy as np
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -32,6 +33,7 @@ class FPMVSCAG(AnchorGraphBaseline):
     %(n_clusters)s
     %(fixed_max_iter)s
     %(graph_init)s
+    %(view_importance)s
     %(weighted_z)s
     %(n_init)s
     %(random_state_and_verbose)s
@@ -83,6 +85,7 @@ class FPMVSCAG(AnchorGraphBaseline):
     init: str = "gcca"
     weighted_z: bool = False
     n_init: int = 50
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 

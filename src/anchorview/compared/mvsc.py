@@ -14,6 +14,7 @@ from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, base
 from anchorview.compared._neighbor_graphs import graph_of_neighbors, nearest_anchors
 from anchorview.compared._partition import kmeans
 from anchorview.compared._view_scaling import dense_views
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_TRACE = 1e-8
@@ -39,18 +40,27 @@ def gaussian_graph(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_arr
 
 
 def fused_vectors(
-    graphs: Sequence[Matrix], n_clusters: int, r: float, weighting: str, max_iter: int, tol: float
+    graphs: Sequence[Matrix],
+    n_clusters: int,
+    r: float,
+    weighting: str,
+    max_iter: int,
+    tol: float,
+    importance: Array | None = None,
 ) -> tuple[Array, Array, Array, list[float]]:
     """Alternate between singular vectors of ``sum_v alpha_v^r Z_v`` and the weights.
 
     With t_v of a view, ``alpha_v`` is proportional to ``t_v^{1 / (1 - r)}``, which minimizes
-    ``sum_v alpha_v^r t_v``. Returns the vectors of samples and anchors without the first pair,
+    ``sum_v alpha_v^r t_v``. A view of importance w counts like w copies of it: it has the factor
+    ``w (alpha_v / w)^r``. Returns the vectors of samples and anchors without the first pair,
     alpha, and the objective after each iteration.
     """
-    alpha = np.full(len(graphs), 1 / len(graphs))
+    w = np.ones(len(graphs)) if importance is None else importance
+    alpha = w / len(graphs)
     objective: list[float] = []
     for done in range(1, max_iter + 1):
-        Z = sum(a**r * graph for a, graph in zip(alpha, graphs, strict=True))
+        factors = w * (alpha / w) ** r
+        Z = sum(factor * graph for factor, graph in zip(factors, graphs, strict=True))
         U, V = singular_vectors(Z, n_clusters + 1)
         if weighting == "laplacian":
             t = np.array([U.shape[1] - np.sum(U * (graph @ V)) for graph in graphs])
@@ -61,9 +71,9 @@ def fused_vectors(
             largest = float(len(U))
         t = np.maximum(t, MIN_TRACE * largest)
         # Powers of t alone would overflow for r close to 1.
-        alpha = np.exp(np.log(t / t.max()) / (1 - r))
+        alpha = w * np.exp(np.log(t / t.max()) / (1 - r))
         alpha /= alpha.sum()
-        objective.append(float(alpha**r @ t))
+        objective.append(float(w * (alpha / w) ** r @ t))
         report_progress("iterating", done, max_iter)
         if done > 1 and abs(objective[-2] - objective[-1]) <= tol * abs(objective[-2]):
             break
@@ -104,6 +114,7 @@ class MVSC(Baseline):
           samples, as in the authors' program: a view that agrees better gets less weight.
         - 'laplacian': :math:`\operatorname{tr}(G^\top L_v G)`, as the objective has it; the
           objective then never increases.
+    %(view_importance)s
     %(feature_scaling)s
     %(max_iter)s
     tol : float, default=1e-6
@@ -149,19 +160,23 @@ class MVSC(Baseline):
     max_iter: int = 50
     tol: float = 1e-6
     n_init: int = 10
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)
-        centers, _ = kmeans(np.hstack(views), m, n_init=1, seed=self._seeds()[0])
+        importance = self._importance(data)
+        roots = np.sqrt(importance).tolist()
+        points = np.hstack([root * X for root, X in zip(roots, views, strict=True)])
+        centers, _ = kmeans(points, m, n_init=1, seed=self._seeds()[0])
         ends = np.cumsum(data.n_features_per_view)[:-1]
         graphs = [
-            gaussian_graph(X, anchors, min(self.n_neighbors, m))
-            for X, anchors in zip(views, np.split(centers, ends, axis=1), strict=True)
+            gaussian_graph(X, anchors / root, min(self.n_neighbors, m))
+            for X, anchors, root in zip(views, np.split(centers, ends, axis=1), roots, strict=True)
         ]
         U, V, alpha, objective = fused_vectors(
-            graphs, self.n_clusters, self.r, self.weighting, self.max_iter, self.tol
+            graphs, self.n_clusters, self.r, self.weighting, self.max_iter, self.tol, importance
         )
         points = unit_rows(np.vstack([U, V]))
         labels = self._kmeans_labels(points, normalize=False)[: len(data)]

@@ -8,6 +8,7 @@ from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -50,6 +51,7 @@ class OMSC(AnchorGraphBaseline):
     %(weighted_z)s
         The authors' program also adds the term in :math:`\lambda` once per view. The objective can
         increase with True as well if an empty cluster is filled.
+    %(view_importance)s
     %(random_state_and_verbose)s
 
     Attributes
@@ -96,6 +98,7 @@ class OMSC(AnchorGraphBaseline):
     max_iter: int = 15
     init: str = "gcca"
     weighted_z: bool = False
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 

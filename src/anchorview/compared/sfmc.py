@@ -17,6 +17,7 @@ from anchorview.compared._neighbor_graphs import (
 )
 from anchorview.compared._simplex import minimize_on_simplex
 from anchorview.compared._view_scaling import column_ranges
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData, dense_rows
 
 
@@ -60,23 +61,27 @@ def anchor_neighbors(X: Array, anchors: Array, n_neighbors: int) -> sparse.csr_a
 
 
 def fused_graph(
-    graphs: Sequence[Matrix], n_clusters: int, max_iter: int
+    graphs: Sequence[Matrix], n_clusters: int, max_iter: int, importance: Array | None = None
 ) -> tuple[StructuredGraph, Array, list[float]]:
     """Alternate between the structured graph P of ``sum_v alpha_v B_v`` and its weights.
 
-    The weights minimize ``||P - sum_v alpha_v B_v||^2`` over the simplex. Returns the graph, alpha
-    and the objective after each iteration.
+    The weights minimize ``||P - sum_v alpha_v B_v||^2`` over the simplex, and are then multiplied
+    by the importance of the views and divided by their sum. Returns the graph, alpha and the
+    objective after each iteration.
     """
     gram = np.array([[np.sum(A.multiply(B)) for A in graphs] for B in graphs])
     # Equal graphs make it singular.
     gram += 1e-12 * np.trace(gram) * np.eye(len(graphs))
-    alpha = np.full(len(graphs), 1 / len(graphs))
+    w = np.ones(len(graphs)) if importance is None else importance
+    alpha = w / len(graphs)
     objective: list[float] = []
     for done in range(1, max_iter + 1):
         mixed = sum(a * B for a, B in zip(alpha, graphs, strict=True)).tocsr()
         structured = structured_graph(mixed, n_clusters)
         b = np.array([[np.sum(B.multiply(structured.graph)) for B in graphs]])
         alpha = minimize_on_simplex(gram, b, max_iter=10_000, tol=1e-9)[0]
+        if (w != 1).any():
+            alpha = w * alpha / (w @ alpha)
         square = float(structured.graph.multiply(structured.graph).sum())
         objective.append(max(0.0, float(alpha @ gram @ alpha - 2 * alpha @ b[0]) + square))
         report_progress("iterating", done, max_iter)
@@ -107,6 +112,10 @@ class SFMC(Baseline):
     n_neighbors : int, default=10
         Number of nearest anchors of a sample in each view.
     %(max_iter)s
+    view_importance : dict of str to float, default=None
+        How much views count, by name; 1 for those that are not named, and relative to the mean over
+        the views. In every iteration, the weights that minimize the objective are multiplied by it
+        and divided by their sum. To ignore a view, leave it out.
     %(random_state_and_verbose)s
 
     Attributes
@@ -153,15 +162,20 @@ class SFMC(Baseline):
     n_anchors: int | None = None
     n_neighbors: int = 10
     max_iter: int = 10
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = scaled_to_range(data)
-        scores = np.sum([X.sum(axis=1) for X in views], axis=0)
+        importance = self._importance(data)
+        parts = zip(importance, views, strict=True)
+        scores = np.sum([w * X.sum(axis=1) for w, X in parts], axis=0)
         self.anchor_samples_ = directly_sampled(scores, self._anchor_count(data))
         graphs = [anchor_neighbors(X, X[self.anchor_samples_], self.n_neighbors) for X in views]
-        structured, alpha, objective = fused_graph(graphs, self.n_clusters, self.max_iter)
+        structured, alpha, objective = fused_graph(
+            graphs, self.n_clusters, self.max_iter, importance
+        )
         self.graph_ = structured.graph
         seed = self._seeds()[1]
         labels, self.n_components_ = cluster_labels(structured, views, self.n_clusters, seed)

@@ -6,6 +6,7 @@ import numpy as np
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -35,6 +36,7 @@ class SMVSC(AnchorGraphBaseline):
     tol : float, default=1e-3
         Relative change of the objective below which to stop, but not before the tenth iteration.
     %(graph_init)s
+    %(view_importance)s
     %(weighted_z)s
     %(n_init)s
     %(random_state_and_verbose)s
@@ -86,6 +88,7 @@ class SMVSC(AnchorGraphBaseline):
     init: str = "gcca"
     weighted_z: bool = False
     n_init: int = 50
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 

@@ -15,6 +15,7 @@ from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, base
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
 from anchorview.compared._partition import fill_empty_clusters
 from anchorview.compared._view_scaling import min_max_scaled_views
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 EPS = float(np.finfo(np.float64).eps)
@@ -28,11 +29,14 @@ def scaled_indicator(labels: Array, n_clusters: int) -> Array:
     return F
 
 
-def agreement_weights(affinities: Sequence[Matrix], H: Array, F: Array) -> Array:
-    """Unit vector of weights proportional to ``max(tr(H'A_v F), 0)``."""
+def agreement_weights(
+    affinities: Sequence[Matrix], H: Array, F: Array, importance: Array | None = None
+) -> Array:
+    """Weights proportional to ``max(tr(H'A_v F), 0)``, a unit vector; times the importance."""
+    w = np.ones(len(affinities)) if importance is None else importance
     agreement = np.array([np.sum(H * (A @ F)) for A in affinities])
     weights = np.maximum(agreement, 0) + EPS
-    return weights / np.linalg.norm(weights)
+    return np.asarray(w * weights / np.linalg.norm(np.sqrt(w) * weights))
 
 
 def membership_gains(G: Array, labels: Array) -> Array:
@@ -61,6 +65,7 @@ def fuse_graphs(
     lambda_: float,
     max_iter: int,
     tol: float,
+    importance: Array | None = None,
 ) -> tuple[Array, Array, Array, Array, list[float]]:
     """Increase ``tr(H'A*F)``, ``A* = (1 - lambda) sum alpha_v A_v + lambda sum beta_v B_v``.
 
@@ -72,8 +77,8 @@ def fuse_graphs(
     F = scaled_indicator(labels, k)
     objective: list[float] = []
     for iteration in range(1, max_iter + 1):
-        alpha = agreement_weights(graphs, H, F)
-        beta = agreement_weights(partitions, H, F)
+        alpha = agreement_weights(graphs, H, F, importance)
+        beta = agreement_weights(partitions, H, F, importance)
         weights = [*((1 - lambda_) * alpha), *(lambda_ * beta)]
         A = sum(w * M for w, M in zip(weights, [*graphs, *partitions], strict=True))
         H, _ = polar(A @ F)
@@ -89,10 +94,13 @@ def fuse_graphs(
 
 
 def view_affinities(
-    data: MultiViewData, n_clusters: int, n_neighbors: int
+    data: MultiViewData, n_clusters: int, n_neighbors: int, importance: Array | None = None
 ) -> tuple[list[Matrix], list[Matrix]]:
     """A and B of each view, and finally of the concatenated views."""
     views = min_max_scaled_views(data)
+    if importance is not None:
+        roots = np.sqrt(importance).astype(data.dtype)
+        views = tuple(X * root for X, root in zip(views, roots, strict=True))
     groups = [*([view] for view in views), views]
     graphs: list[Matrix] = []
     partitions: list[Matrix] = []
@@ -124,6 +132,7 @@ class UOMVSC(Baseline):
     %(n_clusters)s
     lambda_ : float, default=0.5
         Weight of the graphs of the embeddings relative to those of the samples, between 0 and 1.
+    %(view_importance)s
     %(n_neighbors)s
     %(max_iter)s
     %(tol)s
@@ -182,17 +191,27 @@ class UOMVSC(Baseline):
     max_iter: int = 30
     tol: float = 1e-6
     n_init: int = 20
+    view_importance: ViewImportance = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol
-        graphs, partitions = view_affinities(data, k, self.n_neighbors)
+        importance = self._importance(data)
+        graphs, partitions = view_affinities(data, k, self.n_neighbors, importance)
         H = leading_eigenvectors((1 - lambda_) * graphs[-1] + lambda_ * partitions[-1], k)
         labels = self._kmeans_labels(H, normalize=True)
         H = H @ polar_factor(H.T @ scaled_indicator(labels, k))
         labels, H, alpha, beta, objective = fuse_graphs(
-            graphs, partitions, H, labels, lambda_=lambda_, max_iter=max_iter, tol=tol
+            graphs,
+            partitions,
+            H,
+            labels,
+            lambda_=lambda_,
+            max_iter=max_iter,
+            tol=tol,
+            # The concatenated views are one more.
+            importance=np.append(importance, 1.0),
         )
         self.graph_weights_, self.partition_weights_ = alpha, beta
         weights = ((1 - lambda_) * alpha + lambda_ * beta)[:-1]

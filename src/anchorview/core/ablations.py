@@ -29,21 +29,23 @@ class SampledAnchorsSolver(_Ablation):
     """
 
     def pull(self, p: int) -> Array:
-        """Tangent of the shifted alignment: ``S C'H + C S'H + 2 c H``."""
+        """Tangent of the shifted alignment: ``w (S C'H + C S'H + 2 c H)``."""
         H = self.H[p]
-        return self.S @ (self.C.T @ H) + self.C @ (self.S.T @ H) + 2 * self.shift * H
+        tangent = self.S @ (self.C.T @ H) + self.C @ (self.S.T @ H) + 2 * self.shift * H
+        return np.asarray(self.w[p] * tangent)
 
     def graph_step(self) -> None:
-        """``S = polar(sum_p H_p H_p'C)``."""
+        """``S = polar(sum_p w_p H_p H_p'C)``."""
         self.A = [H.T @ self.C for H in self.H]
         self.S, _ = polar(self._graph_target())
 
     def anchor_step(self) -> None:
-        """``C = polar(sum_p H_p H_p'S)`` and ``A_p = H_p'C``."""
-        self.C, _ = polar(reduce(np.add, (H @ (H.T @ self.S) for H in self.H)))
+        """``C = polar(sum_p w_p H_p H_p'S)`` and ``A_p = H_p'C``."""
+        pairs = list(zip(self.w, self.H, strict=True))
+        self.C, _ = polar(reduce(np.add, (H @ (w * (H.T @ self.S)) for w, H in pairs)))
         self.A = [H.T @ self.C for H in self.H]
         self.alignment = sum(
-            float(np.sum((H.T @ self.S) * A)) for H, A in zip(self.H, self.A, strict=True)
+            w * float(np.sum((H.T @ self.S) * A)) for (w, H), A in zip(pairs, self.A, strict=True)
         )
         E = self.S.T @ self.C
         eye = np.eye(len(E))

@@ -3,8 +3,11 @@
 Samples are rows here, so a view is ``X_p`` (n x d_p), its representation ``H_p`` (n x m_p), its
 basis ``Z_p`` (d_p x m_p), its anchors ``A_p`` (m_p x l), and the anchor graph is ``S`` (n x l)::
 
-    min  sum_p 1/2 a_p^2 (||X_p - H_p Z_p'||^2 + floor_p)  -  beta * sum_p <H_p, S A_p'>
+    min  sum_p 1/2 (a_p^2 / w_p) (||X_p - H_p Z_p'||^2 + floor_p)  -  beta * sum_p w_p <H_p, S A_p'>
     s.t. H_p'H_p = I,  S'S = I,  A_p orthonormal (columns or rows),  sum a = 1,  a >= 0
+
+``w_p`` is the importance that the user gives a view, 1 by default as in the paper. It counts like
+``w_p`` copies of the view, which share the weight ``a_p``.
 
 ``floor_p``, a share of ``||X_p||^2``, prevents a view that is reproduced well by its basis (or
 completely, if its rank is small) from getting all the weight. It is a constant of the objective, so
@@ -18,14 +21,15 @@ optimization section derives the updates, and may differ from the printed ones.
 Equation  Step                                                      Method
 ========  ========================================================  =======================
 (9)       subproblem of ``H_p``: maximize ``<H_p, B_p>`` over       ``representation_step``
-          ``H_p'H_p = I``, ``B_p = a_p^2 X_p Z_p + beta S A_p'``
+          ``H_p'H_p = I``,
+          ``B_p = a_p^2 / w_p X_p Z_p + beta w_p S A_p'``
 (10)      its solution, ``H_p = polar(B_p)``                        ``representation_step``
 (11)      ``Z_p = X_p'H_p``                                         ``representation_step``
-(12)      ``S = polar(sum_p H_p A_p)``                              ``graph_step``
+(12)      ``S = polar(sum_p w_p H_p A_p)``                          ``graph_step``
 (13)      ``A_p = polar(H_p'S)``                                    ``anchor_step``
-(14)      subproblem of ``a``: minimize ``sum_p a_p^2 r_p``,        ``weight_step``
+(14)      subproblem of ``a``: minimize ``sum_p a_p^2 r_p / w_p``,  ``weight_step``
           ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``
-(15)      its solution, ``a_p = (1/r_p) / sum_q (1/r_q)``           ``weight_step``
+(15)      its solution, ``a_p = (w_p/r_p) / sum_q (w_q/r_q)``       ``weight_step``
 ========  ========================================================  =======================
 
 Samples may lack views. The residual is then over available rows only, and the missing rows of a
@@ -89,8 +93,8 @@ class CompletedView(LinearOperator):
 
 @dataclass(frozen=True)
 class Start:
-    """The start: ``s = mean over available views of x_p E_p``; a missing ``x_p = s Y_p'``;
-    ``h_p = x_p K_p``."""  # noqa: D209
+    """The start: ``s = sum_p x_p E_p / sum_p w_p`` over available views; a missing
+    ``x_p = s Y_p'``; ``h_p = x_p K_p``."""  # noqa: D209
 
     to_graph: tuple[Array, ...]
     """E_p, d_p x l."""
@@ -98,19 +102,21 @@ class Start:
     """Y_p, d_p x l."""
     to_representation: tuple[Array, ...]
     """K_p, d_p x m_p."""
+    importance: Array
+    """w."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration: ``h_p = (a_p^2 x_p Z_p + beta s A_p') M_p``, a missing ``x_p = h_p Z_p'`` of
-    before; ``s = sum_p h_p A_p T``."""  # noqa: D209
+    """One iteration: ``h_p = (b_p^2 x_p Z_p + beta s C_p') M_p``, a missing ``x_p = h_p Z_p'`` of
+    before; ``s = sum_p h_p C_p T``."""  # noqa: D209
 
     weights: Array
-    """a."""
+    """b, with b_p^2 = a_p^2 / w_p."""
     bases: tuple[Array, ...]
     """Z_p, d_p x m_p."""
     anchors: tuple[Array, ...]
-    """A_p, m_p x l."""
+    """C_p = w_p A_p, m_p x l."""
     to_representation: tuple[Array, ...]
     """M_p, m_p x m_p."""
     to_graph: Array
@@ -220,6 +226,8 @@ class AlternatingSolver:
     residual_floor : float
         Share of a view's squared norm that always counts as unexplained. Without it, a view that
         is reproduced completely has no finite weight, which raises an error.
+    importance : array (n_views,), optional
+        w_p, positive; 1 by default.
 
     Examples
     --------
@@ -247,12 +255,14 @@ class AlternatingSolver:
         spectra: Sequence[tuple[Array, Array]] | None = None,
         left_out: Sequence[float] | None = None,
         residual_floor: float = RESIDUAL_FLOOR,
+        importance: Array | None = None,
     ) -> None:
         self.beta = beta
         self.views = list(views)
-        n_available = np.full(views[0].shape[0], len(views))
+        self.w = np.ones(len(views)) if importance is None else importance
+        counted = np.full(views[0].shape[0], self.w.sum())
         if available is not None:
-            n_available = available.sum(axis=1)
+            counted = available @ self.w
             self.views = [
                 X if has.all() else CompletedView(X, np.flatnonzero(~has))
                 for X, has in zip(views, available.T, strict=True)
@@ -269,7 +279,8 @@ class AlternatingSolver:
             init,
             seed,
             directions,
-            1 / n_available,
+            1 / counted,
+            self.w,
             None if available is not None else spectra,
         )
         self.Z = [times(X.T, H) for X, H in zip(self.views, self.H, strict=True)]
@@ -304,26 +315,28 @@ class AlternatingSolver:
 
     def objective(self) -> float:
         """Value of the objective at the current state."""
-        return float(0.5 * self.a**2 @ self.residuals - self.beta * self.alignment)
+        return float(0.5 * (self.a**2 / self.w) @ self.residuals - self.beta * self.alignment)
 
     def trace(self) -> Trace | None:
         """Trace of the steps so far."""
         return Trace(self.beta, self.first, tuple(self.steps))
 
     def representation_step(self) -> None:
-        """``H_p = polar(a_p^2 X_p Z_p + beta S A_p')``, then ``Z_p = X_p'H_p``."""
-        self.used = (self.a, tuple(self.Z), tuple(self.A))
+        """``H_p = polar(a_p^2 / w_p X_p Z_p + beta w_p S A_p')``, then ``Z_p = X_p'H_p``."""
+        anchors = tuple(w * A for w, A in zip(self.w, self.A, strict=True))
+        self.used = (self.a / np.sqrt(self.w), tuple(self.Z), anchors)
         self.M: list[Array] = []
         for p, X in enumerate(self.views):
-            B = self.a[p] ** 2 * times(X, self.Z[p]) + self.beta * self.pull(p)  # Eq. (9)
+            share = self.a[p] ** 2 / self.w[p]
+            B = share * times(X, self.Z[p]) + self.beta * self.pull(p)  # Eq. (9)
             self.H[p], M = polar(B)  # Eq. (10)
             _require_balanced(B, M, p, self.beta)
             self.Z[p] = times(X.T, self.H[p])  # Eq. (11)
             self.M.append(M)
 
     def pull(self, p: int) -> Array:
-        """Gradient of the alignment with respect to ``H_p``: ``S A_p'``."""
-        return self.S @ self.A[p].T
+        """Gradient of the alignment with respect to ``H_p``: ``w_p S A_p'``."""
+        return np.asarray(self.S @ (self.w[p] * self.A[p].T))
 
     def fill_step(self) -> None:
         """Missing rows of ``X_p`` become those of ``H_p Z_p'``."""
@@ -332,21 +345,22 @@ class AlternatingSolver:
                 X.fill(H[X.missing], Z)
 
     def graph_step(self) -> None:
-        """``S = polar(sum_p H_p A_p)``."""
+        """``S = polar(sum_p w_p H_p A_p)``."""
         self.S, T = polar(self._graph_target())  # Eq. (12)
         self.steps.append(Step(*self.used, tuple(self.M), T))
 
     def _graph_target(self) -> Array:
-        return reduce(np.add, (H @ A for H, A in zip(self.H, self.A, strict=True)))
+        parts = zip(self.w, self.H, self.A, strict=True)
+        return reduce(np.add, (H @ (w * A) for w, H, A in parts))
 
     def anchor_step(self) -> None:
-        """``A_p = polar(H_p'S)``; the alignment is then the sum of the singular values."""
+        """``A_p = polar(H_p'S)``; its alignment is ``w_p`` times the sum of the singular values."""
         factors = [polar_and_norm(H.T @ self.S) for H in self.H]  # Eq. (13)
         self.A = [A for A, _ in factors]
-        self.alignment = sum(norm for _, norm in factors)
+        self.alignment = sum(w * norm for w, (_, norm) in zip(self.w, factors, strict=True))
 
     def weight_step(self) -> None:
-        """``a_p`` proportional to ``1/r_p``, ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``.
+        """``a_p`` proportional to ``w_p/r_p``, ``r_p = ||X_p - H_p Z_p'||^2 + floor_p``.
 
         Where no row is missing, the first part is ``||X_p||^2 - ||Z_p||^2``.
         """
@@ -366,7 +380,7 @@ class AlternatingSolver:
                     f"View {p} is reproduced completely by its {self.Z[p].shape[1]} components, so "
                     "it would get all the weight. Use residual_floor > 0, or fewer n_components."
                 )
-        inverse = 1 / self.residuals
+        inverse = self.w / self.residuals
         self.a = inverse / inverse.sum()  # Eq. (15)
 
 
@@ -389,13 +403,14 @@ def start(
     seed: int,
     directions: Sequence[Array] | None,
     row_weights: Array,
+    importance: Array,
     spectra: Sequence[tuple[Array, Array]] | None = None,
 ) -> tuple[list[Array], Array, Start]:
     """Initial ``H_p`` and ``S``, and the maps from a sample to its rows of them.
 
-    ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p H_p N_p)``, rows weighted by the inverse number
-    of views that a sample has. Missing rows are then predicted by regression on ``S``, and the
-    ``H_p`` computed again.
+    ``H_p = polar(X_p D_p)`` and ``S = polar(sum_p w_p H_p N_p)``, rows weighted by the inverse
+    importance of the views that a sample has. Missing rows are then predicted by regression on
+    ``S``, and the ``H_p`` computed again.
     """
     if init != "gcca" and directions is None:
         directions = plain_directions(init, [X.shape[1] for X in views], n_components, seed)
@@ -421,7 +436,8 @@ def start(
     H, K, strengths = represent()
     if init == "gcca":
         # MAXVAR generalized CCA: leading left singular vectors of the stacked, weighted H_p.
-        stacked = np.hstack([h * w for h, w in zip(H, strengths, strict=True)])
+        strengths = [s * np.sqrt(w) for s, w in zip(strengths, importance, strict=True)]
+        stacked = np.hstack([h * s for h, s in zip(H, strengths, strict=True)])
         stacked *= np.sqrt(row_weights)[:, None]
         squares, U = eigh(stacked.T @ stacked)
         independent = int(np.sum(squares > INDEPENDENT * squares[-1]))
@@ -429,9 +445,12 @@ def start(
         N = np.split(np.concatenate(strengths)[:, None] * U, np.cumsum(n_components)[:-1])
     elif init == "random":
         rng = np.random.default_rng(seed + 1)
-        N = [rng.standard_normal((m, n_anchors)) for m in n_components]
+        N = [
+            w * rng.standard_normal((m, n_anchors))
+            for w, m in zip(importance, n_components, strict=True)
+        ]
     elif max(n_components) >= n_anchors:
-        N = [np.eye(m, n_anchors) for m in n_components]
+        N = [w * np.eye(m, n_anchors) for w, m in zip(importance, n_components, strict=True)]
     else:
         # No view has enough components for all anchors: each view begins where the last one ended.
         N = np.split(np.eye(sum(n_components), n_anchors), np.cumsum(n_components)[:-1])
@@ -446,7 +465,7 @@ def start(
     fill = tuple(X.Y if isinstance(X, CompletedView) else times(X.T, S) for X in views)
     if any(isinstance(X, CompletedView) for X in views):
         H, K, _ = represent()
-    return H, S, Start(to_graph, fill, tuple(K))
+    return H, S, Start(to_graph, fill, tuple(K), importance)
 
 
 def _with_independent_images(X: Matrix, D: Array) -> Array:

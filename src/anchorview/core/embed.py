@@ -167,7 +167,7 @@ def replayed(trace: Trace, views: Sequence[Matrix | None], available: Array) -> 
 
     start = trace.start
     s = sum(product(p, start.to_graph[p]) for p in range(n_views))
-    s = s / available.sum(axis=1)[:, None]
+    s = s / (available @ start.importance)[:, None]
     h = []
     for p in range(n_views):
         h.append(product(p, start.to_representation[p]))
@@ -202,7 +202,9 @@ def in_other_coordinates(
     ]
     to_graph, fill, to_representation, *converted = zip(*columns, strict=True)
     steps = [replace(step, bases=Z) for step, Z in zip(trace.steps, converted, strict=True)]
-    return Trace(trace.beta, Start(to_graph, fill, to_representation), tuple(steps))
+    return Trace(
+        trace.beta, Start(to_graph, fill, to_representation, first.importance), tuple(steps)
+    )
 
 
 def embedding_map(trace: Trace, views: Sequence[int]) -> Array:

@@ -156,6 +156,7 @@ class SolverSettings:
     variant: str = "dalmc"
     init: Init = "gcca"
     residual_floor: float = RESIDUAL_FLOOR
+    importance: Array | None = None
 
 
 class Spectra(NamedTuple):
@@ -218,6 +219,7 @@ def solve(
             spectra=None if spectra is None else spectra.directions,
             left_out=problem.left_out,
             residual_floor=settings.residual_floor,
+            importance=settings.importance,
         ).run(settings.max_iter, settings.tol)
     n_anchors = solution.graph.shape[1]
     if sizes.n_anchors is not None and sizes.n_anchors > n_anchors:

@@ -10,7 +10,8 @@ residual of the view changes by
     ||E'H||^2 <= min(||E||^2, m sigma^2),    sigma the largest singular value of E.
 
 The weights add up to 1, so the objective changes by at most half of the largest of these bounds,
-for every state of the optimization and therefore for its minimum.
+each divided by the importance of the view, for every state of the optimization and therefore for
+its minimum.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -97,6 +98,7 @@ def compress_truncated(
     alignment: float,
     *,
     unit_norm: bool,
+    importance: Array,
 ) -> tuple[Problem, Truncation]:
     """Problem with few pseudo-samples and, of wide views, few directions.
 
@@ -108,7 +110,7 @@ def compress_truncated(
     for doublings in range(MAX_DOUBLINGS + 1):
         directions = _leading_subspaces(parts, scalings, counts, directions)
         sums = _summarized(parts, scalings, directions)
-        truncation = _judged(sums, n_components, tolerance, unit_norm=unit_norm)
+        truncation = _judged(sums, n_components, tolerance, importance, unit_norm=unit_norm)
         enough = truncation.bound <= tolerance or doublings == MAX_DOUBLINGS
         if enough or _expected_bound(sums, truncation.bound) > tolerance:
             break
@@ -265,7 +267,12 @@ def _projected(
 
 
 def _judged(
-    sums: _Sums, n_components: Sequence[int], tolerance: float, *, unit_norm: bool
+    sums: _Sums,
+    n_components: Sequence[int],
+    tolerance: float,
+    importance: Array,
+    *,
+    unit_norm: bool,
 ) -> Truncation:
     """Bound of the change of the objective by what the directions leave out."""
     left_out, bounds = [0.0] * len(sums.widths), [0.0]
@@ -273,7 +280,7 @@ def _judged(
         total = sums.squared_norms[p]
         left_out[p] = max(0.0, 1 - float(squares.sum()) / total)
         bound = min(left_out[p], n_components[p] * SAFETY * _largest_left_out(squares) / total)
-        bounds.append(bound if unit_norm else bound * total)
+        bounds.append((bound if unit_norm else bound * total) / importance[p])
     return Truncation(sums.widths, tuple(left_out), max(bounds) / 2, tolerance)
 
 

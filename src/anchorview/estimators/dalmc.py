@@ -34,6 +34,7 @@ from anchorview.core.embed import SampleMap, embedder_of
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
+from anchorview.core.view_importance import ViewImportance, importance_of_views
 from anchorview.estimators.base import by_sample_id, embeds_new_samples
 from anchorview.estimators.batches import UnknownBatch
 from anchorview.estimators.docstrings import fill_docstring
@@ -68,15 +69,16 @@ class DALMC(IncrementalClusterer):
 
     .. math::
 
-        & \min \sum_p \tfrac12 a_p^2 \|X_p - H_p Z_p^\top\|_F^2
-             - \beta \sum_p \langle H_p, S A_p^\top \rangle \\
+        & \min \sum_p \tfrac12 \frac{a_p^2}{w_p} \|X_p - H_p Z_p^\top\|_F^2
+             - \beta \sum_p w_p \langle H_p, S A_p^\top \rangle \\
         & \text{s.t. } H_p^\top H_p = I,\ S^\top S = I,\ A_p \text{ orthonormal},\
         \textstyle\sum_p a_p = 1,\ a \ge 0.
 
-    The views are scaled and compressed exactly to at most as many pseudo-samples as there are
-    features, in one pass over the rows (two with the default scaling). The problem is solved on
-    these, and the samples are embedded in another pass. Time and memory are linear in the number of
-    samples, and the cost of an iteration does not depend on it.
+    All :math:`w_p` are 1 unless `view_importance` is given. The views are scaled and compressed
+    exactly to at most as many pseudo-samples as there are features, in one pass over the rows (two
+    with the default scaling). The problem is solved on these, and the samples are embedded in
+    another pass. Time and memory are linear in the number of samples, and the cost of an iteration
+    does not depend on it.
 
     Parameters
     ----------
@@ -131,6 +133,10 @@ class DALMC(IncrementalClusterer):
         The method, or one of the paper's ablations: anchors sampled from the data, or an anchor
         graph with entries between 0 and 1 that is not orthonormal. Ablations run on the data as
         they are and cannot embed new samples.
+    view_importance : dict of str to float, default=None
+        How much views count, by name; 1 for those that are not named. A view of importance 2 counts
+        like two copies of it: :math:`w_p` in the objective is its importance divided by the mean
+        over the views, so that a common factor does not matter. To ignore a view, leave it out.
     %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the random initialization.
@@ -214,6 +220,7 @@ class DALMC(IncrementalClusterer):
         "n_init": N_INIT,
         "normalize_embedding": ["boolean"],
         "variant": [StrOptions(set(VARIANTS))],
+        "view_importance": [Mapping, None],
         "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
@@ -239,6 +246,7 @@ class DALMC(IncrementalClusterer):
         n_init: int = 10,
         normalize_embedding: bool = True,
         variant: str = "dalmc",
+        view_importance: ViewImportance = None,
         preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
@@ -260,6 +268,7 @@ class DALMC(IncrementalClusterer):
         self.n_init = n_init
         self.normalize_embedding = normalize_embedding
         self.variant = variant
+        self.view_importance = view_importance
         self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit
@@ -438,9 +447,10 @@ class DALMC(IncrementalClusterer):
         if self.plan_.route != "truncated":
             return compress(source, scalings, self.plan_.route, unit_norm=self.unit_norm)
         wanted, n_anchors = self._sizes.wanted(source), self.n_anchors or self.n_clusters
-        alignment = self.beta * sum(min(m, n_anchors) for m in wanted)
+        importance = importance_of_views(self.view_importance, source.names)
+        alignment = self.beta * float(importance @ np.minimum(wanted, n_anchors))
         problem, truncation = compress_truncated(
-            source, scalings, wanted, alignment, unit_norm=self.unit_norm
+            source, scalings, wanted, alignment, unit_norm=self.unit_norm, importance=importance
         )
         self.plan_ = replace(self.plan_, truncation=truncation)
         self._say(truncation)
@@ -456,6 +466,7 @@ class DALMC(IncrementalClusterer):
             self.variant,
             self.init,  # type: ignore[arg-type]
             self.residual_floor,
+            importance_of_views(self.view_importance, schema.names),
         )
         solution, self.n_components_ = solve(problem, schema, settings, seed)
         self.scalings_ = problem.scalings
@@ -522,6 +533,7 @@ class DALMC(IncrementalClusterer):
 
     def _require_possible(self, schema: RowSource) -> None:
         self._sizes.require_possible(schema)
+        importance_of_views(self.view_importance, schema.names)
         if self.assignment == "cluster_qr" and self.n_anchors is not None:
             require_columns(self.n_anchors, self.n_clusters)
         if self.variant != "dalmc" and self.solver not in ("auto", "direct"):

@@ -187,6 +187,10 @@ def _refitted(model: Any, positions: list[int], n_clusters: int) -> Any:
     params["preprocess"] = None
     if known.get("random_state") is None:
         params["random_state"] = 0
+    if known.get("view_importance"):
+        kept = [model.view_names_in_[p] for p in positions]
+        given = known["view_importance"]
+        params["view_importance"] = {name: given[name] for name in kept if name in given} or None
     components: Any = known.get("n_components")
     if np.ndim(components):
         params["n_components"] = [components[p] for p in positions]

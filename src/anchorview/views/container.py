@@ -34,7 +34,7 @@ from anchorview.views.row_source import (
 )
 from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import TableView, describe_kinds
+from anchorview.views.table_columns import TableView
 
 TINY = {"float64": 2.0**-500, "float32": 2.0**-120}
 """Values below this have squares, or in single precision reciprocals, that are not numbers of their
@@ -188,8 +188,7 @@ class MultiViewData(RowSource):
             observed = int(self._has(p).sum())
             some = "" if observed == len(self) else f" of {observed} samples"
             view = self.views[p]
-            is_table = isinstance(view, TableView)
-            features = describe_kinds(view.kinds) if is_table else f"{width} features"
+            features = view.description if isinstance(view, TableView) else f"{width} features"
             parts.append(f"{name}: {features}{some}")
         return f"MultiViewData({len(self)} samples, {', '.join(parts)})"
 

@@ -144,25 +144,21 @@ class TableView:
                 )
         return np.asarray(~self.frame.isna().to_numpy().all(axis=1))
 
+    @property
+    def description(self) -> str:
+        """How many columns of each kind there are."""
+        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds]
+        plurals = {"number": "numbers", "category": "categories", "date": "dates"}
+        counts = {kind: kinds.count(kind) for kind in plurals}
+        return ", ".join(
+            f"{n} {kind if n == 1 else plurals[kind]}" for kind, n in counts.items() if n
+        )
+
     @staticmethod
     def stacked(parts: "Sequence[TableView]") -> "TableView":
         """Rows of several tables with the same columns."""
         frame = concatenated([part.frame for part in parts]).reset_index(drop=True)
         return TableView(frame, parts[0]._view)
-
-
-def describe_kinds(kinds: Sequence[str], n_levels: int | None = None) -> str:
-    """How many columns of each kind there are, and how many levels of categories."""
-    shown = [CATEGORICAL.get(kind, kind) for kind in kinds]
-    levels = "" if n_levels is None else f" ({n_levels} levels)"
-    plurals = {"number": "numbers", "category": f"categories{levels}", "date": "dates"}
-    singular = {"category": f"category{levels}"}
-    counts = {kind: shown.count(kind) for kind in plurals}
-    return ", ".join(
-        f"{n} {singular.get(kind, kind) if n == 1 else plurals[kind]}"
-        for kind, n in counts.items()
-        if n
-    )
 
 
 def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def test_weights_equal_loops(max_distances, set_constants):
     set_constants(landmarks, MAX_DISTANCES=max_distances)
     rng = np.random.default_rng(1)
     points, rows = rng.standard_normal((12, 4)), rng.standard_normal((20, 7))
-    ((near, weights),) = Landmarks((points,)).nearest(MultiViewData([rows]))
+    ((near, weights),) = Landmarks((points,), np.ones(1)).nearest(MultiViewData([rows]))
     for row, at, given in zip(rows[:, :4], near, weights, strict=True):
         distances = np.array([np.sum((row - point) ** 2) for point in points])
         nearest = np.argsort(distances)[:N_NEIGHBORS].tolist()

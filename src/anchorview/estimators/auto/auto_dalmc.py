@@ -24,6 +24,7 @@ from anchorview._utils.sklearn_compat import HasMethods, StrOptions, fit_context
 from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.assign import Assignment
+from anchorview.core.view_importance import ViewImportance, importance_of_views
 from anchorview.estimators.auto.consensus import DOUBTFUL_CONFIDENCE
 from anchorview.estimators.auto.labeling import (
     RESULTS,
@@ -76,6 +77,12 @@ class AutoDALMC(EmbeddingClusterer):
         cluster.
     budget : {"fast", "default", "thorough"}, default="default"
         How many candidates to fit: 8, on half as many representative samples; 20; or 24.
+    view_importance : dict of str to float, default=None
+        How much views count, by name; 1 for those that are not named, and relative to the mean over
+        the views. It is :math:`w_p` in the objective of :class:`DALMC`, the weight of the view's
+        neighbor graph in the mean of the graphs, and of its landmarks where they vote for labels. A
+        view that contradicts the others is set aside whatever its importance. To ignore a view,
+        leave it out.
     %(preparation_parameters)s
     random_state : int, RandomState instance or None, default=None
         Seed of K-means and of the landmarks.
@@ -227,6 +234,7 @@ class AutoDALMC(EmbeddingClusterer):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 (scikit-learn's protocol)
         "n_clusters": [*N_CLUSTERS, "array-like", range, None],
         "budget": [StrOptions(set(BUDGETS))],
+        "view_importance": [Mapping, None],
         "preprocess": [str, Mapping, HasMethods(["fit", "transform"]), None],
         "batch_scale": ["boolean"],
         "memory_limit": [POSITIVE, str, None],
@@ -239,6 +247,7 @@ class AutoDALMC(EmbeddingClusterer):
         n_clusters: int | Sequence[int] | None = None,
         *,
         budget: Budget = "default",
+        view_importance: ViewImportance = None,
         preprocess: Preprocess = None,
         batch_scale: bool = True,
         memory_limit: float | str | None = None,
@@ -247,6 +256,7 @@ class AutoDALMC(EmbeddingClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.budget = budget
+        self.view_importance = view_importance
         self.preprocess = preprocess
         self.batch_scale = batch_scale
         self.memory_limit = memory_limit
@@ -302,7 +312,8 @@ class AutoDALMC(EmbeddingClusterer):
             sample = representative_sample(source, count)
             if len(sample) < len(source):
                 clock = self._say(f"selected {len(sample)} representative samples", clock)
-            fitted = fit_model(source, sample, numbers, self.budget, seed, self._say)
+            importance = importance_of_views(self.view_importance, source.names)
+            fitted = fit_model(source, sample, numbers, self.budget, seed, importance, self._say)
             del sample
         self._set_fitted(fitted)
         clock = perf_counter()
@@ -446,6 +457,7 @@ class AutoDALMC(EmbeddingClusterer):
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={numbers[0]}.")
         if numbers[-1] > MAX_CLUSTERS:
             raise ValueError(f"n_clusters={numbers[-1]} should be <= {MAX_CLUSTERS}; use DALMC.")
+        importance_of_views(self.view_importance, data.names)
 
     def _set_fitted(self, fitted: FittedModel) -> None:
         """Set the attributes that describe the model."""

@@ -24,6 +24,7 @@ from anchorview.core.kmeans_repair import repair
 from anchorview.core.kmeans_seeding import kmeans_plusplus
 from anchorview.core.scale import ViewScaling
 from anchorview.core.solve import Sizes, SolverSettings, leading_spectra, solve
+from anchorview.core.view_importance import relative
 from anchorview.estimators.auto.bases import MAX_DIRECTIONS
 from anchorview.estimators.auto.landmarks import (
     LABEL_DTYPE,
@@ -143,8 +144,8 @@ class CandidatePool:
 
     `coordinates` are those of the samples by scaling, in an order that does not depend on how they
     were given. If they stand for more samples, `norm_factor` is the root of how many for each:
-    embeddings are divided by it, so that those of all samples have columns of norm 1. `errors` says
-    why there are no coordinates in a scaling.
+    embeddings are divided by it, so that those of all samples have columns of norm 1. `importance`
+    is that of each view, 1 by default. `errors` says why there are no coordinates in a scaling.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class CandidatePool:
         seed: int,
         norm_factor: float = 1.0,
         *,
+        importance: Array | None = None,
         errors: Mapping[str, Exception] | None = None,
         n_runs: int = N_KMEANS_RUNS,
         repairs_runs: bool = False,
@@ -160,6 +162,7 @@ class CandidatePool:
         self.coordinates = coordinates
         self.seed = seed
         self.norm_factor = norm_factor
+        self.importance = np.ones(len(self.data.views)) if importance is None else importance
         self.errors = errors or {}
         self.n_runs, self.repairs_runs = n_runs, repairs_runs
         self.n_landmarks = self.n_carriers = N_LANDMARKS
@@ -179,7 +182,10 @@ class CandidatePool:
     def with_views(self, positions: Sequence[int]) -> "CandidatePool":
         """Return a pool of the same samples with some of the views."""
         some = {key: data.with_views(positions) for key, data in self.coordinates.items()}
-        return CandidatePool(some, self.seed, self.norm_factor, errors=self.errors)
+        importance = relative(self.importance[list(positions)])
+        return CandidatePool(
+            some, self.seed, self.norm_factor, importance=importance, errors=self.errors
+        )
 
     def fit(
         self,
@@ -217,7 +223,7 @@ class CandidatePool:
         """Graph of at most `N_NEIGHBORS` neighbors in a scaling."""
         if n_neighbors < N_NEIGHBORS:
             return self.graph(scaling, N_NEIGHBORS).of_nearest(n_neighbors)
-        return NeighborGraph(self._coordinates_in(scaling))
+        return NeighborGraph(self._coordinates_in(scaling), importance=self.importance)
 
     @shared
     def linear_problem(self, scaling: str) -> tuple[Problem, Any]:
@@ -242,7 +248,7 @@ class CandidatePool:
         data = self._coordinates_in(scaling)
         n_rows = max(LANDMARK_ROWS, ROWS_PER_LANDMARK * count)
         rows = representative_rows(np.arange(len(data)), data.available, n_rows)
-        landmarks = fit_landmarks(data, count, rows, self.seed)
+        landmarks = fit_landmarks(data, count, rows, self.seed, self.importance)
         return landmarks, landmarks.nearest(data)
 
     @shared
@@ -316,7 +322,7 @@ class CandidatePool:
             n_components=setting.components * n_clusters,
             default_anchors=setting.anchors * n_clusters,
         )
-        settings = SolverSettings(sizes, setting.beta, MAX_ITER, TOL)
+        settings = SolverSettings(sizes, setting.beta, MAX_ITER, TOL, importance=self.importance)
         solution, _ = solve(problem, data, settings, spectra=spectra)
         if setting.kind == "landmarks":
             return None, solution.graph, solution.weights, solution.objective

@@ -5,9 +5,9 @@ the weights
 
     w_j = exp(-d_j / s),  s = mean of its d_j,  normalized to sum 1,
 
-on its nearest landmarks, with squared distances ``d_j``. In these weights, curved clusters become
-linearly separable. A partition of some samples is passed on to others by their weights: a landmark
-has the label with most weight on it.
+on its nearest landmarks, with squared distances ``d_j``, times the importance of the view. In these
+weights, curved clusters become linearly separable. A partition of some samples is passed on to
+others by their weights: a landmark has the label with most weight on it.
 """
 
 from collections.abc import Sequence
@@ -53,6 +53,8 @@ class Landmarks:
 
     places: tuple[npt.NDArray[np.floating[Any]], ...]
     """By view, an array with a row per landmark."""
+    importance: Array
+    """Of each view."""
 
     @property
     def counts(self) -> list[int]:
@@ -68,7 +70,8 @@ class Landmarks:
         def work(block: RowBlock) -> None:
             for p in block.views:
                 rows = coordinates.views[p][block.rows, : self.places[p].shape[1]]
-                near[p][block.rows], weights[p][block.rows] = _nearest(rows, self.places[p])
+                near[p][block.rows], own = _nearest(rows, self.places[p])
+                weights[p][block.rows] = own * self.importance[p]
 
         step = max(1, MAX_DISTANCES // max(self.counts))
         for_blocks(work, coordinates.blocks(step), "landmarks")
@@ -122,7 +125,11 @@ class Landmarks:
 
 
 def fit_landmarks(
-    coordinates: MultiViewData, n_landmarks: int, rows: Array, seed: int
+    coordinates: MultiViewData,
+    n_landmarks: int,
+    rows: Array,
+    seed: int,
+    importance: Array | None = None,
 ) -> Landmarks:
     """Place landmarks of every view among some rows.
 
@@ -135,7 +142,8 @@ def fit_landmarks(
         return _kmeans_centers(leading_coordinates(coordinates.views[p][has]), n_landmarks, seed)
 
     views = range(len(coordinates.views))
-    return Landmarks(tuple(places for _, places in parallel_map(place, views)))
+    importance = np.ones(len(views)) if importance is None else importance
+    return Landmarks(tuple(places for _, places in parallel_map(place, views)), importance)
 
 
 def leading_coordinates(rows: Array) -> Array:

@@ -122,7 +122,9 @@ def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     some = some_rows(pool.coordinates, np.sort(rows))
     # Runs that end with two clusters in one would lower the agreement at the right number.
     compared, reference = (
-        CandidatePool(coordinates, pool.seed, n_runs=1, repairs_runs=True)
+        CandidatePool(
+            coordinates, pool.seed, importance=pool.importance, n_runs=1, repairs_runs=True
+        )
         for coordinates in (some, without_clusters(some, np.random.default_rng(pool.seed)))
     )
     if numbers:

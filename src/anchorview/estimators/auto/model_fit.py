@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.scale import fit_scalings
+from anchorview.core.view_importance import relative
 from anchorview.estimators.auto.bases import MAX_DIRECTIONS, Basis, fit_bases
 from anchorview.estimators.auto.candidates import (
     FIT_ERRORS,
@@ -137,14 +138,16 @@ def fit_model(
     numbers: Sequence[int],
     budget: str,
     seed: int,
+    importance: Array,
     say: Say,
 ) -> FittedModel:
     """Fit the model to some samples of a source, which represent all.
 
-    `numbers` are those of clusters to choose from; any if there are none.
+    `numbers` are those of clusters to choose from; any if there are none. `importance` is that of
+    each view.
     """
     clock = perf_counter()
-    bases, pool, order = _fit_pool(sample, len(source), seed)
+    bases, pool, order = _fit_pool(sample, len(source), seed, importance)
     clock = say("projected the samples", clock)
     number, scan = _choose_number(pool, numbers)
     alone = partitions_of_views(pool, number)
@@ -155,7 +158,9 @@ def fit_model(
     if len(used) < len(sample.names):
         all_views, before = pool, order
         # As if the other views were not there, by which samples were ordered and numbers compared.
-        bases, pool, order = _fit_pool(sample.with_views(used), len(source), seed)
+        bases, pool, order = _fit_pool(
+            sample.with_views(used), len(source), seed, relative(importance[used])
+        )
         number, scan = _choose_number(pool, numbers)
         alone = partitions_of_views(all_views, number)[:, np.argsort(before)[order]]
     levels = None
@@ -169,7 +174,7 @@ def fit_model(
         # As if the number had been given.
         kept = representative_rows(np.arange(len(pool)), pool.data.available, count)
         some = sample.with_views(used)[order[kept]]
-        bases, pool, order = _fit_pool(some, len(source), seed)
+        bases, pool, order = _fit_pool(some, len(source), seed, pool.importance)
         alone = alone[:, kept[order]]
     pool.n_landmarks, pool.n_carriers = n_landmarks(largest), n_carriers(largest, len(source))
     fitted = pool.fit(POOL[budget], number, say)
@@ -210,7 +215,7 @@ def fit_model(
 
 
 def _fit_pool(
-    sample: MultiViewData, n_represented: int, seed: int
+    sample: MultiViewData, n_represented: int, seed: int, importance: Array
 ) -> tuple[dict[str, Basis], CandidatePool, Array]:
     """Bases of samples, the pool of their coordinates, and the order of the samples in it."""
     order = order_by_content(sample, fit_scalings(sample, STANDARDIZED))
@@ -218,7 +223,8 @@ def _fit_pool(
     if not bases:
         raise ValueError(f"{NO_CANDIDATE}{errors[STANDARDIZED]}")
     norm_factor = float(np.sqrt(n_represented / len(sample)))
-    return bases, CandidatePool(coordinates, seed, norm_factor, errors=errors), order
+    pool = CandidatePool(coordinates, seed, norm_factor, importance=importance, errors=errors)
+    return bases, pool, order
 
 
 def _choose_number(pool: CandidatePool, numbers: Sequence[int]) -> tuple[int, LevelScan | None]:

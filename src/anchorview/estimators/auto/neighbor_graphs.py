@@ -3,8 +3,9 @@
 In each view a sample i is connected to its nearest neighbors j with the self-tuning weights
 ``exp(-d_ij / (s_i s_j))``, where ``d`` are squared distances and ``s`` is the distance to the
 farthest of the neighbors. Weights are the maximum of both directions, ``N = D^-1/2 W D^-1/2``, and
-the graph is the mean of the views'. Cross-diffusion sends one view's neighbors through the graphs
-of the others: ``sum_v N_v mean(N_u, u != v) N_v / V + mean(N) / 2``.
+the graph is the mean of the views', weighted by their importance ``w``. Cross-diffusion sends one
+view's neighbors through the graphs of the others: ``sum_v w_v N_v mean(w_u N_u, u != v) N_v / V +
+mean(w_v N_v) / 2``.
 """
 
 from copy import copy
@@ -45,8 +46,14 @@ Neighbors = tuple[Array, Array, Array]
 class NeighborGraph:
     """The neighbor graphs of the views of some samples."""
 
-    def __init__(self, coordinates: MultiViewData, n_neighbors: int = N_NEIGHBORS) -> None:
+    def __init__(
+        self,
+        coordinates: MultiViewData,
+        n_neighbors: int = N_NEIGHBORS,
+        importance: Array | None = None,
+    ) -> None:
         self.n_samples = len(coordinates)
+        self._importance = np.ones(len(coordinates.views)) if importance is None else importance
         self._available = coordinates.available
 
         def neighbors_in(p: int) -> Neighbors:
@@ -68,7 +75,9 @@ class NeighborGraph:
     def _connect(self, count: int) -> None:
         self._communities: dict[float, Array] = {}
         self._views = [self._graph(*of_view, count) for of_view in self._neighbors]
-        mean = sum(self._views[1:], self._views[0]) * (1 / len(self._views))
+        weighted = [w * N for w, N in zip(self._importance, self._views, strict=True)]
+        self._sum: sparse.csr_array = sum(weighted[1:], weighted[0])
+        mean = self._sum * (1 / len(self._views))
         if self._available is not None:
             # Samples that lack views have weights in fewer graphs.
             mean = _normalized(mean, np.asarray(mean.sum(axis=1)).ravel())
@@ -106,8 +115,13 @@ class NeighborGraph:
                 return labels
             if count > n_clusters and (more is None or count <= more.max()):
                 more = labels
-        if more is None:
-            more = self.communities(2.0 ** LOG_RESOLUTIONS[1])
+        # Further away the number grows fast, and merging takes cubic time in it.
+        resolution = max(self._communities)
+        while more is None:
+            resolution = min(2 * resolution, 2.0 ** LOG_RESOLUTIONS[1])
+            labels = self.communities(resolution)
+            if labels.max() >= n_clusters or resolution == 2.0 ** LOG_RESOLUTIONS[1]:
+                more = labels
         return _merged(more, self.mean, n_clusters)
 
     def _next_resolution(self, n_clusters: int) -> float:
@@ -154,15 +168,11 @@ class NeighborGraph:
 
     def _unnormalized(self, M: Array) -> Array:
         total = self._sum @ M / (2 * len(self._views))
-        for N in self._views:
+        for w, N in zip(self._importance, self._views, strict=True):
             neighbors = N @ M
-            others = self._sum @ neighbors - N @ neighbors
-            total += N @ others / (len(self._views) * max(1, len(self._views) - 1))
+            others = self._sum @ neighbors - w * (N @ neighbors)
+            total += w * (N @ others) / (len(self._views) * max(1, len(self._views) - 1))
         return np.asarray(total)
-
-    @cached_property
-    def _sum(self) -> sparse.csr_array:
-        return sum(self._views[1:], self._views[0])
 
     @cached_property
     def _diffusion_factors(self) -> Array:

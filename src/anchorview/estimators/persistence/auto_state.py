@@ -125,7 +125,7 @@ SHAPES |= {
     RowSums: {"sizes": "k", "sums": "k l", "squares": "k"},
     Basis: {"views": "*"},
     ViewBasis: {"directions": "d* j*", "center": "j*"},
-    Landmarks: {"places": "m* i*"},
+    Landmarks: {"places": "m* i*", "importance": "v"},
 }
 
 

@@ -174,7 +174,12 @@ SHAPES |= {
     },
     Embedder: {"scalings": "*"},
     Trace: {},
-    Start: {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*"},
+    Start: {
+        "to_graph": "d* l",
+        "fill": "d* l",
+        "to_representation": "d* m*",
+        "importance": "v",
+    },
     Step: {
         "weights": "v",
         "bases": "d* m*",

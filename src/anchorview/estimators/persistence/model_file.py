@@ -172,7 +172,7 @@ def _stored(model: "DALMC | AutoDALMC") -> tuple[dict[str, Any], dict[str, Array
 
 def _stored_param(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return dict(value)
+        return {name: _stored_param(own) for name, own in value.items()}
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.generic) or np.ndim(value):
@@ -194,7 +194,7 @@ def _restored(tree: Tree, trusted: tuple[str, ...] | None = None) -> "DALMC | Au
         if isinstance(value, list):
             simple = all(type(item) in (int, float) for item in value)
         if isinstance(value, dict):
-            simple = all(type(item) in (str, type(None)) for item in value.values())
+            simple = all(type(item) in (int, float, str, type(None)) for item in value.values())
         require(simple, f"the parameter {key!r} has a wrong type")
     # Parameters that are newer than the file have their defaults.
     model: DALMC | AutoDALMC = estimator(**params)

@@ -1,0 +1,176 @@
+"""Importance of views that the user gives: what it does, and what it must not change."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, AutoDALMC, load, make_multiview
+from anchorview.inspection import leave_one_view_out
+
+ESTIMATORS = [
+    pytest.param(DALMC(4, random_state=0), id="dalmc"),
+    pytest.param(DALMC(4, variant="sampled-anchors", random_state=0), id="ablation"),
+    pytest.param(AutoDALMC(4, budget="fast", random_state=0), id="auto"),
+]
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Three views of the same clusters."""
+    views, _ = make_multiview(150, n_clusters=4, separation=3, random_state=0)
+    return views
+
+
+@pytest.fixture(scope="module")
+def incomplete(views):
+    """The views, of which some samples lack one."""
+    lacking = {name: view.copy() for name, view in views.items()}
+    lacking["view_0"][:20], lacking["view_2"][15:60] = np.nan, np.nan
+    lacking["view_0"][15:20] = views["view_0"][15:20]
+    return lacking
+
+
+def fitted(model, views, importance):
+    return model.set_params(view_importance=importance).fit(views)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+@pytest.mark.parametrize("complete", [True, False])
+def test_equal_importance_changes_nothing(model, complete, views, incomplete):
+    data = views if complete else incomplete
+    if not complete and getattr(model, "variant", "dalmc") != "dalmc":
+        pytest.skip("ablations need all views")
+    plain = fitted(model, data, None)
+    embedding, labels = plain.embedding_, plain.labels_
+    equal = fitted(model, data, dict.fromkeys(views, 3.7))
+    np.testing.assert_array_equal(equal.embedding_, embedding)
+    np.testing.assert_array_equal(equal.labels_, labels)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_a_common_factor_changes_nothing(model, views):
+    some = fitted(model, views, {"view_0": 2, "view_2": 0.5})
+    embedding, labels, weights = some.embedding_, some.labels_, some.view_weights_
+    same = fitted(model, views, {"view_0": 2e9, "view_1": 1e9, "view_2": 5e8})
+    np.testing.assert_allclose(same.embedding_, embedding, atol=1e-7)
+    np.testing.assert_array_equal(same.labels_, labels)
+    np.testing.assert_allclose(same.view_weights_, weights, atol=1e-7)
+
+
+@pytest.mark.parametrize("with_missing", [False, True])
+@pytest.mark.parametrize("solver", ["compressed", "direct"])
+def test_importance_counts_like_copies_of_the_view(solver, with_missing, views, incomplete):
+    data = incomplete if with_missing else views
+    model = DALMC(4, n_components=5, solver=solver, tol=0, max_iter=8, random_state=0)
+    important = model.set_params(view_importance={"view_1": 3.0}).fit(data)
+    copies = data | {"second": data["view_1"], "third": data["view_1"]}
+    # Five views in place of three: each has 3 / 5 of the weight that importance 1 has.
+    model = DALMC(4, n_components=5, solver=solver, tol=0, max_iter=8, random_state=0)
+    repeated = model.set_params(beta=0.1 * (3 / 5) ** 2).fit(copies)
+    weights = important.view_weights_
+    assert weights["view_1"] == pytest.approx(repeated.view_weights_.iloc[[1, 3, 4]].sum())
+    products = important.embedding_.T @ repeated.embedding_
+    np.testing.assert_allclose(np.linalg.svd(products)[1], 1, atol=1e-6)
+    assert adjusted_rand_score(important.labels_, repeated.labels_) == 1
+
+
+@pytest.mark.parametrize("init", ["gcca", "random", "identity"])
+def test_objective_never_increases(init, incomplete):
+    model = DALMC(4, init=init, tol=0, max_iter=40, random_state=0)
+    objective = fitted(model, incomplete, {"view_0": 5, "view_2": 0.01}).objective_
+    assert np.diff(objective).max() <= 1e-12
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_a_view_of_tiny_importance_is_as_if_left_out(model, views):
+    noise = np.random.default_rng(0).standard_normal((150, 30))
+    with_noise = fitted(model, views | {"noise": noise}, {"noise": 1e-6})
+    labels, weights = with_noise.labels_, with_noise.view_weights_
+    without = fitted(model, views, None)
+    assert adjusted_rand_score(labels, without.labels_) > 0.97
+    assert weights["noise"] < 1e-5
+
+
+@pytest.mark.parametrize("model", ESTIMATORS)
+def test_the_important_view_decides(model):
+    first, y = make_multiview(200, n_clusters=3, separation=4, random_state=0)
+    second, z = make_multiview(200, n_clusters=3, separation=4, random_state=1)
+    data = {"a": first["view_0"], "b": second["view_0"]}
+    model.set_params(n_clusters=3)
+    scores = {}
+    for name, classes in {"a": y, "b": z}.items():
+        labels = fitted(model, data, {name: 20.0}).labels_
+        scores[name] = adjusted_rand_score(labels, classes)
+    model.set_params(n_clusters=4)
+    assert min(scores.values()) > 0.9
+
+
+@pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
+def test_saved_models_predict_the_same(model, incomplete, tmp_path):
+    importance = {"view_0": np.float32(4), "view_2": 0.1}
+    once = fitted(model, incomplete, importance)
+    once.save(tmp_path / "model.anchorview")
+    loaded = load(tmp_path / "model.anchorview")
+    assert loaded.view_importance == {"view_0": 4.0, "view_2": 0.1}
+    some = {"view_0": incomplete["view_0"][70:], "view_1": incomplete["view_1"][70:]}
+    np.testing.assert_array_equal(loaded.predict(some), once.predict(some))
+    np.testing.assert_array_equal(loaded.predict(incomplete), once.labels_)
+
+
+@pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
+def test_files_and_dask_give_the_same(model, incomplete, tmp_path):
+    dask_array = pytest.importorskip("dask.array")
+    importance = {"view_0": 4.0, "view_2": 0.1}
+    in_memory = fitted(model, incomplete, importance).labels_
+    for name, view in incomplete.items():
+        np.save(tmp_path / f"{name}.npy", view)
+    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in incomplete}
+    np.testing.assert_array_equal(fitted(model, mapped, importance).labels_, in_memory)
+    lazy = {name: dask_array.from_array(view, (50, -1)) for name, view in incomplete.items()}
+    labels = np.asarray(fitted(model, lazy, importance).labels_)
+    assert adjusted_rand_score(labels, in_memory) == 1
+
+
+def test_chunks_give_the_model_of_fit(views):
+    importance = {"view_0": 4.0, "view_2": 0.1}
+    settings = {"scaling": "zscore", "solver": "compressed", "random_state": 0}
+    whole = DALMC(4, view_importance=importance, **settings).fit(views)
+    chunks = DALMC(4, view_importance=importance, **settings)
+    for rows in (slice(0, 70), slice(70, None)):
+        chunks.partial_fit({name: view[rows] for name, view in views.items()})
+    np.testing.assert_allclose(chunks.view_weights_, whole.view_weights_, rtol=1e-6)
+    assert adjusted_rand_score(chunks.predict(views), whole.labels_) == 1
+
+
+def test_truncated_views(views):
+    rng = np.random.default_rng(0)
+    wide = {name: view @ rng.standard_normal((view.shape[1], 600)) for name, view in views.items()}
+    settings = {"n_components": 3, "n_anchors": 4, "random_state": 0}
+    importance = {"view_0": 4.0, "view_2": 0.1}
+    exact = DALMC(4, view_importance=importance, solver="left", **settings).fit(wide)
+    truncated = DALMC(4, view_importance=importance, solver="truncated", **settings).fit(wide)
+    np.testing.assert_allclose(truncated.view_weights_, exact.view_weights_, atol=1e-3)
+    assert adjusted_rand_score(truncated.labels_, exact.labels_) == 1
+
+
+@pytest.mark.parametrize("model", [ESTIMATORS[0], ESTIMATORS[2]])
+@pytest.mark.parametrize(
+    ("importance", "message"),
+    [
+        ({"text": 2.0}, "view_importance names the view 'text', but the views are"),
+        ({"view_1": 0}, "'view_1' is 0: leave the view out"),
+        ({"view_1": -1.0}, "'view_1' is -1.0, but must be a positive number"),
+        ({"view_1": float("nan")}, "'view_1' is nan, but must be a positive number"),
+        ({"view_1": "2"}, "'view_1' is '2', but must be a positive number"),
+        ({"view_1": True}, "'view_1' is True, but must be a positive number"),
+        ({"view_1": float("inf")}, "'view_1' is inf, but must be a positive number"),
+    ],
+)
+def test_impossible_importance_is_refused(model, importance, message, views):
+    with pytest.raises(ValueError, match=message):
+        fitted(model, views, importance)
+
+
+def test_a_view_can_be_left_out_of_the_refits(views):
+    model = fitted(DALMC(4, random_state=0), views, {"view_0": 2.0})
+    assert list(leave_one_view_out(model, views).index) == list(views)
