@@ -55,7 +55,9 @@ class Results:
             (name for name in file.data if not name.startswith(MADE)),
             key=lambda name: file.data[name][0],
         )
-        self.columns = [*(method.name for method in REGISTRY), PUBLISHED]
+        measured = set(self.frame["column"])
+        known = [*(method.name for method in REGISTRY), PUBLISHED]
+        self.columns = [column for column in known if column in measured]
         self.references: list[str] = []
         """Columns that are shown but not ranked: those that were run on all ranked data sets."""
         ran = self.was_run(columns=[*self.columns, *IMML]).loc[self.ranked_sets()]

@@ -6,7 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
+from scipy.stats import zscore
+from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview import MultiViewData, compared
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.parametrize("name", compared.__all__)
 
 
 def make(name, n_clusters=3, **settings):
+    if name == "GraphLeiden":
+        pytest.importorskip("leidenalg")
     settings = {"random_state": 0, **QUICK.get(name, {}), **settings}
     return getattr(compared, name)(n_clusters, **settings)
 
@@ -37,7 +40,7 @@ def clusters():
 def check(model, n):
     assert model.labels_.shape == (n,)
     assert model.labels_.min() >= 0
-    assert model.labels_.max() < model.n_clusters
+    assert model.labels_.max() < getattr(model, "n_clusters_", model.n_clusters)
     assert (model.view_weights_ >= 0).all()
     assert model.view_weights_.sum() == pytest.approx(1)
     assert np.isfinite(model.objective_).all()
@@ -50,11 +53,29 @@ def test_known_clusters_are_found_and_all_attributes_documented(name, toy):
     views, y = toy
     model = make(name).fit(views)
     check(model, len(y))
-    assert adjusted_rand_score(y, model.labels_) > 0.8
+    # Where clusters overlap, samples are noise to HDBSCAN.
+    known = ~getattr(model, "noise_", np.zeros(len(y), dtype=bool))
+    assert adjusted_rand_score(y[known], model.labels_[known]) > 0.8
     public = {attribute for attribute in vars(model) if not attribute.startswith("_")}
     documentation = inspect.getdoc(type(model))
     assert [each for each in public if f"\n{each} : " not in documentation] == []
     assert "%(" not in documentation
+
+
+def test_numbers_of_clusters_that_the_data_decide(name, toy):
+    if name not in ("ConcatHDBSCAN", "GraphLeiden"):
+        pytest.skip("the number of clusters is given")
+    views, _ = toy
+    model = make(name, None).fit(views)
+    assert model.n_clusters_ == len(np.unique(model.labels_))
+    if name == "GraphLeiden":
+        assert model.resolution_ == 1
+        for n_clusters in (2, 7):
+            assert make(name, n_clusters).fit(views).n_clusters_ == n_clusters
+    else:
+        labels = HDBSCAN(copy=True).fit(np.hstack([zscore(view) for view in views])).labels_
+        np.testing.assert_array_equal(np.where(model.noise_, -1, model.labels_), labels)
+        assert model.noise_.any()
 
 
 def test_labels_are_kmeans_on_the_embedding(name):
@@ -149,5 +170,5 @@ def test_hard_data(name, kind, clusters):
     check(model, len(MultiViewData(views)))
     if name in REFILLED:
         assert np.bincount(model.labels_, minlength=n_clusters).min() > 0
-    if kind == "constant features":
+    if kind == "constant features" and name != "ConcatHDBSCAN":
         assert adjusted_rand_score(clusters[1], model.labels_) > 0.5

@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from anchorview.estimators.methods import BETAS, PUBLISHED_SETTINGS, REGISTRY, method_class
+from anchorview.estimators.methods import (
+    BETAS,
+    PUBLISHED_SETTINGS,
+    find_method,
+    method_class,
+)
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.plan import (
     LABEL_MODES,
@@ -14,10 +19,11 @@ from anchorview.experiments.plan import (
     ExperimentPlan,
 )
 from anchorview.experiments.suites import canonical_settings, entries, oracle_grid
+from helpers.installed import INSTALLED
 
 COMPLETE = DataSet("complete", None, 300, 5, (20, 10, 8, 6), "0")
 PARTIAL = DataSet("partial", None, 300, 4, (20, 10), "1", complete=False)
-COLUMNS = [method.display_name for method in REGISTRY if method.name != "auto"]
+COLUMNS = [find_method(name).display_name for name in INSTALLED if name != "auto"]
 PUBLISHED = "DALMC (as published, oracle)"
 
 

@@ -1,18 +1,19 @@
 """Published multi-view clustering methods: baselines with the same API as DALMC.
 
-The eight methods that the paper of DALMC compares with, four that these build on, and two that
-concatenate the views. One module per method, each written from the equations of its authors'
-published program; the docstrings say where program and paper differ. Modules with a leading
-underscore hold what several methods share. The package may import `estimators.base`, `core`,
-`views` and `_utils`.
+The eight methods that the paper of DALMC compares with, four that these build on, three that
+concatenate the views, and Leiden communities. One module per method, each written from the
+equations of its authors' published program; the docstrings say where program and paper differ.
+Modules with a leading underscore hold what several methods share. The package may import
+`estimators.base`, `core`, `views` and `_utils`.
 """
 
 from anchorview.compared.amgl import AMGL
 from anchorview.compared.awmvc import AWMVC
 from anchorview.compared.bmvc import BMVC
-from anchorview.compared.concatenation import ConcatKMeans, ConcatSpectral
+from anchorview.compared.concatenation import ConcatHDBSCAN, ConcatKMeans, ConcatSpectral
 from anchorview.compared.eomscca import EOMSCCA
 from anchorview.compared.fpmvscag import FPMVSCAG
+from anchorview.compared.graph_leiden import GraphLeiden
 from anchorview.compared.lmvsc import LMVSC
 from anchorview.compared.mvsc import MVSC
 from anchorview.compared.omsc import OMSC
@@ -34,6 +35,8 @@ __all__ = [
     "SFMC",
     "SMVSC",
     "UOMVSC",
+    "ConcatHDBSCAN",
     "ConcatKMeans",
     "ConcatSpectral",
+    "GraphLeiden",
 ]

@@ -75,6 +75,7 @@ class Baseline(MultiViewClusterer):
     # Of the parameters of all baselines, whose values a baseline may restrict or extend.
     _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
         "n_clusters": constraints.N_CLUSTERS,
+        "min_cluster_size": [Interval(Integral, 2, None, closed="left")],
         "n_anchors": [constraints.POSITIVE_INT, None],
         "n_components": [constraints.POSITIVE_INT, None],
         "n_dimensions": [constraints.POSITIVE_INT],
@@ -162,7 +163,8 @@ class Baseline(MultiViewClusterer):
     def _memory_needed(self, data: MultiViewData) -> float:
         """Upper bound of the bytes that `fit` allocates beyond the data."""
         held, (n, D), n_views = self._arrays_held, data.shape, len(data.views)
-        k, m = self.n_clusters, self._anchor_count(data)
+        # None in methods that find the number themselves.
+        k, m = self.n_clusters or 0, self._anchor_count(data)
         copied, numbers = 0.0, 8.0 * D * (k + 8) + m * (4 * D + 8 * m * n_views)
         for view in data.views:
             stays_sparse = held.keeps_sparse and sparse.issparse(view)
@@ -200,7 +202,7 @@ class Baseline(MultiViewClusterer):
                 f"lacks {data.describe_view(p)}. Use DALMC, which supports missing views, or "
                 "remove incomplete samples."
             )
-        if len(data) < self.n_clusters:
+        if len(data) < (self.n_clusters or 2):
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}.")
         n, least, count = len(data), self._min_anchors, self._anchor_count(data)
         if self._default_anchors is not None and not min(least, n) <= count <= n:

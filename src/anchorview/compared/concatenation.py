@@ -1,9 +1,11 @@
-"""Single-view methods on all features side by side: K-means and spectral clustering."""
+"""Single-view methods on all features side by side: K-means, spectral clustering and HDBSCAN."""
 
 from typing import ClassVar
 
 import numpy as np
+from sklearn.cluster import HDBSCAN
 
+from anchorview._utils.param_constraints import N_CLUSTERS, ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
 from anchorview.compared._neighbor_graphs import leading_eigenvectors, neighbor_affinity
@@ -125,3 +127,75 @@ class ConcatSpectral(Baseline):
         labels = self._kmeans_labels(F)
         report_progress("clustering", 2, 2)
         return BaselineResult(labels, [objective], embedding=F)
+
+
+@baseline
+class ConcatHDBSCAN(Baseline):
+    r"""HDBSCAN on the concatenated features: dense regions are clusters, all else is noise.
+
+    The standardized features of all views give a hierarchy of the regions in which samples are
+    connected at a density; clusters are the regions that persist over the widest ranges of it.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=8
+        Ignored, present for API consistency: the data decide on the number of clusters.
+    min_cluster_size : int, default=5
+        Minimum number of samples of a cluster, at least 2.
+    random_state : Ignored
+        Present for API consistency: the method is deterministic.
+    %(verbose)s
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), dtype=int32
+        Cluster label of each sample, from 0; noise is a cluster too, the last one, as labels of
+        this package are not negative. ``np.where(model.noise_, -1, model.labels_)`` are the labels
+        of scikit-learn.
+    noise_ : ndarray of shape (n_samples,), dtype=bool
+        Whether each sample is noise.
+    n_clusters_ : int
+        Number of clusters, including that of noise, if there is any.
+    %(equal_view_weights_)s
+    objective_ : ndarray of shape (1,)
+        Share of the samples that are noise; the method has no objective.
+    %(n_iter_and_input)s
+
+    Notes
+    -----
+    A view counts by the number of its features. Scores count noise as one cluster. The time grows
+    with the square of the number of samples if there are many features.
+
+    References
+    ----------
+    R. Campello, D. Moulavi, J. Sander, "Density-Based Clustering Based on Hierarchical Density
+    Estimates", Advances in Knowledge Discovery and Data Mining (PAKDD), 2013.
+
+    Examples
+    --------
+    >>> from anchorview import make_multiview
+    >>> from anchorview.compared import ConcatHDBSCAN
+    >>> views, y = make_multiview(200, n_clusters=3, separation=4.0, noise=1.0, random_state=0)
+    >>> model = ConcatHDBSCAN().fit(views)
+    >>> model.n_clusters_, int(model.noise_.sum())  # 2 clusters and noise
+    (3, 41)
+    """
+
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=6, clusters=4)
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "n_clusters": [*N_CLUSTERS, None],
+    }
+
+    min_cluster_size: int = 5
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        points = np.hstack(dense_views(data, "features"))
+        size = min(self.min_cluster_size, len(points))
+        labels = HDBSCAN(min_cluster_size=size, copy=True).fit(points).labels_
+        self.noise_ = labels == -1
+        labels = np.where(self.noise_, labels.max() + 1, labels)
+        self.n_clusters_ = int(labels.max()) + 1
+        return BaselineResult(labels, [float(self.noise_.mean())])

@@ -48,6 +48,8 @@ class Method:
     n_clusters_by_default: tuple[str, ...] = ()
     """Parameters whose default None means the number of clusters."""
     accepts_missing_views: bool = False
+    requires: str = ""
+    """Optional package without which it is not among the default methods of experiments."""
     runs_per_fit: int = 1
     """Number of runs of an experiment that a single fit counts for."""
 
@@ -133,6 +135,21 @@ REGISTRY = (
         "#3D6B8E",
         {"n_anchors": _multiples},
         n_clusters_by_default=("n_anchors",),
+    ),
+    Method(
+        "concat-hdbscan",
+        "compared.concatenation.ConcatHDBSCAN",
+        "HDBSCAN",
+        "#9A6324",
+        {"min_cluster_size": (5, 10, 20)},
+    ),
+    Method(
+        "graph-leiden",
+        "compared.graph_leiden.GraphLeiden",
+        "Leiden",
+        "#6A7FDB",
+        {"n_neighbors": (5, 10, 15)},
+        requires="leidenalg",
     ),
     Method(
         "dalmc",

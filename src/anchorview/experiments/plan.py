@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ LABEL_MODES = ("oracle", "published")
 
 PLAN_SUFFIXES = (".toml", ".yaml", ".yml")
 
-TABLE_METHODS = tuple(method.name for method in REGISTRY)
-"""Methods of the tables, in the order of their columns."""
+TABLE_METHODS = tuple(
+    method.name for method in REGISTRY if not method.requires or find_spec(method.requires)
+)
+"""Methods of the tables, in the order of their columns; those that are installed."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,127 @@
+"""Leiden communities of the mean of the views' neighbor graphs, as is usual for single cells."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from anchorview._utils.errors import optional_import
+from anchorview._utils.param_constraints import N_CLUSTERS, ParameterConstraints
+from anchorview._utils.progress import report_progress
+from anchorview._utils.typing import Array
+from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult, baseline
+from anchorview.compared._neighbor_graphs import neighbor_graph
+from anchorview.compared._view_scaling import dense_views
+from anchorview.views.container import MultiViewData
+
+LOG_RESOLUTIONS = (-8.0, 8.0)
+"""Range of the base-2 logarithm of resolutions."""
+
+MAX_TRIALS = 20
+"""Maximum number of resolutions that are tried to find a number of communities."""
+
+
+@baseline
+class GraphLeiden(Baseline):
+    r"""Leiden communities of the mean of the views' neighbor graphs.
+
+    With the mean :math:`W` of the nearest-neighbor graphs of the standardized views, degrees
+    :math:`d` and the sum :math:`w` of all weights, the communities maximize the modularity at a
+    resolution :math:`\gamma`:
+
+    .. math::
+
+        \max \frac{1}{w} \sum_{ij} \Big(W_{ij} - \gamma \frac{d_i d_j}{w}\Big) [l_i = l_j].
+
+    It needs ``pip install "anchorview[leiden]"``.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=8
+        Number of clusters, at least 2. The resolution is found by bisection; if none has as many
+        communities, the nearest number is returned. None means the communities at resolution 1.
+    %(n_neighbors)s
+    random_state : int, RandomState instance or None, default=None
+        Determines the order in which samples are moved. Pass an int for reproducible results.
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(labels_)s
+    n_clusters_ : int
+        Number of communities.
+    resolution_ : float
+        :math:`\gamma`.
+    %(equal_view_weights_)s
+    objective_ : ndarray of shape (1,)
+        Modularity at `resolution_`.
+    %(n_iter_and_input)s
+
+    Notes
+    -----
+    The graph of a view is that of :class:`UOMVSC`. Clusters are numbered by descending size. A
+    graph with more components than `n_clusters` has at least as many communities.
+
+    %(neighbor_graph_notes)s
+
+    References
+    ----------
+    V. Traag, L. Waltman, N. J. van Eck, "From Louvain to Leiden: Guaranteeing Well-Connected
+    Communities", Scientific Reports, 2019.
+
+    Examples
+    --------
+    >>> from anchorview.compared import GraphLeiden
+    >>> GraphLeiden(n_clusters=None)
+    GraphLeiden(n_clusters=None)
+    """
+
+    _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4, neighbors=16)
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        **Baseline._parameter_constraints,
+        "n_clusters": [*N_CLUSTERS, None],
+    }
+
+    n_neighbors: int = 15
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
+    def _cluster(self, data: MultiViewData) -> BaselineResult:
+        leiden = optional_import("leidenalg", "Leiden communities", "leiden")
+        igraph = optional_import("igraph", "Leiden communities", "leiden")
+        graphs = []
+        for p, view in enumerate(dense_views(data, "features")):
+            graphs.append(neighbor_graph([view], self.n_neighbors))
+            report_progress("building graphs", p + 1, len(data.views))
+        edges = sparse.triu(sum(graphs) / len(graphs), 1).tocoo()
+        graph = igraph.Graph(len(data), np.column_stack(edges.coords))
+        seed = int(self._seeds()[0])
+
+        def communities(resolution: float) -> tuple[Array, float]:
+            found = leiden.find_partition(
+                graph,
+                leiden.RBConfigurationVertexPartition,
+                weights=edges.data,
+                resolution_parameter=resolution,
+                n_iterations=-1,
+                seed=seed,
+            )
+            return np.array(found.membership), found.quality() / (2 * edges.data.sum())
+
+        low, high = LOG_RESOLUTIONS
+        best, self.resolution_ = communities(1.0), 1.0
+        wanted: int | None = self.n_clusters
+        middle, labels = 0.0, best[0]
+        for _ in range(MAX_TRIALS):
+            count = labels.max() + 1
+            if wanted is None or count == wanted:
+                break
+            low, high = (middle, high) if count < wanted else (low, middle)
+            middle = (low + high) / 2
+            found = communities(2.0**middle)
+            labels = found[0]
+            if abs(labels.max() + 1 - wanted) < abs(best[0].max() + 1 - wanted):
+                best, self.resolution_ = found, 2.0**middle
+        labels, quality = best
+        self.n_clusters_ = int(labels.max()) + 1
+        return BaselineResult(labels, [quality])
