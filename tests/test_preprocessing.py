@@ -138,6 +138,28 @@ def test_levels_unknown_rare_and_missing():
     np.testing.assert_array_equal(missing, 0)
 
 
+def test_a_level_named_other_is_not_one_of_the_rare_ones():
+    table = pd.DataFrame({"x": ["a"] * 60 + ["other"] * 38 + ["c", "d"]})
+    encoder = TableEncoder(min_frequency=0.05).fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["x=a", "x=other", "x=other_"]
+
+
+def test_names_of_columns_decide_in_tables_of_numbers_too():
+    table = polars.DataFrame({"a": [1.0, 2.0, 4.0], "b": [5.0, 3.0, 3.0]})
+    encoder = TableEncoder().fit(table)
+    np.testing.assert_array_equal(encoder.transform(table[["b", "a"]]), encoder.transform(table))
+    twice = pd.DataFrame([[1.0, 2.0], [2.0, 5.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="column 'a' occurs more than once"):
+        encoder.fit(twice)
+
+
+@pytest.mark.parametrize("step", ["lognorm", "clr", "tfidf"])
+def test_counts_are_not_missing(step):
+    with pytest.raises(ValueError, match="contains NaN"):
+        STEPS[step].fit_transform(np.where(COUNTS > 3, np.nan, COUNTS))
+    assert STEPS[step].fit(COUNTS.tolist()).n_samples_seen_ == len(COUNTS)
+
+
 def test_columns_of_the_wrong_kind_are_refused():
     encoder = TableEncoder().fit(TABLE)
     with pytest.raises(ValueError, match="column 'plan' is a number here, but a text"):

@@ -35,6 +35,8 @@ __all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "Tab
 TFIDF_SCALE = 1e4
 """Factor of term frequencies before their logarithm, as in Signac and muon."""
 
+NO_COUNTS = "There are no counts: all values are 0. Leave the view out."
+
 OTHER = "other"
 """Name of the level that holds rare levels."""
 
@@ -103,10 +105,9 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         self.n_samples_seen_ = 0
 
     def _add(self, X: Any) -> None:
-        self._validate(X, reset=self.n_samples_seen_ == 0)
-        self.n_samples_seen_ += X.shape[0]
+        self.n_samples_seen_ += self._validate(X, reset=self.n_samples_seen_ == 0).shape[0]
 
-    def _validate(self, X: Any, reset: bool = False) -> Matrix:
+    def _validate(self, X: Any, reset: bool = False, *, allow_nan: bool = True) -> Matrix:
         return cast(
             Matrix,
             validate_data(
@@ -115,7 +116,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
                 reset=reset,
                 accept_sparse="csr",
                 dtype=working_precision([X.dtype]) if hasattr(X, "dtype") else np.float64,
-                ensure_all_finite="allow-nan",
+                ensure_all_finite="allow-nan" if allow_nan else True,
             ),
         )
 
@@ -156,7 +157,7 @@ class _CountTransformer(OneToOneFeatureMixin, ViewTransformer):
         return cast(Matrix, values)
 
     def _counts(self, X: Any, reset: bool = False) -> Matrix:
-        values = self._validate(X, reset)
+        values = self._validate(X, reset, allow_nan=False)
         entries = values.data if sparse.issparse(values) else values
         if entries.size and entries.min() < 0:
             raise ValueError(
@@ -175,6 +176,7 @@ class _CountTransformer(OneToOneFeatureMixin, ViewTransformer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = False
         return tags
 
 
@@ -203,36 +205,28 @@ class LogNormalizer(_CountTransformer):
 
     def _reset(self) -> None:
         super()._reset()
-        self._totals: list[float] = []
+        self._totals: list[Array] = []
+        self._median: float | None = None
 
     def _add(self, X: Any) -> None:
-        counts = self._counts(X, reset=self.n_samples_seen_ == 0)
-        totals = _sums(counts, axis=1)
-        self._totals = self._totals + totals[totals > 0].tolist()
+        if self._median is not None:
+            raise ValueError("A loaded LogNormalizer knows the median only: fit it again.")
+        totals = _sums(self._counts(X, reset=self.n_samples_seen_ == 0), axis=1)
+        self._totals = [*self._totals, totals[totals > 0]]
         self.n_samples_seen_ += len(totals)
-        self._set_median()
 
-    def merge(self, other: Self) -> Self:
-        """Add the samples that another transformer was fitted to.
-
-        Parameters
-        ----------
-        other : LogNormalizer
-
-        Returns
-        -------
-        self
-        """
-        super().merge(other)
-        self._set_median()
-        return self
-
-    def _set_median(self) -> None:
-        self.total_ = float(np.median(self._totals)) if self._totals else 0.0
+    @property
+    def total_(self) -> float:
+        """Median of the totals of samples; raises if there are no counts."""
+        check_is_fitted(self, "n_samples_seen_")
+        if self._median is not None:
+            return self._median
+        totals = np.concatenate(self._totals)
+        if not len(totals):
+            raise ValueError(NO_COUNTS)
+        return float(np.median(totals))
 
     def _factors(self, counts: Matrix) -> Array:
-        if not self.total_:
-            raise ValueError("There are no counts: all values are 0. Leave the view out.")
         return _divided(self.total_, _sums(counts, axis=1))
 
 
@@ -258,11 +252,6 @@ class CenteredLogRatio(_CountTransformer):
         # The logarithm of 1 + 0 is 0, so that entries that are not stored add nothing.
         logs = counts.log1p() if sparse.issparse(counts) else np.log1p(counts)
         return np.exp(-_sums(logs, axis=1) / counts.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = True
-        return tags
 
 
 class PeakTfidf(_CountTransformer):
@@ -300,7 +289,7 @@ class PeakTfidf(_CountTransformer):
 
     def _feature_weights(self) -> Array:
         if not self.sums_.any():
-            raise ValueError("There are no counts: all values are 0. Leave the view out.")
+            raise ValueError(NO_COUNTS)
         return np.asarray(np.log1p(_divided(self.n_samples_seen_, self.sums_)))
 
 
@@ -427,7 +416,7 @@ class TableEncoder(ViewTransformer):
     Parameters
     ----------
     min_frequency : float, default=0.01
-        Levels with a smaller share of the samples are grouped as one level, "other".
+        Levels with a smaller share of the known values are grouped as one level, "other".
     max_levels : int, default=40
         Maximum number of different strings in a column. Columns of pandas' type ``category`` may
         have more.
@@ -684,9 +673,12 @@ class _LevelEncoding:
     """A column per level, divided by the root of its share and centered."""
 
     def __init__(self, column: ColumnSums, min_frequency: float) -> None:
-        rare = [level for level, n in column.levels.items() if n < min_frequency * column.known]
+        rare = {level for level, n in column.levels.items() if n < min_frequency * column.known}
+        other = OTHER
+        while other in column.levels:
+            other += "_"
         group = {
-            level: OTHER if len(rare) > 1 and level in rare else level for level in column.levels
+            level: other if len(rare) > 1 and level in rare else level for level in column.levels
         }
         counts: Counter[Level] = Counter()
         for level, n in column.levels.items():
@@ -694,7 +686,8 @@ class _LevelEncoding:
         ordered = sorted(counts, key=str)
         p = np.array([counts[level] for level in ordered]) / max(column.known, 1)
         rows = (np.eye(len(p)) - p) / np.sqrt(p)
-        self._rows = {level: rows[ordered.index(group[level])] for level in column.levels}
+        position = {level: i for i, level in enumerate(ordered)}
+        self._rows = {level: rows[position[group[level]]] for level in column.levels}
         if len(p) <= 2:
             # Both columns are multiples of one, whose square is the sum of theirs.
             factor = 1 / np.sqrt(p[:1])
@@ -703,6 +696,8 @@ class _LevelEncoding:
         self.suffixes = [f"={level}" for level in ordered]
 
     def __call__(self, values: Array, levels: "pd.Index[Any] | None") -> Array:
+        if not self.suffixes:
+            return np.empty((len(values), 0))
         known = [] if levels is None else _level_names(levels)
         # The last row is for missing values.
         lookup = np.zeros((len(known) + 1, len(self.suffixes)))
@@ -712,10 +707,15 @@ class _LevelEncoding:
 
 
 def _table(X: Any) -> TableView:
-    frame = X if isinstance(X, pd.DataFrame) else named_columns(X, None, "X")[0]
-    if isinstance(frame, TableView):
-        return frame
-    return TableView(frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame), "X")
+    view, names = (X, None) if isinstance(X, pd.DataFrame) else named_columns(X, None, "X")
+    if not isinstance(view, TableView):
+        frame = view if isinstance(view, pd.DataFrame) else pd.DataFrame(view, columns=names)
+        view = TableView(frame, "X")
+    repeated = view.frame.columns[view.frame.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"column {repeated[0]!r} occurs more than once. Use different names.")
+    view.has_values()
+    return view
 
 
 def _sums(values: Matrix, axis: int) -> Array:

@@ -5,6 +5,7 @@ form. A table with categories, or with missing cells, has one by default.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -66,10 +67,12 @@ def _transformer(step: Step, parameter: str) -> Any:
                 f"{parameter} is {step!r}, but must be {allowed}, a transformer or None."
             )
         step = STEPS[step]
-    elif step is not None and not (hasattr(step, "fit") and hasattr(step, "transform")):
+    methods = ("fit", "transform", "get_params")
+    lacking = [name for name in methods if not hasattr(step, name)]
+    if step is not None and (lacking or isinstance(step, type)):
+        problem = "a class: pass an instance" if not lacking else f"it has no {lacking[0]}"
         raise TypeError(
-            f"{parameter} is of type {type(step).__name__}, which is no transformer: it has no fit "
-            "and transform."
+            f"{parameter} is of type {type(step).__name__}, which is no transformer: {problem}."
         )
     return None if step is None else clone(step)
 
@@ -158,20 +161,21 @@ def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | 
         if not all(step is None or isinstance(step, ViewTransformer) for step in steps):
             first = source.first_rows(FIT_ROWS)
         fitted = _fitted_in_parts(source, steps, first)
-    widths, names, dtype = list(source.n_features_per_view), list(source.feature_names), None
+    widths, names = list(source.n_features_per_view), list(source.feature_names)
+    dtypes = [source.dtype]
     for p, step in enumerate(fitted):
         if isinstance(step, TableEncoder):
             encoded = _with_view(source, p, step.get_feature_names_out)
             names[p], widths[p] = encoded, len(encoded)
+            dtypes.append(np.dtype(step.dtype))
         elif step is not None and not isinstance(step, ViewTransformer):
             assert first is not None
             shown = transformed(first, p, step, available_rows(first, p)[:FIT_ROWS])
-            widths[p], dtype = shown.shape[1], shown.dtype
-            names[p] = _names_out(step, widths[p])
-        if not widths[p]:
+            widths[p], names[p] = shown.shape[1], _names_out(step, shown.shape[1])
+            dtypes.append(shown.dtype)
+        if step is not None and not widths[p]:
             raise ValueError(source.problem("constant", p))
-    dtype = source.dtype if dtype is None else working_precision([source.dtype, dtype])
-    return Preparation(tuple(fitted), tuple(widths), tuple(names), dtype)
+    return Preparation(tuple(fitted), tuple(widths), tuple(names), working_precision(dtypes))
 
 
 def prepare(source: RowSource, preparation: Preparation) -> RowSource:
@@ -231,15 +235,20 @@ def _fitted_in_parts(
                 raise ValueError(source.problem("missing", p))
             fitted[p] = parts[p]
     if others:
+        seen = set()
 
         def add(part: MultiViewData) -> None:
             for p in others:
                 rows = available_rows(part, p)
                 if len(rows):
-                    X = _input(part, p, fitted[p], rows)
-                    _with_view(part, p, lambda p=p, X=X: fitted[p].partial_fit(X))
+                    seen.add(p)
+                    add_rows = partial(fitted[p].partial_fit, _input(part, p, fitted[p], rows))
+                    _with_view(part, p, add_rows)
 
         source.for_each_part(add, "preprocessing")
+        for p in others:
+            if p not in seen:
+                raise ValueError(source.problem("missing", p))
     return fitted
 
 
@@ -252,7 +261,8 @@ def _fitted_part(steps: dict[int, Any], part: MultiViewData) -> dict[int, Any]:
 
 
 def _merge_steps(a: dict[int, Any], b: dict[int, Any]) -> dict[int, Any]:
-    return b | {p: step.merge(b[p]) if p in b else step for p, step in a.items()}
+    # The result of a task must not be changed: it may be merged again.
+    return b | {p: copy(step).merge(b[p]) if p in b else step for p, step in a.items()}
 
 
 def available_rows(data: MultiViewData, p: int) -> Any:
@@ -276,10 +286,8 @@ def transformed(data: MultiViewData, p: int, step: Any, rows: Any) -> Matrix:
     """Rows of a view as a transformer returns them: an array or CSR matrix of numbers."""
     _require_counts(data, p, step)
     result = _with_view(data, p, lambda: step.transform(_input(data, p, step, rows)))
-    if sparse.issparse(result):
-        return sparse.csr_array(result)
-    result = np.asarray(result)
-    if result.ndim != 2 or len(result) != len(rows) or result.dtype.kind not in "buif":
+    result = sparse.csr_array(result) if sparse.issparse(result) else np.asarray(result)
+    if result.ndim != 2 or result.shape[0] != len(rows) or result.dtype.kind not in "buif":
         raise ValueError(
             f"{data.describe_view(p)}: {step_name(step)} returned an array of shape {result.shape} "
             f"and type {result.dtype} for {len(rows)} samples. A transformer must return one row "
@@ -293,7 +301,8 @@ def _with_view(data: RowSource, p: int, function: Any) -> Any:
     try:
         return function()
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{data.describe_view(p)}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{data.describe_view(p)}: {error}") from error
 
 
 def _require_counts(data: MultiViewData, p: int, step: Any) -> None:

@@ -412,7 +412,11 @@ def container_with_views(
     for p, view in enumerate(() if nan_cells else views):
         if view is not data.views[p] or view.dtype.kind == "f":
             ids, features = data.sample_ids, data.feature_names[p]
-            finite_rows(view, data._has(p), data.describe_view(p), ids, features, 0)
+            has, description = data._has(p), data.describe_view(p)
+            present = finite_rows(view, has, description, ids, features, data.first_row)
+            if not present[has].all():
+                row = data.first_row + int(np.flatnonzero(has & ~present)[0])
+                raise ValueError(f"{description} is NaN in all features at row {row}.")
     return data._replaced(views=list(views))
 
 

@@ -11,11 +11,11 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.estimators.persistence.codec import require
 from anchorview.estimators.preparation import STEPS, Preparation
-from anchorview.preprocessing import ColumnSums, ViewTransformer
+from anchorview.preprocessing import ColumnSums, LogNormalizer, ViewTransformer
 
 CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"
-FITTED = ("n_samples_seen_", "n_features_in_", "total_", "sums_", "_sums", "_known")
+FITTED = ("n_samples_seen_", "n_features_in_", "_median", "sums_", "_sums", "_known")
 """Fitted attributes of `CLASSES` that are numbers or arrays."""
 
 
@@ -55,6 +55,8 @@ class StoredStep:
                 content=content,
             )
         state = {name: value for name, value in vars(step).items() if name in FITTED}
+        if isinstance(step, LogNormalizer):
+            state["_median"] = step.total_
         return cls(
             kind=type(step).__name__,
             parameters=step.get_params(),

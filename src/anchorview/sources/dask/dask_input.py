@@ -33,7 +33,7 @@ from anchorview.views.input_grammar import parse
 from anchorview.views.matrix_checks import as_matrix, availability, common_length
 from anchorview.views.row_source import rows_per_block, working_precision
 from anchorview.views.stored_view import StoredView, ViewFile
-from anchorview.views.table_columns import TableView, frame_values
+from anchorview.views.table_columns import NUMERIC, TableView, frame_values
 
 SMALL_PART = 16 * 2**20
 """Parts of fewer bytes are combined, since each costs a task and its result."""
@@ -142,7 +142,7 @@ def _is_frame(view: Any) -> bool:
 
 def is_table(view: Any) -> bool:
     """Whether a dataframe has columns that are not numeric."""
-    return _is_frame(view) and isinstance(frame_values(view._meta_nonempty, ""), TableView)
+    return _is_frame(view) and not set(TableView(view._meta_nonempty, "").kinds) <= NUMERIC
 
 
 def checked_view(view: Any, description: str) -> Any:
