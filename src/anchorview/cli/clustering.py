@@ -17,9 +17,18 @@ from anchorview.cli.output_files import (
     Printing,
     check_outputs,
     labels_table,
+    require_table,
+    with_number,
     write_table,
 )
-from anchorview.cli.summaries import closing_lines, model_lines, model_record, outcome_record
+from anchorview.cli.summaries import (
+    closing_lines,
+    model_lines,
+    model_record,
+    outcome_record,
+    without_cluster,
+    without_cluster_lines,
+)
 from anchorview.cli.terminal import command_line, progress_bar, write_outputs
 from anchorview.estimators.methods import method_class
 
@@ -35,13 +44,15 @@ def cluster(
     chosen: FitOptions,
     printing: Printing,
     inputs: Mapping[str, Path],
+    doubtful: int | None = None,
 ) -> None:
     """Load data, cluster them, write the outputs and print a summary.
 
-    All outputs are attempted if one of them fails. None may replace one of the inputs.
+    All outputs are attempted if one of them fails. None may replace one of the inputs. `doubtful`
+    is written in place of the cluster of samples in doubt.
     """
     scheduler = chosen.scheduler
-    _check_options(paths, chosen)
+    _check_options(paths, chosen, doubtful)
     check_outputs(paths.by_option(), inputs, printing)
     # The lines that a verbose estimator prints would break the bar.
     shown = printing.shows_progress and not chosen.verbose
@@ -76,6 +87,9 @@ def cluster(
             confidence = getattr(model, "confidence_", None)
             confidence = None if confidence is None else np.asarray(confidence)
         scores = {} if data.target is None else clustering_scores(data.target, labels)
+        written_labels = labels
+        if doubtful is not None:
+            written_labels = with_number(model.labels_without_doubt(), doubtful)
 
     def write_results(folder: Path) -> None:
         from anchorview.sources.results_folder import save_results
@@ -89,7 +103,7 @@ def cluster(
 
     details = {"call": command_line(), "scores": scores or None, "seconds": seconds}
     writers: dict[str, Callable[[Path], object]] = {
-        "--out": lambda path: write_table(labels_table(labels, confidence, data.ids), path),
+        "--out": lambda path: write_table(labels_table(written_labels, confidence, data.ids), path),
         "--save": lambda path: model.save(path),
         "--results": write_results,
         "--report": lambda path: data.write_report(path, model, **details),
@@ -99,6 +113,7 @@ def cluster(
     record = {
         **model_record(model, labels, confidence),
         "seconds": seconds,
+        **without_cluster(written_labels, doubtful),
         **outcome_record(scores, written),
     }
     if data.in_memory is not None:
@@ -108,6 +123,7 @@ def cluster(
 
     def lines() -> Iterator[str]:
         yield from model_lines(model, record)
+        yield from without_cluster_lines(record, doubtful)
         yield from closing_lines(record)
         if paths.out is None and paths.results is None:
             yield NOT_WRITTEN
@@ -127,10 +143,12 @@ def _connection(scheduler: str | None) -> AbstractContextManager[object]:
     return connected(scheduler)
 
 
-def _check_options(paths: OutputPaths, chosen: FitOptions) -> None:
+def _check_options(paths: OutputPaths, chosen: FitOptions, doubtful: int | None) -> None:
     """Raise if options cannot be combined."""
+    require_table(doubtful, paths.out)
     method, n_clusters, scheduler = chosen.method_name, chosen.n_clusters, chosen.scheduler
-    limited = {"--save": paths.save, "--results": paths.results, "--scheduler": scheduler}
+    limited: dict[str, object] = {"--save": paths.save, "--results": paths.results}
+    limited |= {"--scheduler": scheduler, "--doubtful": doubtful}
     for option, value in limited.items():
         if value is not None and method not in SAVED_METHODS:
             raise ValueError(f"{option} is for --method auto and dalmc, not {method}.")

@@ -26,6 +26,8 @@ from anchorview.cli.output_files import (
     check_outputs,
     labels_table,
     require_separate,
+    require_table,
+    with_number,
     write_table,
 )
 from anchorview.cli.terminal import explained_errors, print_lines, printable, progress_bar
@@ -97,6 +99,7 @@ def fit(
     chosen: options.FitOptions,
     printing: Printing,
     batch: options.Batch = None,
+    doubtful: options.Doubtful = None,
 ) -> None:
     """Cluster multi-view data.
 
@@ -111,7 +114,7 @@ def fit(
         return reading.load(data, batch, on_disk=large, nan_cells=chosen.preprocess is not None)
 
     with explained_errors(options=OPTION_NAMES):
-        cluster(load, paths, chosen, printing, {"DATA": data})
+        cluster(load, paths, chosen, printing, {"DATA": data}, doubtful)
 
 
 @app.command()
@@ -170,17 +173,24 @@ def predict(
     out: options.Out = None,
     level: options.Level = None,
     batch: options.Batch = None,
+    doubtful: options.Doubtful = None,
 ) -> None:
     """Assign samples, which may lack views, to the clusters of a saved model."""
     with explained_errors(options=OPTION_NAMES):
         written = OutputPaths(out).by_option()
         check_outputs(written, {"MODEL": model, "DATA": data}, printing)
+        require_table(doubtful, out)
         with progress_bar(shown=printing.shows_progress):
             report_progress("reading", 0, 1)
             from anchorview.metrics import clustering_scores
 
             fitted = load_model(model)
             level = _other_level(fitted, level, model)
+            if level is not None and doubtful is not None:
+                raise ValueError(
+                    f"--doubtful {doubtful} and --level {level}: how certain samples are is known "
+                    "for the chosen clusters only. Leave one out."
+                )
             loaded = reading.load_for(data, fitted, batch)
             confidence = None
             if level is None and hasattr(fitted, "predict_with_confidence"):
@@ -191,11 +201,16 @@ def predict(
                 at_level = {} if level is None else {"level": level}
                 labels = fitted.predict(loaded.views, **loaded.by_sample, **at_level)
             scores = {} if loaded.target is None else clustering_scores(loaded.target, labels)
+            written_labels = labels
+            if doubtful is not None:
+                certain = fitted.predict_without_doubt(loaded.views, **loaded.by_sample)
+                written_labels = with_number(certain, doubtful)
         if out is not None:
             names = fitted.cluster_names_ if level is None else None
-            write_table(labels_table(labels, confidence, loaded.ids, names), out)
+            write_table(labels_table(written_labels, confidence, loaded.ids, names), out)
         record = {
             **summaries.prediction_record(fitted, labels, confidence, level),
+            **summaries.without_cluster(written_labels, doubtful),
             **summaries.outcome_record(scores, written),
         }
 
@@ -203,6 +218,7 @@ def predict(
             sizes = record["cluster_sizes"]
             yield f"{len(labels)} samples; sizes of the clusters: {sizes}"
             yield from summaries.doubtful_lines(fitted, record)
+            yield from summaries.without_cluster_lines(record, doubtful)
             yield from summaries.closing_lines(record)
             if out is None:
                 yield NOT_WRITTEN

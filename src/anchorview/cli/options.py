@@ -132,6 +132,17 @@ Level = Annotated[
     ),
 ]
 
+Doubtful = Annotated[
+    int | None,
+    option(
+        "Number that --out has in place of the cluster of samples in doubt, which reports call "
+        "doubtful (auto and dalmc); everything else stays as it is.",
+        metavar="-1",
+        max=-1,
+        default=False,
+    ),
+]
+
 Batch = Annotated[
     Path | None,
     option(

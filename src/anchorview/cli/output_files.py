@@ -20,6 +20,7 @@ from anchorview.cli.terminal import print_json, print_lines, watched, write_stdo
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 STDOUT = Path("-")
 """Path of the labels that stands for standard output."""
@@ -114,6 +115,7 @@ def require_separate(written: Mapping[str, Path], inputs: Mapping[str, Path]) ->
 def labels_table(labels: Any, confidence: Any, ids: Any, names: Any = None) -> "pd.DataFrame":
     """Cluster and, if given, its name and the confidence of each sample.
 
+    Samples in doubt may have a negative number in place of the cluster, and then no name.
     Ids are written as they are, so that they can be matched with those of the data.
     """
     import pandas as pd
@@ -121,10 +123,24 @@ def labels_table(labels: Any, confidence: Any, ids: Any, names: Any = None) -> "
     samples = range(len(labels)) if ids is None else ids.tolist()
     table = pd.DataFrame({"sample": samples, "cluster": labels})
     if names is not None:
-        table["name"] = [names[cluster] for cluster in labels]
+        table["name"] = [names[cluster] if cluster >= 0 else "" for cluster in labels]
     if confidence is not None:
         table["confidence"] = [f"{share:.3f}" for share in confidence]
     return table
+
+
+def require_table(doubtful: int | None, out: Path | None) -> None:
+    """Raise if a number for samples in doubt would not be written."""
+    if doubtful is not None and out is None:
+        raise ValueError(f"--doubtful {doubtful} is for the labels that --out writes: add --out.")
+
+
+def with_number(certain: Any, number: int) -> "NDArray[Any]":
+    """Labels with a number in place of -1."""
+    import numpy as np
+
+    labels = np.asarray(certain)
+    return np.where(labels < 0, number, labels)
 
 
 def write_table(table: "pd.DataFrame", path: Path) -> None:

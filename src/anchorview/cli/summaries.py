@@ -152,6 +152,18 @@ def doubtful_lines(model: Any, record: Record) -> Iterator[str]:
         yield f"doubtful samples (confidence below {limit:.2g}): {count} of {n} ({count / n:.1%})"
 
 
+def without_cluster(labels: "NDArray[Any]", number: int | None) -> dict[str, Any]:
+    """How many labels that were written are a number for samples in doubt; nothing without one."""
+    return {} if number is None else {"n_without_cluster": int((labels == number).sum())}
+
+
+def without_cluster_lines(record: Record, number: int | None) -> Iterator[str]:
+    """Yield the line on samples in doubt that have a number in place of a cluster."""
+    if number is not None:
+        count = f"{record['n_without_cluster']} of {record['n_samples']}"
+        yield f"samples with {number} in place of a cluster in --out, as they are in doubt: {count}"
+
+
 def cluster_lines(record: Record) -> Iterator[str]:
     """Yield a line on each cluster of a model with names."""
     sizes = record["cluster_sizes"]

@@ -429,6 +429,82 @@ class EmbeddingClusterer(
         rows = self.embedding_
         return self._with_ids(rows * self._scale_factor if scale else rows, self.sample_ids_)
 
+    def labels_without_doubt(self, threshold: float | None = None) -> Any:
+        """Clusters of the samples of `fit`, -1 for those in doubt.
+
+        `labels_` stays as it is, and no sample is moved to another cluster.
+
+        Parameters
+        ----------
+        threshold : float, default=None
+            Confidence, as of :func:`anchorview.inspection.doubtful`, below which a sample is in
+            doubt. If None, the samples that reports call doubtful: for AutoDALMC, a confidence
+            below `confidence_threshold_`; for DALMC, a membership in the next cluster of more than
+            half of that in its own.
+
+        Returns
+        -------
+        labels : array (n,) of int32, or Series
+            If the samples have ids, a Series indexed by sample id. A dask array if the views were.
+
+        Examples
+        --------
+        >>> from anchorview import DALMC, make_multiview
+        >>> views, _ = make_multiview(300, n_clusters=4, separation=2, random_state=0)
+        >>> model = DALMC(n_clusters=4, random_state=0).fit(views)
+        >>> labels = model.labels_without_doubt()
+        >>> sorted(set(labels.tolist()))
+        [-1, 0, 1, 2, 3]
+        >>> certain = labels >= 0
+        >>> bool((labels[certain] == model.labels_[certain]).all())
+        True
+        """
+        check_is_fitted(self, "labels_")
+        if not len(self.labels_):
+            raise ValueError(
+                "The model was saved without the results of its samples: use predict_without_doubt."
+            )
+        labels = self._certain_labels(_checked_threshold(threshold))
+        return by_sample_id(labels, self.sample_ids_, "cluster")
+
+    @available_if(embeds_new_samples)
+    @fill_docstring
+    def predict_without_doubt(
+        self,
+        X: ViewsLike,
+        threshold: float | None = None,
+        *,
+        batch: Any = None,
+        covariates: Any = None,
+        unknown_batch: UnknownBatch = "error",
+    ) -> Any:
+        """Cluster of each sample, -1 for those in doubt.
+
+        Parameters
+        ----------
+        X : views of new samples, in any form that `fit` takes
+            As for `transform`: samples may lack views.
+        threshold : float, default=None
+            As for `labels_without_doubt`.
+        batch, covariates, unknown_batch
+            As for `transform`.
+
+        Returns
+        -------
+        %(new_labels)s
+        """
+        limit = _checked_threshold(threshold)
+        source = self._open_new(X, None, batch, covariates, unknown_batch)
+        return by_sample_id(self._predict_certain(source, limit), source.sample_ids, "cluster")
+
+    @abstractmethod
+    def _certain_labels(self, threshold: float | None) -> Any:
+        """Clusters of the samples of `fit`, -1 for those in doubt."""
+
+    @abstractmethod
+    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
+        """Clusters of samples, -1 for those in doubt."""
+
     def save(self, path: PathLike) -> None:
         """Write the fitted model to a file that :func:`anchorview.load` reads.
 
@@ -466,6 +542,12 @@ class EmbeddingClusterer(
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
+
+
+def _checked_threshold(threshold: float | None) -> float | None:
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ValueError(f"threshold={threshold!r} should be between 0 and 1.")
+    return threshold
 
 
 def by_sample_id(values: Any, sample_ids: "pd.Index[Any] | None", name: str) -> Any:

@@ -500,6 +500,17 @@ class DALMC(IncrementalClusterer):
     def _embedding_map(self, factor: float) -> SampleMap:
         return SampleMap(self._embedder, factor=factor)
 
+    def _certain_labels(self, threshold: float | None) -> Any:
+        function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
+        if hasattr(self.embedding_, "map_blocks"):
+            return self.embedding_.map_blocks(function, drop_axis=1, dtype=np.int32)
+        return function(np.asarray(self.embedding_))
+
+    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
+        function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
+        labels = SampleMap(self._embedder, function)
+        return source.map_rows(labels, None, np.int32, "labeling", None)
+
     def __anchorview_explain__(self) -> EmbeddingExplanation:
         check_is_fitted(self, "labels_")
         squared_norms = np.square(self._assignment.centroids).sum(axis=1)

@@ -28,6 +28,10 @@ LARGEST_BLOCK = 2**21
 ROUNDING = 1e-12
 """Share of the squared norm of a center up to which a mean squared distance may be rounding."""
 
+DOUBTFUL_SHARE = 0.5
+"""Samples are doubtful if their membership in the next cluster is more than this share of that in
+their cluster. Memberships themselves depend on the number of clusters."""
+
 PartFunction = Callable[[MultiViewData], MultiViewData]
 
 
@@ -156,6 +160,21 @@ class EmbeddingExplanation(Explanation):
             if self.relabeling is not None:
                 squares = self.relabeling.nearest(squares)
             yield located_by_distance(rows, labels[rows], squares, max(self.scale, self.floor))
+
+    def certain_labels(self, embedding: Array, threshold: float | None) -> Array:
+        """Clusters of rows of the embedding, -1 for those in doubt.
+
+        That is those whose confidence is below a threshold or, by default, not far above that of
+        the next cluster.
+        """
+        labels = np.empty(len(embedding), dtype=np.int32)
+        for block in self.located_rows(embedding):
+            if threshold is None:
+                doubtful = block.second_confidence > DOUBTFUL_SHARE * block.confidence
+            else:
+                doubtful = block.confidence < threshold
+            labels[block.rows] = np.where(doubtful, -1, block.labels)
+        return labels
 
     def memberships(self, part: MultiViewData) -> Array:
         """Memberships of samples in all clusters; the largest is that of the label."""

@@ -12,7 +12,7 @@ from anchorview._utils.text import capitalized, in_words, one_line
 from anchorview._utils.typing import Array
 from anchorview.estimators.auto.settings import POOL
 from anchorview.estimators.auto.structure import structure_sentences
-from anchorview.estimators.explanation import explanation_of_model
+from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_model
 from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
@@ -24,10 +24,6 @@ from anchorview.report.checked_fit import CheckedFit
 
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
-
-DOUBTFUL_SHARE = 0.5
-"""Samples are doubtful if their membership in the next cluster is more than this share of that in
-their cluster. Memberships themselves depend on the number of clusters."""
 
 UNCLEAR_SHARE = 0.25
 """Clusters with a larger share of doubtful samples are unclear."""

@@ -418,6 +418,15 @@ class AutoDALMC(EmbeddingClusterer):
             by_sample_id(results["confidence"], source.sample_ids, "confidence"),
         )
 
+    def _certain_labels(self, threshold: float | None) -> Any:
+        limit = self.confidence_threshold_ if threshold is None else threshold
+        return by_block(partial(_certain, limit), self.labels_, self.confidence_)
+
+    def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
+        limit = self.confidence_threshold_ if threshold is None else threshold
+        results, _ = self._labeled(source, self._labeler, ("labels", "confidence"), None)
+        return by_block(partial(_certain, limit), results["labels"], results["confidence"])
+
     def candidate_labels(self, X: ViewsLike, *, batch: Any = None, covariates: Any = None) -> Any:
         """Clusters of samples by every candidate alone, in its K-means run of lowest inertia.
 
@@ -563,6 +572,11 @@ class AutoDALMC(EmbeddingClusterer):
         if self.second_labels_ is not None:
             function = partial(_relabeled_second, new.clusters)
             self.second_labels_ = by_block(function, self.second_labels_, self.labels_)
+
+
+def _certain(threshold: float, labels: Array, confidence: Array) -> Array:
+    """Labels, -1 where the confidence is below a threshold."""
+    return np.where(confidence < threshold, np.int32(-1), labels)
 
 
 def _relabeled_second(clusters: Array, second: Array, labels: Array) -> Array:

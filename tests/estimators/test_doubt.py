@@ -1,0 +1,150 @@
+"""Labels without those of samples in doubt."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anchorview import DALMC, AutoDALMC, load, make_multiview
+from anchorview.inspection import doubtful
+from anchorview.report.checked_fit import CheckedFit
+from anchorview.report.findings import inspect_fit
+from helpers.command_line import error_of, output_of
+
+MODELS = [
+    pytest.param(DALMC(4, random_state=0), id="dalmc"),
+    pytest.param(AutoDALMC(4, budget="fast", random_state=0), id="auto"),
+]
+
+
+@pytest.fixture(scope="module")
+def views():
+    views, _ = make_multiview(240, n_clusters=4, separation=2, random_state=0)
+    return views
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_in_doubt_are_those_of_the_report(model, views):
+    model.fit(views)
+    before = model.labels_.copy()
+    labels = model.labels_without_doubt()
+    expected = inspect_fit(CheckedFit(model, views)).certainty.doubtful
+    assert labels.dtype == np.int32
+    assert 0 < expected.sum() < len(labels)
+    np.testing.assert_array_equal(labels, np.where(expected, -1, before))
+    np.testing.assert_array_equal(model.labels_, before)
+    np.testing.assert_array_equal(model.predict_without_doubt(views), labels)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("threshold", [0.0, 0.4, 0.8, 1.0])
+def test_threshold_is_one_of_the_confidence(model, threshold, views):
+    table = doubtful(model.fit(views), n_samples=240).set_index("sample").sort_index()
+    expected = np.where(table["confidence"] < threshold, -1, model.labels_)
+    np.testing.assert_array_equal(model.labels_without_doubt(threshold), expected)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_thresholds_are_checked(model, threshold, views):
+    with pytest.raises(ValueError, match="should be between 0 and 1"):
+        model.fit(views).labels_without_doubt(threshold)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_series_if_samples_have_ids(model, views):
+    ids = [f"s{i}" for i in range(240)]
+    tables = {name: pd.DataFrame(view, ids) for name, view in views.items()}
+    labels = model.fit(tables).labels_without_doubt()
+    assert labels.index.tolist() == ids
+    assert labels.name == "cluster"
+    pd.testing.assert_series_equal(model.predict_without_doubt(tables), labels)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_dask_arrays_stay_lazy(model, views):
+    dask_array = pytest.importorskip("dask.array")
+    expected = model.fit(views).labels_without_doubt()
+    lazy = {name: dask_array.from_array(view, (60, -1)) for name, view in views.items()}
+    predicted = model.predict_without_doubt(lazy)
+    labels = model.fit(lazy).labels_without_doubt()
+    for result in (labels, predicted):
+        assert isinstance(result, dask_array.Array)
+        assert result.shape == (240,)
+        np.testing.assert_array_equal(result.compute() < 0, expected < 0)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_results_in_files(model, views, tmp_path):
+    for name, view in views.items():
+        np.save(tmp_path / f"{name}.npy", view)
+    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in views}
+    if isinstance(model, DALMC):
+        model = DALMC(4, solver="compressed", random_state=0)
+    model.fit(mapped, out=tmp_path / "results")
+    labels = model.labels_without_doubt()
+    np.testing.assert_array_equal(model.predict_without_doubt(views), labels)
+    np.testing.assert_array_equal(np.load(tmp_path / "results" / "labels.npy"), model.labels_)
+    model.save(tmp_path / "m.anchorview")
+    with pytest.raises(ValueError, match="use predict_without_doubt"):
+        load(tmp_path / "m.anchorview").labels_without_doubt()
+
+
+def test_ablations_and_merged_clusters(views):
+    ablation = DALMC(4, variant="box-graph", random_state=0).fit(views)
+    assert set(ablation.labels_without_doubt()) <= {-1, 0, 1, 2, 3}
+    model = DALMC(4, random_state=0).fit(views)
+    before = (model.labels_without_doubt() < 0).sum()
+    merged = model.relabel({0: "a", 1: "a"}).labels_without_doubt()
+    assert 0 < (merged < 0).sum() < before
+    assert set(merged) == {-1, 0, 1, 2}
+
+
+class TestShell:
+    @pytest.fixture
+    def path(self, views, tmp_path):
+        np.savez(tmp_path / "data.npz", **views)
+        return tmp_path / "data.npz"
+
+    @pytest.mark.parametrize("method", ["auto", "dalmc"])
+    def test_fit_and_predict(self, path, method, tmp_path):
+        out, saved, new = (tmp_path / name for name in ("a.csv", "m.anchorview", "b.csv"))
+        fit = ("fit", path, "-k", 4, "--method", method, "--out", out, "--save", saved)
+        record = json.loads(output_of(*fit, "--doubtful", -1, "--json"))
+        model = load(saved)
+        expected = model.labels_without_doubt()
+        written = pd.read_csv(out)["cluster"]
+        np.testing.assert_array_equal(written, expected)
+        assert record["n_without_cluster"] == (expected < 0).sum() > 0
+        assert record["cluster_sizes"] == np.bincount(model.labels_).tolist()
+        assert ("confidence" in pd.read_csv(out)) == (method == "auto")
+        model.relabel({0: "first"}).save(saved)
+        text = output_of("predict", saved, path, "--out", new, "--doubtful", -9)
+        count = (expected < 0).sum()
+        assert (
+            f"samples with -9 in place of a cluster in --out, as they are in doubt: {count}" in text
+        )
+        table = pd.read_csv(new, keep_default_na=False)
+        np.testing.assert_array_equal(table["cluster"] == -9, expected < 0)
+        assert (table["name"] == "").sum() == count
+
+    def test_nothing_changes_by_default(self, path, tmp_path):
+        out = tmp_path / "a.csv"
+        record = json.loads(output_of("fit", path, "-k", 4, "--beta", 0.1, "--out", out, "--json"))
+        assert pd.read_csv(out)["cluster"].min() == 0
+        assert "n_without_cluster" not in record
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--doubtful", -1), "--doubtful -1 is for the labels that --out writes"),
+            (("--doubtful", 1, "--out", "-"), "--doubtful"),
+            (
+                ("--doubtful", -1, "--out", "-", "--method", "opmc"),
+                "--doubtful is for --method auto",
+            ),
+        ],
+    )
+    def test_refused_options(self, path, options, message):
+        assert message in error_of("fit", path, "-k", 4, *options)
