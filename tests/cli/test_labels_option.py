@@ -62,7 +62,8 @@ def test_variables_and_files_of_arrays(data, tmp_path, views_and_y, classes, exp
 
 def test_columns_of_tables(tables, classes, expected):
     assert accuracy(tables, *NAME) == expected
-    assert "'cell_type' is not numeric" in error_of("fit", tables, *FIT)
+    # Without the option, it is a category.
+    assert json.loads(output_of("fit", tables, *FIT))["scores"] is None
     # A table of several columns about the samples.
     view = pd.read_csv(tables / "view_1.csv", index_col=0)
     view.drop(columns="cell_type").to_csv(tables / "view_1.csv")

@@ -1,14 +1,16 @@
-"""Options on views and tables: --view, --preprocess, --no-id-column and --no-header."""
+"""Options on views and tables: --view, --drop, --categorical, --preprocess, --no-id-column..."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from anchorview import DALMC, load
+from anchorview.cli import loading
 from helpers.cells import N_CELLS, cells
-from helpers.command_line import error_of, output_of, read_labels
+from helpers.command_line import error_of, output_of, read_labels, run
 from helpers.data import clustered_views
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(mudata|anndata)\\b")
@@ -72,8 +74,8 @@ def test_tables_that_are_no_views_are_left_out(tmp_path):
     for name, view in views.items():
         pd.DataFrame(view, ids).to_csv(folder / f"{name}.csv")
     pd.DataFrame({"sex": ["m", "f"] * 30}, ids).to_csv(folder / "metadata.csv")
-    message = error_of("fit", folder, "-k", 3)
-    assert "metadata.csv: the column 'sex' is not numeric" in message
+    message = error_of("convert", folder, tmp_path / "none")
+    assert "metadata.csv: column 'sex' is a text, not numeric" in message
     assert "is not a view, leave it out: " in message
     assert "each view with --view." in message
     chosen = ("--view", "a=view_0.csv", "--view", "b=view_1")
@@ -87,6 +89,40 @@ def test_tables_that_are_no_views_are_left_out(tmp_path):
     np.testing.assert_array_equal(labels_in(out), load(saved).labels_)
     message = error_of("info", folder, "--view", "a=c.csv")
     assert "--view names the table 'c.csv', which is not there" in message
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_of_tables(suffix, tmp_path, monkeypatch):
+    folder, saved, out = tmp_path / "tables", tmp_path / "m.anchorview", tmp_path / "labels.csv"
+    folder.mkdir()
+    views, y = clustered_views(90, 3)
+    ids = pd.Index([f"s{row}" for row in range(90)], name="id")
+    about = pd.DataFrame({"plan": np.array(list("abc"))[y], "code": y, "name": ids}, ids)
+    tables = {"about": about, "image": pd.DataFrame(views["view_0"], ids).add_prefix("i")}
+    for name, table in tables.items():
+        getattr(table, f"to_{suffix}")(folder / f"{name}.{suffix}")
+    fit = ("fit", folder, "-k", 3, "--method", "dalmc")
+    message = error_of(*fit)
+    assert "column 'name' is text with 90 different values" in message
+    columns = ("--drop", "name", "--categorical", "about:code")
+    result = run(*fit, *columns, "--save", saved, "--verbose")
+    assert "dropped: name\ncategories: about:code\n" in result.stderr
+    tables["about"] = about.drop(columns="name").astype({"code": "category"})
+    expected = DALMC(3, random_state=0).fit(tables)
+    np.testing.assert_array_equal(load(saved).labels_, expected.labels_)
+    # As if the tables were larger than memory.
+    with monkeypatch.context() as patch:
+        patch.setattr(loading, "DATA_SHARE", 1e-9)
+        output_of(*fit, *columns, "--out", out)
+    assert adjusted_rand_score(labels_in(out), expected.labels_) == 1
+    output_of("predict", saved, folder, *columns, "--out", out)
+    np.testing.assert_array_equal(labels_in(out), expected.labels_)
+    output_of("explain", saved, folder, *columns)
+    info = json.loads(output_of("info", folder, *columns, "--json"))
+    assert info["views"][0]["type"] == "2 categories"
+    assert "column 'code' is a number here" in error_of("predict", saved, folder, "--drop", "name")
+    message = error_of("info", folder, "--drop", "nam")
+    assert "--drop names the column 'nam', which is not there. The columns are about: " in message
 
 
 @pytest.mark.parametrize(

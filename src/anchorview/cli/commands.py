@@ -110,6 +110,9 @@ def fit(
     """
 
     def load() -> LoadedData:
+        for kind, names in (("dropped", reading.drop), ("categories", reading.categorical)):
+            if chosen.verbose and names:
+                print(f"{kind}: {', '.join(names)}", file=sys.stderr)
         large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
         return reading.load(data, batch, on_disk=large, nan_cells=chosen.preprocess is not None)
 

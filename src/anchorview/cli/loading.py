@@ -90,11 +90,22 @@ class TableOptions:
         ),
     ] = None
 
+    drop: Annotated[
+        list[str] | None,
+        option(
+            "Column of a table that is left out, in all tables or as table:column. Repeat for each "
+            "column.",
+            metavar="COLUMN",
+            default=False,
+        ),
+    ] = None
+
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `read_views` and `open_views`."""
         views = parse_pairs(self.view, "--view")
-        return {"id_column": not self.no_id_column, "header": not self.no_header, "views": views}
+        layout = {"id_column": not self.no_id_column, "header": not self.no_header}
+        return {**layout, "views": views, "drop": tuple(self.drop or ())}
 
 
 @dataclass(frozen=True)
@@ -111,10 +122,21 @@ class ReadingOptions(TableOptions):
         ),
     ] = None
 
+    categorical: Annotated[
+        list[str] | None,
+        option(
+            "Column of a table that is a category, such as a code that is a number; named as for "
+            "--drop.",
+            metavar="COLUMN",
+            default=False,
+        ),
+    ] = None
+
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `read_views` and `open_views`."""
-        return {**super().arguments, "labels": self.class_labels}
+        categorical = tuple(self.categorical or ())
+        return {**super().arguments, "labels": self.class_labels, "categorical": categorical}
 
     def is_large(self, path: Path, memory_limit: str | None = None) -> bool:
         """Whether data can be read in parts, and are too large to be read as a whole.

@@ -304,6 +304,8 @@ OPTION_NAMES = {
     "view_importance": "--importance",
     "out=": "--results",
     "views=": "--view",
+    "categorical=": "--categorical",
+    "drop=": "--drop",
     "id_column=False": "--no-id-column",
     "header=False": "--no-header",
 } | {name if "_" in name else f"{name}=": option_name(name) for name in SAME_NAMES}

@@ -32,6 +32,7 @@ def data_record(data: "LoadedData") -> dict[str, Any]:
     for p, (name, view) in enumerate(data.by_name.items()):
         count = n_samples if available is None else int(available[:, p].sum())
         kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else str(view.dtype)
+        kind = getattr(view, "description", "") or kind
         n_features = int(view.shape[1])
         views.append({"name": name, "n_features": n_features, "type": kind, "n_samples": count})
     return {

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,8 +31,8 @@ from anchorview.datasets.formats.npy import (
     write_npy_header,
 )
 from anchorview.datasets.formats.table_checks import (
+    NO_VIEW,
     checked_ids,
-    numeric_values,
     union_of_samples,
 )
 from anchorview.datasets.formats.table_folder import (
@@ -50,7 +50,7 @@ from anchorview.datasets.reading import (
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView, Target, require_unchanged
-from anchorview.views.table_columns import column_names, feature_names_of
+from anchorview.views.table_columns import TableView, column_names, feature_names_of
 
 BLOCK_BYTES = 64 * 2**20
 """Size of the blocks in which views are read and written."""
@@ -65,6 +65,7 @@ def convert(
     id_column: str | bool = True,
     header: bool = True,
     views: ViewSelection | None = None,
+    drop: Sequence[str] = (),
 ) -> Path:
     r"""Write views, with class labels and sample ids if any, to a new folder of ``.npy`` files.
 
@@ -91,6 +92,8 @@ def convert(
         Whether CSV files have a header, as in :func:`read_views`.
     views : dict of str to str, default=None
         Matrices or tables that are views, as in :func:`read_views`.
+    drop : sequence of str, default=()
+        Columns of tables that are left out, as in :func:`read_views`. All others must be numbers.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            options = ReadOptions(None, id_column, header, views)
+            options = ReadOptions(None, id_column, header, views, drop=drop)
             prepare = _tables if existing_format(path, options).by_id else _arrays
             sources, target, sample_ids = prepare(path, options)
             names = _file_names([view.name for view in sources])
@@ -209,7 +212,7 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
     files, label_file = table_files(folder, options)
     outlines = {}
     for name, file in files.items():
-        read = partial(_numeric_blocks, file, options, FileVersion.of(file))
+        read = partial(_numeric_blocks, file, name, options, FileVersion.of(file))
         parts = [(block.index, block.columns, block.to_numpy().dtype) for block in read()]
         indices, (columns, *_), types = zip(*parts, strict=True)
         with data_file_errors(file):
@@ -228,13 +231,16 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
 
 
 def _numeric_blocks(
-    file: Path, options: ReadOptions, version: FileVersion | None
+    file: Path, name: str, options: ReadOptions, version: FileVersion | None
 ) -> Iterator[pd.DataFrame]:
     """Read a table, which must have this version, in blocks of numbers of one type."""
     with data_file_errors(file):
         require_unchanged(file, version)
-        for table in read_blocks(file, options, BLOCK_BYTES):
-            values = numeric_values(table)
+        for table in read_blocks(file, options, name, BLOCK_BYTES):
+            try:
+                values = TableView(table, str(file)).values()
+            except (TypeError, ValueError) as error:
+                raise DataFileError(f"{error} {NO_VIEW}") from error
             yield pd.DataFrame(values, table.index, table.columns, copy=False)
             require_unchanged(file, version)
 

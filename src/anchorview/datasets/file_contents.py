@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import free_memory
-from anchorview._utils.text import format_bytes, one_line
+from anchorview._utils.text import format_bytes, listed, one_line
 from anchorview.views.anndata_matrices import ViewSelection
 
 LABEL_NAMES = ("y", "gt", "truth", "truelabel", "label", "labels", "target", "gnd")
@@ -87,6 +87,33 @@ class ReadOptions:
     """Whether the first row of a CSV file has the names of the columns."""
     views: ViewSelection | None = None
     """Which matrices of a file with several per view are read, or which tables of a folder."""
+    categorical: Sequence[str] = ()
+    """Columns of tables that are categories, each as a name or as table:name."""
+    drop: Sequence[str] = ()
+    """Columns of tables that are left out, likewise."""
+
+    def dropped(self, table: str, columns: Iterable[Any]) -> list[Any]:
+        """Columns of a table that are left out."""
+        return [name for name in columns if _is_named(name, table, self.drop)]
+
+    def categories(self, table: str, columns: Iterable[Any]) -> list[Any]:
+        """Columns of a table that are categories, as was asked for."""
+        return [name for name in columns if _is_named(name, table, self.categorical)]
+
+    def require_columns(self, columns: dict[str, list[Any]]) -> None:
+        """Raise if a column that is to be left out or a category is in none of the tables."""
+        for option, names in (("drop", self.drop), ("categorical", self.categorical)):
+            for given in names:
+                if not any(
+                    _is_named(c, table, [given]) for table in columns for c in columns[table]
+                ):
+                    known = "; ".join(
+                        f"{t}: {listed(list(map(str, c)))}" for t, c in columns.items()
+                    )
+                    raise DataFileError(
+                        f"{option}= names the column {given!r}, which is not there. The columns "
+                        f"are {known}."
+                    )
 
     @property
     def has_ids(self) -> bool:
@@ -103,6 +130,10 @@ class ReadOptions:
                 f"{', '.join(map(repr, columns[:5]))}. Correct id_column."
             )
         return list(columns).index(self.id_column)
+
+
+def _is_named(column: Any, table: str, names: Sequence[str]) -> bool:
+    return str(column) in names or f"{table}:{column}" in names
 
 
 DEFAULT_OPTIONS = ReadOptions()

@@ -1,7 +1,7 @@
 """Reading of files and folders of views, without ever running code from them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from scipy import sparse
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import (
+    DEFAULT_OPTIONS,
     ReadOptions,
     data_file_errors,
     require_free_memory,
@@ -23,6 +24,7 @@ from anchorview.datasets.formats.annotated_files import open_annotated
 from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
+from anchorview.datasets.formats.table_checks import all_numbers
 from anchorview.datasets.formats.table_folder import (
     CSV_SUFFIXES,
     open_parquet_folder,
@@ -41,6 +43,8 @@ def read_views(
     header: bool = True,
     views: ViewSelection | None = None,
     labels: str | None = None,
+    categorical: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> ViewFile:
     r"""Read views, and class labels if there are any, from a file or a folder.
 
@@ -80,6 +84,12 @@ def read_views(
     first column cannot be ids (repeated values, or numbers with fractions), or if the header looks
     like a sample.
 
+    A column of a table is a number, a category, a text, a boolean or a date, and keeps its type if
+    not all columns are numbers. In CSV and TSV, dates have the form 2024-12-31, integers with
+    leading zeros are text, and so is a column in which at least half of the values are no numbers;
+    if fewer are, the first of them is named in an error. Estimators encode such tables by
+    :class:`anchorview.preprocessing.TableEncoder`.
+
     Parameters
     ----------
     path : str or path-like
@@ -101,6 +111,11 @@ def read_views(
         files that are views, by the names of the views. If None, all of them.
     labels : str, default=None
         Name of the variable, file or column with the class labels. If None, the names above.
+    categorical : sequence of str, default=()
+        For folders of tables, columns that are categories, such as codes that are numbers: names
+        of columns, in all tables that have them, or ``"table:column"``.
+    drop : sequence of str, default=()
+        For folders of tables, columns that are left out, likewise.
 
     Returns
     -------
@@ -142,7 +157,7 @@ def read_views(
     """
     path = Path(path)
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views)
+        options = ReadOptions(labels, id_column, header, views, categorical, drop)
         entry = existing_format(path, options)
         read = partial(_read_all_rows, entry) if entry.read is None else entry.read
         file = read(path, options)
@@ -157,6 +172,8 @@ def open_views(
     header: bool = True,
     views: ViewSelection | None = None,
     labels: str | None = None,
+    categorical: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> ViewFile:
     """Open views that stay on disk: their rows are read in blocks when they are needed.
 
@@ -171,7 +188,8 @@ def open_views(
       reads; sparse ones are read in parts if they are in CSR form, as anndata stores them by
       default, and otherwise as a whole;
     - in a folder of only ``.parquet`` files: each file. All must have the same samples in the same
-      order; their ids are read with the rows.
+      order; their ids are read with the rows. Rows of a table that has columns other than numbers
+      are read as tables.
 
     Samples are rows; only in ``.mat`` may they be columns. Class labels and availability have the
     names that :func:`read_views` knows, and follow its rules.
@@ -192,6 +210,8 @@ def open_views(
     labels : str, default=None
         Name of the class labels, as in :func:`read_views`. In tables, they need a file of their
         own.
+    categorical, drop : sequence of str, default=()
+        Columns of tables that are categories or left out, as in :func:`read_views`.
 
     Returns
     -------
@@ -221,7 +241,7 @@ def open_views(
     """
     path = Path(path).absolute()
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views)
+        options = ReadOptions(labels, id_column, header, views, categorical, drop)
         entry = existing_format(path, options)
         if entry.open is None:
             names = ", ".join(f"a {other.name}" for other in FORMATS if other.open is not None)
@@ -327,8 +347,9 @@ def existing_format(path: Path, options: ReadOptions) -> Format:
 
 def _require_options(entry: Format, options: ReadOptions) -> None:
     """Raise if a format does not have some of the options."""
-    for name, value in (("id_column", options.id_column), ("header", options.header)):
-        if value is not True and not entry.by_id:
+    for name in () if entry.by_id else ("id_column", "header", "categorical", "drop"):
+        value = getattr(options, name)
+        if value != getattr(DEFAULT_OPTIONS, name):
             raise DataFileError(
                 f"{name}={value!r} is for folders of .csv, .tsv and .parquet files, not for a "
                 f"{entry.name}. Leave it out."
@@ -369,6 +390,10 @@ def _availability(file: ViewFile, zero_rows_missing: bool) -> NDArray[np.bool_] 
     every = np.ones((n_samples, len(file.views)), dtype=bool)
     available = every if file.available is None else file.available.copy()
     for p, view in enumerate(file.views.values()):
+        if isinstance(view, pd.DataFrame) and not all_numbers(view):
+            # No row of a table with categories or texts is one of zeros.
+            available[:, p] &= view.notna().any(axis=1)
+            continue
         values = view if isinstance(view, sparse.csr_array) else np.asarray(view)
         if zero_rows_missing:
             # A sparse matrix may store zeros, so its entries are not just counted.

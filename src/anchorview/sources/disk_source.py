@@ -63,7 +63,8 @@ def workers() -> int:
 class DiskSource(PartSource):
     """Views that are read in parts, since some are on disk or results are to be written there.
 
-    A view is a StoredView, an array, a CSR matrix or None; `budget` is how many bytes may be used.
+    A view is a StoredView, an array, a CSR matrix, a table or None; `budget` is how many bytes may
+    be used.
     """
 
     def __init__(self, views: NamedViews, budget: float, nan_cells: bool = False) -> None:
@@ -93,7 +94,7 @@ class DiskSource(PartSource):
         """Read some samples into memory that is used again for the next part."""
         matrices = list(self.views.views)
         for p, view in enumerate(matrices):
-            if isinstance(view, StoredView) and not view.is_sparse:
+            if isinstance(view, StoredView) and not (view.is_sparse or view.kinds):
                 matrices[p] = _parts[p].array((rows.stop - rows.start, view.shape[1]), view.dtype)
                 view.read_into(matrices[p], rows.start)
             elif view is not None:
@@ -359,7 +360,7 @@ def _result(out: Path | None, name: str, in_memory: Any) -> Any:
 def _row_bytes(view: Any, itemsize: int) -> int:
     """Bytes of a row while it is processed; of a sparse view, of the entries and their columns."""
     # Integers and half precision are converted before they are processed.
-    size = max(view.dtype.itemsize, itemsize)
+    size = max(getattr(view, "cell_bytes", view.dtype.itemsize), itemsize)
     stored = getattr(view, "n_stored", None) if not sparse.issparse(view) else view.nnz
     if stored is None:
         return int(view.shape[1] * size)

@@ -17,7 +17,7 @@ from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames
 from anchorview.views.matrix_checks import common_length
 from anchorview.views.sample_design import SampleDesign
-from anchorview.views.table_columns import TableView
+from anchorview.views.table_columns import NUMERIC
 
 if TYPE_CHECKING:
     from anchorview.views.container import MultiViewData
@@ -90,9 +90,10 @@ class RowSource(ABC):
         self.n_features_per_view = tuple(0 if m is None else int(m.shape[1]) for m in matrices)
         self.shape = common_length(matrices, given.names), sum(self.n_features_per_view)
         self.dtype = working_precision(m.dtype for m in matrices if m is not None)
-        tables = {p: m for p, m in enumerate(matrices) if isinstance(m, TableView)}
+        # A view on disk may be a table, too.
+        tables = {p: m.kinds for p, m in enumerate(matrices) if getattr(m, "kinds", ())}
         self.table_views = tuple(tables)
-        self.numeric_tables = tuple(p for p, table in tables.items() if table.is_numeric)
+        self.numeric_tables = tuple(p for p, kinds in tables.items() if set(kinds) <= NUMERIC)
 
     @abstractmethod
     def __len__(self) -> int:

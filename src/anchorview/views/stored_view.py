@@ -17,6 +17,9 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import one_line
 from anchorview._utils.typing import Array, FeatureNames
 
+TABLE_CELL = 32
+"""Bytes of a cell of a table, which is a Python object or becomes several numbers."""
+
 
 @dataclass(frozen=True)
 class FileVersion:
@@ -78,6 +81,9 @@ class StoredView(ABC):
         Names of the features; None if the file has none.
     n_stored : int or None
         Number of entries that are stored if rows are read as CSR matrices, None otherwise.
+    kinds : tuple of str
+        What each column is if rows are read as a table, of which `dtype` is the type of the
+        numbers that are made of it; empty otherwise.
     version : FileVersion or None
         Size and time of the file when it was opened; None for a folder. Reading raises if the file
         has changed since.
@@ -89,6 +95,7 @@ class StoredView(ABC):
     row_step: int = field(default=1, kw_only=True)
     feature_names: FeatureNames | None = field(default=None, kw_only=True)
     n_stored: int | None = field(default=None, kw_only=True)
+    kinds: tuple[str, ...] = field(default=(), kw_only=True)
     version: FileVersion | None = field(init=False)
     ndim: ClassVar[int] = 2
 
@@ -106,30 +113,38 @@ class StoredView(ABC):
         """Number of bytes of all values in memory; of a sparse view, of entries and columns."""
         if self.n_stored is not None:
             return self.n_stored * (self.dtype.itemsize + np.dtype(np.int32).itemsize)
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+        return self.shape[0] * self.shape[1] * self.cell_bytes
+
+    @property
+    def cell_bytes(self) -> int:
+        """Number of bytes of a value in memory, unless the view is sparse."""
+        return TABLE_CELL if self.kinds else self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> Any:
-        """Read consecutive rows into a new C-contiguous array, or CSR matrix."""
+        """Read consecutive rows into a new C-contiguous array, CSR matrix or table."""
         start, stop = self._bounds(rows)
+        if start == stop and self.kinds:
+            return self[:1][:0]
         if start == stop:
             empty = np.empty((0, self.shape[1]), self.dtype)
             return sparse.csr_array(empty) if self.is_sparse else empty
         block = self._guarded(self._read, start, stop)
         if block.shape != (stop - start, self.shape[1]):
             raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
-        return block if self.is_sparse else np.ascontiguousarray(block, self.dtype)
+        return block if self.is_sparse or self.kinds else np.ascontiguousarray(block, self.dtype)
 
     def read_into(self, out: Array, start: int) -> None:
         """Read as many rows as `out` has, beginning at row `start`."""
         out[...] = self[start : start + len(out)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Read everything; raise if the view is sparse, as it does not become dense as a whole."""
-        if self.is_sparse:
-            raise TypeError("A sparse view on disk cannot become an array; read rows by view[a:b].")
+        """Read everything; raise if the view is a table, or sparse: it does not become dense."""
+        if self.is_sparse or self.kinds:
+            kind = "table" if self.kinds else "sparse view"
+            raise TypeError(f"A {kind} on disk cannot become an array; read rows by view[a:b].")
         if copy is False:
             raise ValueError("A view on disk cannot become an array without a copy in memory.")
         return self[:].astype(self.dtype if dtype is None else dtype, copy=False)

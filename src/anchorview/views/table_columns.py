@@ -132,7 +132,8 @@ class TableView:
             t.kind for t in dtypes
         }:
             return self.frame.to_numpy(dtype=np.float64, na_value=np.nan)
-        return self.frame.to_numpy()
+        # pandas would make objects of booleans beside numbers.
+        return self.frame.to_numpy(np.result_type(*dtypes) if len(dtypes) else None)
 
     def has_values(self) -> Array:
         """Which rows have any value; raises if a number is infinite."""
@@ -147,18 +148,21 @@ class TableView:
     @property
     def description(self) -> str:
         """How many columns of each kind there are."""
-        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds]
-        plurals = {"number": "numbers", "category": "categories", "date": "dates"}
-        counts = {kind: kinds.count(kind) for kind in plurals}
-        return ", ".join(
-            f"{n} {kind if n == 1 else plurals[kind]}" for kind, n in counts.items() if n
-        )
+        return describe_kinds(self.kinds)
 
     @staticmethod
     def stacked(parts: "Sequence[TableView]") -> "TableView":
         """Rows of several tables with the same columns."""
         frame = concatenated([part.frame for part in parts]).reset_index(drop=True)
         return TableView(frame, parts[0]._view)
+
+
+def describe_kinds(kinds: Sequence[str]) -> str:
+    """How many columns of each kind there are."""
+    kinds = [CATEGORICAL.get(kind, kind) for kind in kinds]
+    plurals = {"number": "numbers", "category": "categories", "date": "dates"}
+    counts = {kind: kinds.count(kind) for kind in plurals}
+    return ", ".join(f"{n} {kind if n == 1 else plurals[kind]}" for kind, n in counts.items() if n)
 
 
 def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -17,16 +17,15 @@ import pandas as pd
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions, require_free_memory
-from anchorview.datasets.formats.table_checks import (
-    not_numeric_error,
-    require_content,
-    rows_in_block,
-)
+from anchorview.datasets.formats.table_checks import require_content, rows_in_block
 
 ID_NAME = re.compile(
     r"|(.*[ _.-])?(id|index|key|name|sample|cell|barcode|patient|subject|object|gene)s?|unnamed: 0"
 )
 """Names, in lower case, that headers have for sample ids; rows of data do not start with them."""
+
+CODE = re.compile("0[0-9]+")
+DATE = r"\d{4}-\d{2}-\d{2}([T ][\d:.]+)?"
 
 
 def csv_frames(
@@ -40,11 +39,11 @@ def csv_frames(
         _require_memory(path)
     names = _column_names(path, options)
     position = options.id_position(names)
-    features = [name for j, name in enumerate(names) if j != position]
-    labels = [j for j, name in enumerate(names) if name == options.labels]
+    features = csv_features(path, options)
+    as_text = {j for j, name in enumerate(names) if text or name == options.labels}
     if not text:
-        _require_no_codes(path, options, names, {position, *labels})
-    as_text = set(range(len(names)) if text else labels) - {position}
+        as_text |= _code_columns(path, options, {position, *as_text}) & set(range(len(names)))
+    as_text -= {position}
     how: dict[str, Any] = {
         # pandas may drop fields beyond the header. With a column of their own they are noticed.
         "names": [*range(len(names)), "excess"],
@@ -71,9 +70,16 @@ def csv_frames(
             done += len(table)
             if position is not None:
                 table = table.set_index(position)
-            columns = features if options.header else range(len(features))
             require_content(*table.shape)
-            yield table.set_axis(columns, axis=1)
+            yield table.set_axis(features, axis=1)
+
+
+def csv_features(path: Path, options: ReadOptions) -> list[Any]:
+    """Names of the columns apart from the sample ids, or their numbers if there is no header."""
+    names = _column_names(path, options)
+    position = options.id_position(names)
+    features = [name for j, name in enumerate(names) if j != position]
+    return features if options.header else list(range(len(features)))
 
 
 def _next(reader: Any) -> pd.DataFrame | None:
@@ -83,20 +89,41 @@ def _next(reader: Any) -> pd.DataFrame | None:
         return next(reader, None)
 
 
-def _require_no_codes(
-    path: Path, options: ReadOptions, names: list[Any], left_out: set[int | None]
-) -> None:
-    """Raise if a feature has integers with leading zeros, which pandas would drop."""
+def _code_columns(path: Path, options: ReadOptions, left_out: set[int | None]) -> set[int]:
+    """Positions of columns with integers with leading zeros, which pandas would drop."""
     start = _separator(path) if 0 in left_out else "(?:^|[,\t])"
     code = re.compile(start + '"?0[0-9]')
+    columns: set[int] = set()
     with _opened(path) as stream:
-        if not any(map(code.search, stream)):
-            return
-        stream.seek(0)
-        for row in islice(_rows(path, stream), int(options.header), None):
-            for j, field in enumerate(row[: len(names)]):
-                if j not in left_out and re.fullmatch("0[0-9]+", field):
-                    raise not_numeric_error(str(names[j]), [field])
+        if any(map(code.search, stream)):
+            stream.seek(0)
+            for row in islice(_rows(path, stream), int(options.header), None):
+                columns.update(j for j, x in enumerate(row) if CODE.fullmatch(x))
+    return columns
+
+
+def typed_columns(table: pd.DataFrame, left_out: list[Any]) -> pd.DataFrame:
+    """Table with dates in place of their texts.
+
+    Raises if most values of a column of text are numbers, as the others are probably errors.
+    """
+    table = table.copy(deep=False)
+    for name in table.columns.difference(left_out, sort=False):
+        texts = table[name].dropna()
+        if pd.api.types.infer_dtype(texts) != "string":
+            continue
+        others = texts[pd.to_numeric(texts, errors="coerce").isna()]
+        if 0 < 2 * len(others) < len(texts):
+            raise DataFileError(
+                f"the column {name!r} is not numeric: it holds {others.iloc[0]!r} (sample "
+                f"{str(others.index[0])!r}). Correct the value, leave it empty if it is missing, "
+                "or read the column as a category with categorical=."
+            )
+        if texts.str.fullmatch(DATE).all():
+            dates = pd.to_datetime(table[name], format="ISO8601", errors="coerce")
+            if dates.count() == len(texts):
+                table[name] = dates
+    return table
 
 
 def _column_names(path: Path, options: ReadOptions) -> list[Any]:

@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -19,18 +20,29 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
 )
 from anchorview.datasets.formats.table_checks import (
+    NO_VIEW,
+    as_category,
     missing_id_error,
-    numeric_values,
     require_content,
     rows_in_block,
+    view_values,
 )
 from anchorview.views.stored_view import StoredView
-from anchorview.views.table_columns import column_names
+from anchorview.views.table_columns import NUMERIC, TableView, column_names, describe_kinds
 
 BATCH_BYTES = 16 * 2**20
 
 EXAMINED_BYTES = 2**20
 """Size of the first rows, from which the types of the columns follow."""
+
+KINDS = {
+    nw.Boolean: "boolean",
+    nw.Categorical: "category",
+    nw.Date: "date",
+    nw.Datetime: "date",
+    nw.String: "text",
+}
+"""Kinds of columns that are no numbers, by their types in narwhals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +51,22 @@ class ParquetView(StoredView):
 
     id_source: str | range | None
     """The column of the ids, the ids if they are a range, or None without ids."""
-    left_out: tuple[str, ...]
-    """Columns that are not features: ids, and the index of a stored DataFrame."""
+    columns: tuple[str, ...]
+    """The features, i.e. neither ids nor the index of a stored DataFrame."""
+    categories: list[str]
+    """Columns that are made categories."""
     group_starts: tuple[int, ...]
     """Rows at which the row groups start, followed by the number of rows."""
 
-    def _read(self, start: int, stop: int) -> Array:
+    def _read(self, start: int, stop: int) -> Any:
         groups = self._groups(start, stop)
         first = self.group_starts[groups[0]]
+        if self.kinds:
+            table = _open(self.path).read_row_groups(groups, columns=list(self.columns))
+            frame = _frame(table.slice(start - first, stop - start))
+            for name in self.categories:
+                frame[name] = as_category(frame[name])
+            return TableView(frame, str(self.path), self.kinds)
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         done = 0
         for batch in self.batches(groups):
@@ -67,10 +87,10 @@ class ParquetView(StoredView):
         """Read row groups, or all rows; cheaper than slices of large row groups."""
         file = _open(self.path)
         n_rows = max(1, BATCH_BYTES // (8 * self.shape[1]))
-        columns = [name for name in file.schema_arrow.names if name not in self.left_out]
-        for batch in file.iter_batches(n_rows, row_groups=groups, columns=columns):
-            table = batch.to_pandas(ignore_metadata=True)
-            yield numeric_values(table).astype(self.dtype, copy=False)
+        for batch in file.iter_batches(n_rows, row_groups=groups, columns=list(self.columns)):
+            values = view_values(_frame(batch), self.path)
+            assert values is not None
+            yield values.astype(self.dtype, copy=False)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -91,14 +111,31 @@ class ParquetView(StoredView):
         integers = ids.dtype.kind in "iu"
         return ids.astype(np.int64) if integers else pd.Index([str(sample) for sample in ids])
 
+    @property
+    def description(self) -> str:
+        """How many columns of each kind there are."""
+        return describe_kinds(self.kinds)
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    return frame
+
 
 def _open(path: Path) -> Any:
     parquet = optional_import("pyarrow.parquet", "Parquet files", "parquet")
     return parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
 
 
-def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetView:
-    """Open a table as a view.
+def parquet_features(path: Path, options: ReadOptions) -> list[str]:
+    """Names of the columns that are neither ids nor the index of a stored DataFrame."""
+    schema = _open(path).schema_arrow
+    left_out = _places_of_ids(schema, options)[1]
+    return [name for name in schema.names if name not in left_out]
+
+
+def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS, name: str = "") -> ParquetView:
+    """Open a table as a view with a name.
 
     By default, the sample id is the index of the stored DataFrame, or the first column if that
     index is only row numbers. The index is never a feature.
@@ -106,20 +143,43 @@ def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> ParquetV
     with data_file_errors(path):
         file = _open(path)
         metadata = file.metadata
-        id_source, left_out = _places_of_ids(file.schema_arrow, options)
-        features = [name for name in file.schema_arrow.names if name not in left_out]
+        id_source, _ = _places_of_ids(file.schema_arrow, options)
+        features = parquet_features(path, options)
+        dropped, categories = options.dropped(name, features), options.categories(name, features)
+        features = [name for name in features if name not in dropped]
         require_content(metadata.num_rows, len(features))
+        kinds = _kinds(file.schema_arrow, features, categories)
+        is_table = not set(kinds) <= NUMERIC
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+        largest = sizes.index(max(sizes))
         return ParquetView(
             path,
             (metadata.num_rows, len(features)),
-            _common_type(file, features, sizes.index(max(sizes))),
+            TableView.dtype if is_table else _common_type(file, path, features, largest),
             id_source,
-            left_out,
+            tuple(features),
+            categories,
             tuple(accumulate(sizes, initial=0)),
             row_step=max(sizes),
             feature_names=column_names(pd.Index(features)),
+            kinds=kinds if is_table else (),
         )
+
+
+def _kinds(schema: Any, features: list[str], categories: list[str]) -> tuple[str, ...]:
+    """What the columns are; raises if one can be no feature."""
+    types = nw.from_native(schema.empty_table()).schema
+    kinds = []
+    for name in features:
+        kind = "category" if name in categories else KINDS.get(type(types[name]))
+        # The type of a column without any value is unknown.
+        if kind is None and not (types[name].is_numeric() or types[name] == nw.Unknown):
+            raise DataFileError(
+                f"column {name!r} is of type {schema.field(name).type}, which is neither a number, "
+                f"a category, a text nor a date. Convert or drop it. {NO_VIEW}"
+            )
+        kinds.append(kind or "number")
+    return tuple(kinds)
 
 
 def parquet_frames(
@@ -135,7 +195,7 @@ def parquet_frames(
     require_content(n_rows, n_columns - len(left_out))
     start = 0
     for batch in file.iter_batches(rows_in_block(block_bytes, n_columns)):
-        table = batch.to_pandas(ignore_metadata=True)
+        table = _frame(batch)
         rows = range(start, start + len(table))
         start = rows.stop
         index = table[ids] if isinstance(ids, str) else ids[rows.start : start] if ids else rows
@@ -161,12 +221,12 @@ def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | Non
     return ids, tuple(name for name in {index, ids} if isinstance(name, str))
 
 
-def _common_type(file: Any, features: list[str], group: int) -> "np.dtype[Any]":
+def _common_type(file: Any, path: Path, features: list[str], group: int) -> "np.dtype[Any]":
     """Type that holds the values of all features in a row group, and NaN if some may be missing."""
     n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
     batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
-    table = batch.to_pandas(ignore_metadata=True)
-    common = numeric_values(table).dtype
+    table = _frame(batch)
+    common: Any = getattr(view_values(table, path), "dtype", None)
     positions = [j for j, name in enumerate(file.schema_arrow.names) if name in features]
     nullable = any(
         dtype.kind != "f" and _may_have_nulls(file.metadata, j)

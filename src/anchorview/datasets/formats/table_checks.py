@@ -1,6 +1,7 @@
 """Checks of the sample ids and columns of tables, in all formats."""
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ from numpy.typing import NDArray
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
 from anchorview.views.alignment import nothing_shared_message, union_of_ids
+from anchorview.views.table_columns import TableView
 
 NO_IDS = "pass id_column=False to match rows by position"
+NO_VIEW = (
+    "If the table is not a view, leave it out: give the name and the file of each view with views=."
+)
 
 
 def rows_in_block(block_bytes: int | None, n_columns: int) -> int:
@@ -105,31 +110,25 @@ def _spelling(sample: str) -> str:
     return whole if is_integer else sample.strip()
 
 
-def numeric_values(table: pd.DataFrame) -> NDArray[Any]:
-    """Values of a table in one type that holds those of all columns.
+def view_values(table: pd.DataFrame, path: Path) -> NDArray[Any] | None:
+    """Values of a table of numbers in one type that holds those of all columns; None of others.
 
-    This is the only place where columns of tables become numbers.
+    Raises if a column can be neither a number, a category, a text nor a date.
     """
-    types: list[Any] = []
-    for name, column in table.items():
-        dtype: Any = column.dtype
-        if dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) == "boolean":
-            # Booleans of which some are missing.
-            dtype = np.dtype(np.float64)
-        elif not pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "c":
-            values = column.dropna().astype(str)
-            # If only some values are not numbers, the message shows the first of them.
-            texts = values[pd.to_numeric(values, errors="coerce").isna()]
-            raise not_numeric_error(str(name), [*texts[:1], *values[:1]])
-        types.append(dtype)
-    return table.to_numpy(np.result_type(*types))
+    try:
+        view = TableView(table, str(path))
+    except (TypeError, ValueError) as error:
+        raise DataFileError(f"{error} {NO_VIEW}") from error
+    return view.values() if view.is_numeric else None
 
 
-def not_numeric_error(column: str, examples: list[Any]) -> DataFileError:
-    """Error about a column that is not numeric, with the first of the examples, if any."""
-    content = f"it holds {str(examples[0])!r}" if examples else "it is empty"
-    return DataFileError(
-        f"the column {column!r} is not numeric: {content}. Write it as numbers "
-        "without leading zeros, encode it or drop it. If the table is not a view, "
-        "leave it out: give the name and the file of each view with views=."
-    )
+def all_numbers(table: pd.DataFrame) -> bool:
+    """Whether a table that was read has numbers only."""
+    return {dtype.kind for dtype in table.dtypes} <= set("buif")
+
+
+def as_category(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Column as categories; integers are the same ones whether or not some are missing."""
+    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")
+    return column.astype("category")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview._utils.text import listed
@@ -21,13 +22,15 @@ from anchorview.datasets.file_contents import (
     natural,
     require_regular_file,
 )
-from anchorview.datasets.formats.csv import csv_frames
-from anchorview.datasets.formats.parquet import parquet_frames, parquet_view
+from anchorview.datasets.formats.csv import csv_features, csv_frames, typed_columns
+from anchorview.datasets.formats.parquet import parquet_features, parquet_frames, parquet_view
 from anchorview.datasets.formats.table_checks import (
+    all_numbers,
+    as_category,
     checked_ids,
-    numeric_values,
     require_content,
     union_of_samples,
+    view_values,
 )
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.stored_view import View, ViewFile
@@ -45,13 +48,15 @@ def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     files, label_file = table_files(folder, options)
     tables, columns = {}, []
     for name, path in files.items():
-        table = _read_table(path, options)
+        table = _read_table(path, options, name)
         if options.labels in table:
             columns.append(table.pop(str(options.labels)))
         with data_file_errors(path):
             require_content(*table.shape)
-            values = numeric_values(table)
-        tables[name] = pd.DataFrame(values, table.index, table.columns, copy=False)
+            values = view_values(table, path)
+        if values is not None:
+            table = pd.DataFrame(values, table.index, table.columns, copy=False)
+        tables[name] = table
     ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, options)
     if columns:
         labels = _integers_from_text(reduce(pd.Series.combine_first, columns))
@@ -64,18 +69,23 @@ def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     for p, (name, table) in enumerate(tables.items()):
         rows = table.index.get_indexer(ids)
         available[:, p] = rows >= 0
-        values = reindex_rows(table.to_numpy(), rows)
         index = ids if sample_ids is None else sample_ids
-        views[name] = pd.DataFrame(values, index, table.columns, copy=False)
+        views[name] = _reindexed(table, rows).set_axis(index)
     if target is not None:
         target = target.to_numpy() if sample_ids is None else target.set_axis(sample_ids)
     return ViewFile(views, target, folder, sample_ids, available)
 
 
+def _reindexed(table: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
+    if not all_numbers(table):
+        return table.set_axis(range(len(table))).reindex(rows)
+    return pd.DataFrame(reindex_rows(table.to_numpy(), rows), columns=table.columns, copy=False)
+
+
 def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
     """Open tables that have the same samples in the same order."""
     files, label_file = table_files(folder, options)
-    views = {name: parquet_view(file, options) for name, file in files.items()}
+    views = {name: parquet_view(file, options, name) for name, file in files.items()}
     first, n_samples = next((name, len(view)) for name, view in views.items())
     for name, view in views.items():
         if len(view) != n_samples:
@@ -96,7 +106,7 @@ def open_parquet_folder(folder: Path, options: ReadOptions) -> ViewFile:
 def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Path | None]:
     """Files of the views by name, and the file of the class labels if there is one."""
     files = files_by_name(folder, TABLE_SUFFIXES)
-    if not (options.header or any(f.name.lower().endswith(CSV_SUFFIXES) for f in files.values())):
+    if not (options.header or any(map(is_csv, files.values()))):
         raise DataFileError(
             "header=False is for CSV files; Parquet files always have names of columns."
         )
@@ -117,7 +127,18 @@ def table_files(folder: Path, options: ReadOptions) -> tuple[dict[str, Path], Pa
             f"no views inside. Store each view in a {' or '.join(TABLE_SUFFIXES)} file of its own, "
             "with the sample ids in the first column."
         )
+    if options.drop or options.categorical:
+        features = {}
+        for name, path in files.items():
+            with data_file_errors(path):
+                features[name] = (csv_features if is_csv(path) else parquet_features)(path, options)
+        options.require_columns(features)
     return files, label_file
+
+
+def is_csv(path: Path) -> bool:
+    """Whether a table is a CSV or TSV file."""
+    return path.name.lower().endswith(CSV_SUFFIXES)
 
 
 def files_by_name(
@@ -151,18 +172,27 @@ def files_by_name(
 
 
 def read_blocks(
-    path: Path, options: ReadOptions, block_bytes: int | None = None, *, text: bool = False
+    path: Path, options: ReadOptions, name: str, block_bytes: int | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Read a table with the sample ids as its index, in blocks or whole."""
-    frames = csv_frames if path.name.lower().endswith(CSV_SUFFIXES) else parquet_frames
+    """Read the table of a view with the sample ids as its index, in blocks or whole."""
+    frames = csv_frames if is_csv(path) else parquet_frames
     with data_file_errors(path):
-        yield from frames(path, options, block_bytes, text=text)
+        for frame in frames(path, options, block_bytes):
+            table = frame.drop(columns=options.dropped(name, frame))
+            categories = options.categories(name, table)
+            if is_csv(path):
+                table = typed_columns(table, [*categories, options.labels])
+            yield table.assign(**{c: as_category(table[c]) for c in categories})
 
 
-def _read_table(path: Path, options: ReadOptions, *, text: bool = False) -> pd.DataFrame:
-    """Read a table, indexed by sample ids that are strings."""
-    table = pd.concat(list(read_blocks(path, options, text=text)))
+def _read_table(path: Path, options: ReadOptions, name: str | None = None) -> pd.DataFrame:
+    """Read a table, indexed by sample ids that are strings; without a name, class labels."""
+    if name is None:
+        blocks = (csv_frames if is_csv(path) else parquet_frames)(path, options, text=True)
+    else:
+        blocks = read_blocks(path, options, name)
     with data_file_errors(path):
+        table = pd.concat(list(blocks))
         return table.set_axis(checked_ids(table.index, options))
 
 
@@ -175,7 +205,7 @@ def read_labels(
             raise labels_not_there_error(options.labels)
         return None
     with data_file_errors(path):
-        table = _read_table(path, options, text=True)
+        table = _read_table(path, options)
         name = options.labels
         if not (name is None or name in table or path.name.startswith(f"{name}.")):
             raise labels_not_there_error(name)

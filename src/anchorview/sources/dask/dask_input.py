@@ -271,7 +271,7 @@ def dask_views(
     views: ViewFile | Mapping[str, ViewOnDisk] | Sequence[ViewOnDisk],
     part_rows: int | None = None,
 ) -> Any:
-    """Views on disk as dask arrays whose blocks the workers read themselves.
+    """Views on disk as dask arrays, or dataframes, whose blocks the workers read themselves.
 
     All workers must find the files under the same paths. ``dask.array.from_array`` of a memory map
     would send the data with the graph instead.
@@ -280,7 +280,7 @@ def dask_views(
     ----------
     views : ViewFile, or dict, list or tuple of StoredView or numpy.memmap
         As returned by :func:`anchorview.open_views`, with the same samples in the same order.
-        Rows of samples that lack a view become NaN; sample ids are not kept.
+        Rows of samples that lack a view become NaN; sample ids are kept in dataframes only.
     part_rows : int, default=None
         Number of rows of a block, rounded up to a multiple that can be read efficiently. If None,
         such that the blocks of all views together have about 64 MB.
@@ -288,7 +288,7 @@ def dask_views(
     Returns
     -------
     dict or list of dask arrays
-        With the same row chunks.
+        With the same row chunks. Tables with columns other than numbers are dataframes.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def _required_on_disk(view: Any, description: str) -> StoredView:
 def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
     step = max(view.row_step for view in views)
     if wanted is None:
-        row_bytes = sum(view.shape[1] * view.dtype.itemsize for view in views)
+        row_bytes = sum(view.shape[1] * view.cell_bytes for view in views)
         width = sum(view.shape[1] for view in views)
         wanted = max(1, int(useful_bytes(width, FILE_PART) // row_bytes))
         blocks = rows_per_block(width, working_precision(view.dtype for view in views))
@@ -351,7 +351,15 @@ def _part_rows(views: Sequence[StoredView], wanted: int | None) -> int:
 
 
 def _array(view: StoredView, first: list[StoredView], n: int, rows: int, has: Array | None) -> Any:
-    """Array of a view in blocks of `rows` rows; `first` is the first view with sample ids."""
+    """Array or dataframe of a view in blocks of `rows` rows.
+
+    `first` is the first view with sample ids.
+    """
+    if view.kinds:
+        import dask.dataframe as dd
+
+        read = partial(_read_frame, view, first, rows)
+        return dd.from_map(read, range(0, n, rows), meta=read(0).iloc[:0])
     lengths = tuple(min(rows, n - start) for start in range(0, n, rows))
     dtype, masks = view.dtype, []
     if has is not None and not has.all():
@@ -364,6 +372,15 @@ def _array(view: StoredView, first: list[StoredView], n: int, rows: int, has: Ar
         dtype=dtype,
         meta=np.empty((0, 0), dtype),
     )
+
+
+def _read_frame(view: StoredView, first: list[StoredView], rows: int, start: int) -> pd.DataFrame:
+    """Read a block of a table, with the sample ids or the numbers of rows as its index."""
+    part = slice(start, min(start + rows, len(view)))
+    require_same_ids([*first, view], part)
+    ids = view.ids(part)
+    frame: pd.DataFrame = view[part].frame
+    return frame.set_axis(range(part.start, part.stop) if ids is None else ids)
 
 
 def _read_block(

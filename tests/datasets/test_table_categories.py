@@ -1,0 +1,173 @@
+"""Tables with categories, texts, booleans and dates in files, from reading to labels."""
+
+import gzip
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from anchorview import DALMC, AutoDALMC
+from anchorview.datasets import DataFileError, convert, open_views, read_views
+from anchorview.distributed import dask_views
+from anchorview.sources import disk_source
+from helpers.data import assert_same_embedding
+from helpers.view_files import error_of, write_tables
+
+N, K = 180, 3
+
+
+def planted():
+    """Tables with every kind of column and missing cells, and the clusters."""
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % K
+
+    def noisy():
+        return np.where(rng.random(N) < 0.1, rng.integers(K, size=N), y)
+
+    ids = pd.Index([f"c{i}" for i in range(N)], name="id")
+    customers = pd.DataFrame(
+        {
+            "age": 20.0 + 15 * y + rng.normal(size=N) * 4,
+            "plan": np.array(["free", "pro", "team"])[noisy()],
+            "active": y == 0,
+            "zip": np.array(["02139", "10001", "90210"])[noisy()],
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * y + noisy(), "D"),
+            "region": pd.Categorical(np.array(list("NESW"))[rng.integers(4, size=N)]),
+            "code": 10 * noisy() + 1,
+        },
+        ids,
+    )
+    customers.loc["c4", "age"] = np.nan
+    customers.loc[["c9", "c10"], "plan"] = None
+    customers.loc["c20", "since"] = pd.NaT
+    text = pd.DataFrame(rng.normal(size=(K, 6))[y] * 3 + rng.normal(size=(N, 6)), ids)
+    return {"customers": customers, "text": text.rename(columns="t{}".format)}, y
+
+
+def write(folder, kind):
+    """Write the planted tables; Parquet tables in row groups with their own levels."""
+    folder.mkdir()
+    for name, table in planted()[0].items():
+        if kind == "parquet":
+            whole = pa.Table.from_pandas(table)
+            with pq.ParquetWriter(folder / f"{name}.parquet", whole.schema) as writer:
+                for start in range(0, N, 50):
+                    part = table.iloc[start : start + 50]
+                    writer.write_table(pa.Table.from_pandas(part, schema=whole.schema))
+        elif kind == "csv":
+            table.to_csv(folder / f"{name}.csv")
+        else:
+            with gzip.open(folder / f"{name}.tsv.gz", "wt") as stream:
+                table.to_csv(stream, sep="\t")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected():
+    views, y = planted()
+    views["customers"] = views["customers"].astype({"code": "category"})
+    model = DALMC(K, random_state=0).fit(views)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert model.preprocessing_[0].kinds_ == (
+        *("number", "text", "boolean", "text", "date", "category", "category"),
+    )
+    return model
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
+def test_tables_that_are_read_give_the_same_labels(kind, tmp_path, expected):
+    data = read_views(write(tmp_path / "t", kind), categorical=["customers:code"])
+    assert data.available is None
+    model = DALMC(K, random_state=0).fit(data)
+    levels = [
+        step._columns[3].levels for step in (model.preprocessing_[0], expected.preprocessing_[0])
+    ]
+    assert levels[0] == levels[1]
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert_same_embedding(model.embedding_, expected.embedding_, atol=1e-5)
+    found = expected.predict(data)
+    pd.testing.assert_series_equal(found, expected.labels_series, check_names=False)
+
+
+@pytest.mark.parametrize("model", [DALMC(K), AutoDALMC(K, budget="fast")], ids=["dalmc", "auto"])
+def test_parquet_in_parts(model, tmp_path, expected, set_constants):
+    model = clone(model).set_params(random_state=0)
+    folder = write(tmp_path / "t", "parquet")
+    set_constants(disk_source, PART=1000)
+    data = open_views(folder, categorical=["code"])
+    source = data.views["customers"]
+    assert source.description == "1 number, 5 categories, 1 date"
+    assert source[170:].frame["plan"].tolist() == planted()[0]["customers"]["plan"][170:].tolist()
+    assert source[3:3].shape == (0, 7)
+    with pytest.raises(TypeError, match="A table on disk cannot become an array"):
+        np.asarray(source)
+    model.fit(data)
+    # Of the same clusters: the parts of a sum are added up in another order.
+    assert adjusted_rand_score(model.labels_, expected.labels_) == 1
+    np.testing.assert_array_equal(np.asarray(model.predict(data)), np.asarray(model.labels_))
+    assert np.isin(model.predict(read_views(folder, categorical=["code"])), model.labels_).all()
+
+
+def test_parquet_in_dask(tmp_path, expected):
+    folder = write(tmp_path / "t", "parquet")
+    frames = dask_views(open_views(folder, categorical=["code"]), part_rows=50)
+    assert isinstance(frames["customers"], dd.DataFrame)
+    labels = DALMC(K, random_state=0).fit(frames).labels_.compute()
+    assert adjusted_rand_score(labels, expected.labels_) == 1
+
+
+def test_samples_that_lack_a_table(tmp_path):
+    a = "id,x,color,on,day\na,1,red,True,2020-01-01\nb,2,,False,2020-01-02\nc,,,,\nd,0,,,\n"
+    folder = write_tables(tmp_path, a_csv=a, b_csv="id,z\ne,1\na,2\nb,3\nc,4\nd,5\n")
+    data = read_views(folder)
+    assert data.available[:, 0].tolist() == [True, True, False, True, False]
+    assert data.views["a"]["day"].dtype.kind == "M"
+    assert data.views["a"].loc["e"].isna().all()
+
+
+def test_typing_errors_are_named(tmp_path):
+    rows = "".join(f"s{i},{i},{i % 3}\n" for i in range(9))
+    folder = write_tables(tmp_path, a_csv=f"id,x,grade\n{rows}s9,n/a1,A\n")
+    message = error_of(folder)
+    assert "a.csv: the column 'x' is not numeric: it holds 'n/a1' (sample 's9')" in message
+    view = read_views(folder, drop=["x"], categorical=["grade"]).views["a"]
+    assert view.columns.tolist() == ["grade"]
+    assert view["grade"].cat.categories.tolist() == ["0", "1", "2", "A"]
+    # Half of the values are no numbers: a category, as in tables in memory.
+    other = write_tables(tmp_path / "b", a_csv="id,x\na,1\nb,2\nc,A\nd,B\n")
+    assert read_views(other).views["a"]["x"].tolist() == ["1", "2", "A", "B"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_by_name(kind, tmp_path):
+    folder = write(tmp_path / "t", kind)
+    for reader in (read_views, open_views)[: 1 + (kind == "parquet")]:
+        view = reader(folder, drop=["customers:plan", "zip", "active"]).views["customers"]
+        assert view.shape == (N, 4)
+        with pytest.raises(DataFileError, match=r"drop= names the column 'text:plan', .* are cust"):
+            reader(folder, drop=["text:plan"])
+        with pytest.raises(DataFileError, match=r"categorical= names the column 'none'.*'zip'"):
+            reader(folder, categorical=["none"])
+    with pytest.raises(
+        DataFileError, match=r"customers.*column 'plan' is a text, not numeric. Drop"
+    ):
+        convert(folder, tmp_path / "new")
+    rest = ["plan", "active", "zip", "since", "region"]
+    assert read_views(convert(folder, tmp_path / "new", drop=rest)).views["customers"].shape[1] == 2
+    np.savez(tmp_path / "a.npz", a=np.eye(3))
+    assert "drop=['a'] is for folders of" in error_of(
+        tmp_path / "a.npz", lambda path: read_views(path, drop=["a"])
+    )
+
+
+def test_a_model_names_columns_that_are_not_as_in_fit(tmp_path, expected):
+    folder = write(tmp_path / "t", "csv")
+    with pytest.raises(ValueError, match="column 'code' is a number here, but a category"):
+        expected.predict(read_views(folder))
+    with pytest.raises(ValueError, match="'zip'"):
+        expected.predict(read_views(folder, categorical=["code"], drop=["zip"]))
