@@ -121,8 +121,10 @@ def test_columns_of_tables(suffix, tmp_path, monkeypatch):
     info = json.loads(output_of("info", folder, *columns, "--json"))
     assert info["views"][0]["type"] == "2 categories"
     assert "column 'code' is a number here" in error_of("predict", saved, folder, "--drop", "name")
-    message = error_of("info", folder, "--drop", "nam")
-    assert "--drop names the column 'nam', which is not there. The columns are about: " in message
+    message = error_of("info", folder, "--drop", "nothing")
+    assert (
+        "--drop names the column 'nothing', which is not there. The columns are about: " in message
+    )
 
 
 @pytest.mark.parametrize(
