@@ -126,7 +126,7 @@ def test_many_clusters_are_found_and_ordered(open_page, many_clusters, k):
     confidence = page.page.locator("#cards > .card:visible dd:first-of-type")
     values = [float(text.split()[0]) for text in confidence.all_inner_texts() if "%" in text]
     assert values[:24] == sorted(values[:24])
-    page.page.get_by_role("button", name="Show more clusters").click()
+    page.page.get_by_role("button", name=f"Show {min(k - 24, 96)} more clusters").click()
     assert len(shown(page)) == min(k, 120)
     # No legend: numbers are on the map, as many as there is room for.
     assert page.page.locator("#map-legend").is_hidden()
@@ -158,7 +158,7 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     assert page.page.locator("#cluster-3 .merged").inner_text() == "Merged with 1"
     for cluster in (5, 6):
         page.page.get_by_label(f"Select cluster {cluster}", exact=True).check()
-    page.page.get_by_role("button", name="Merge selected").click()
+    page.page.get_by_role("button", name="Merge 2 clusters").click()
     assert "48 of 50 clusters remain" in page.page.locator("#cards-status").inner_text()
     merged = {"5": "5 + 6", "6": "5 + 6"}
     assert mapping(page) == {"0": EVIL, "1": "T cells", "3": "T cells", **merged}
@@ -170,9 +170,19 @@ def test_renamed_and_merged_clusters_are_downloaded_as_a_mapping(open_page, many
     # The new names are on the map at once, in tooltips and selections.
     page.page.locator("#cluster-3").get_by_role("button", name="Select on the map").click()
     assert "T cells (8)" in page.page.locator("#map-status").inner_text()
-    page.page.get_by_role("button", name="Undo all").click()
+    page.page.get_by_role("button", name="Undo all names").click()
     assert download.is_disabled()
     assert page.page.locator("#cluster-3 .merged").is_hidden()
+    page.assert_clean()
+
+
+def test_on_phones_cards_are_folded_until_they_are_opened(open_page, many_clusters):
+    page = open_page(many_clusters(50), width=360, height=800)
+    assert page.js("document.documentElement.scrollHeight") < 5000
+    page.page.locator("#cluster-3 summary").first.click()
+    page.page.locator("#cluster-3 a[data-open]").click()
+    assert page.page.locator("#cluster-4 dl").is_visible()
+    assert page.page.locator("#cluster-5 dl").is_hidden()
     page.assert_clean()
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from anchorview import DALMC
+from anchorview import DALMC, AutoDALMC
 from anchorview.report import findings, sample_map, write_fit_report
 from helpers.browsing import hover, position, wait_for_frames
-from helpers.data import clustered_views
+from helpers.data import clustered_views, nested_views
 
 pytestmark = [pytest.mark.system, pytest.mark.xdist_group("browser")]
 
@@ -62,7 +62,7 @@ def test_clusters_are_numbered_and_every_coloring_is_another_picture(
 def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, incomplete_fit):
     model, _, _, sample_ids = incomplete_fit
     page = open_page(report_path)
-    page.page.get_by_role("button", name="Lasso").click()
+    page.page.get_by_role("button", name="Select with a lasso").click()
     places = [
         page.js("(r) => document.getElementById('map-canvas').placeOf(r)", row)
         for row in range(240)
@@ -81,7 +81,8 @@ def test_lasso_selects_samples_and_downloads_their_ids(open_page, report_path, i
     expected = [row for row, place in enumerate(places) if place["x"] < half]
     assert 20 < len(expected) < 220
     assert page.page.locator("#map-status").inner_text().startswith(f"{len(expected)} samples")
-    rows = list(csv.DictReader(io.StringIO(downloaded(page, "Download ids"), newline="")))
+    button = f"Download {len(expected)} ids"
+    rows = list(csv.DictReader(io.StringIO(downloaded(page, button), newline="")))
     assert [row["sample"] for row in rows] == [sample_ids[row] for row in expected]
     assert [row["cluster"] for row in rows] == [str(model.labels_[row]) for row in expected]
     page.page.get_by_role("button", name="Clear").click()
@@ -119,6 +120,18 @@ def test_keys_move_and_zoom_and_the_wheel_scrolls_the_page(open_page, report_pat
     page.page.wait_for_function("() => scrollY > 100")
     page.page.mouse.move(5, 5)
     assert pixels(page) == before
+
+
+def test_levels_are_colorings(open_page, tmp_path):
+    views, _ = nested_views()
+    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+    write_fit_report(tmp_path / "levels.html", model, views)
+    page = open_page(tmp_path / "levels.html")
+    assert f"Cluster of 9\n{model.labels_at(9)[0]}" in hover(page, 0)
+    page.page.get_by_label("Color", exact=True).select_option("cluster of 9")
+    wait_for_frames(page)
+    assert page.page.locator("#map-canvas").get_attribute("data-labels") == "9"
+    page.assert_clean()
 
 
 def test_representatives_and_doubtful_samples_are_shown_on_the_map(open_page, report_path):

@@ -149,11 +149,11 @@ def test_without_views_parts_that_need_them_are_omitted(framed, report):
     assert "f\\udcfcd" in page.text
     assert "Mine 0.125" in page.text
     assert "ACC" not in page.texts
-    assert "s5" in page.text
     assert "Typical samples" not in page.text
     assert "predictions of the model from each view" not in page.text
     assert "Clusters and classes" in page.section_titles
     assert page.attributes("canvas")
+    assert checked(model, None).sample_ids[5] == "s5"
     ids = [f"t{row}" for row in range(90)]
     assert checked(model, None, sample_ids=ids).sample_ids[5] == "t5"
 
@@ -243,14 +243,25 @@ def test_doubtful_samples_are_those_of_the_lowest_confidence(incomplete_fit):
     model, data, target, sample_ids = incomplete_fit
     fit = checked(model, data, target, sample_ids)
     contents = SampleContents(sample_ids, None, None, on_map=True)
-    (table,) = doubtful_section(fit, inspect_fit(fit), contents).parts
+    found = inspect_fit(fit)
+    found.certainty.doubtful[:] = False
+    assert doubtful_section(fit, found, contents).text == "No sample is doubtful."
+    order = np.argsort(model.confidence_)
+    found.certainty.doubtful[order[:35]] = True
+    table, end = doubtful_section(fit, found, contents).parts
     rows = [link.row for link in table.frame["Sample"]]
     assert len(rows) == len(set(rows)) == 30
+    assert end.text.startswith("5 more are doubtful;")
     rest = np.delete(model.confidence_, rows)
     assert model.confidence_[rows].max() <= rest.min()
     assert [link.id for link in table.frame["Sample"]] == [sample_ids[row] for row in rows]
     assert table.frame["Cluster"].tolist() == [str(model.labels_[row]) for row in rows]
     assert (table.frame["Cluster"] != table.frame["Next cluster"]).all()
+    found.certainty.doubtful[order[2:]] = False
+    table, end = doubtful_section(fit, found, contents).parts
+    assert len(table.frame) == 2
+    share = f"{model.confidence_[order[2]]:.0%}"
+    assert end.text == f"Doubtful samples end here. The next one has a confidence of {share}."
 
 
 @pytest.mark.parametrize(
@@ -320,16 +331,23 @@ def test_views(problem):
     views, _, model = problem
     fit = checked(model, views)
     section = view_section(fit, inspect_fit(fit))
-    (table,) = [part for part in section.parts if isinstance(part, Table)]
+    assert section.text == "No view disagrees with the others."
+    (folded,) = section.parts
+    (table,) = [part for part in folded.parts if isinstance(part, Table)]
     assert table.frame["Weight"].tolist() == pytest.approx(model.view_weights_.tolist())
     assert table.frame["Samples"].tolist() == [90] * len(views)
     assert len(set(table.frame.columns)) == len(table.frame.columns)
     assert {"Result without it", "Others with it", "Others without it"} <= set(table.frame)
-    texts = [part.text for part in section.parts if isinstance(part, Text)]
+    texts = [part.text for part in folded.parts if isinstance(part, Text)]
     assert any(
         text.startswith("The model was fitted again without each view, on 90 samples. ")
         for text in texts
     )
+    disagreeing = inspect_fit(fit)
+    disagreeing.without_view.loc["view_1", "disagrees"] = True
+    section = view_section(fit, disagreeing)
+    assert section.text.startswith("view_1 disagrees with the other views. Such a view may be")
+    assert isinstance(section.parts[0], Table)
 
 
 def test_expensive_fits_without_a_view_are_left_out_and_it_is_said(problem, report, set_constants):
@@ -476,6 +494,14 @@ def test_verdict(doubtful, disagreeing, expected):
 
 
 def test_without_confidence_only_the_number_is_known():
-    fit = CheckedFit(SimpleNamespace(labels_=np.arange(4)))
-    findings = Findings(pd.DataFrame({"size": [1] * 4}), None, None, None, None, [])
+    fit = CheckedFit(SimpleNamespace(labels_=np.arange(4).repeat(2)))
+    findings = Findings(pd.DataFrame({"size": [2] * 4}), None, None, None, None, [])
     assert verdict(fit, findings) == "4 clusters."
+
+
+def test_verdict_names_other_levels_and_clusters_of_one_sample():
+    levels = pd.DataFrame({"chosen": [True, False, False]}, index=[4, 9, 14])
+    fit = CheckedFit(SimpleNamespace(labels_=np.array([0, 0, 1, 1, 2, 2, 3]), levels_=levels))
+    findings = Findings(pd.DataFrame({"size": [2, 2, 2, 1]}), None, None, None, None, [])
+    expected = "4 clusters; 9 and 14 are supported too; cluster 3 has a single sample."
+    assert verdict(fit, findings) == expected

@@ -6,12 +6,12 @@ import io
 import numpy as np
 import pytest
 
-from anchorview import DALMC
+from anchorview import DALMC, AutoDALMC
 from anchorview.report import sample_map, write_fit_report
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import inspect_fit
 from anchorview.report.sample_map import SampleContents, pattern_name, thumbnail
-from helpers.data import clustered_views
+from helpers.data import clustered_views, nested_views
 
 images = pytest.importorskip("PIL.Image")
 
@@ -120,6 +120,17 @@ def test_points_have_the_values_of_their_samples(drawn, incomplete_fit):
     assert names == [pattern_name(has, data.names) for has in data.available[rows]]
     assert max(availability["codes"]) < len(availability["names"]) <= 8
     assert list(drawn[0]["colorings"]) == ["cluster", "class", "confidence", "availability"]
+
+
+def test_points_have_their_cluster_at_each_level():
+    views, _ = nested_views()
+    model = AutoDALMC([3, 4, 6, 9, 10], budget="fast", random_state=0).fit(views)
+    fit = CheckedFit(model, views)
+    contents = SampleContents(None, None, None, on_map=True)
+    drawn = sample_map.sample_map(fit, inspect_fit(fit), contents).values
+    assert list(drawn["colorings"].values()) == ["cluster", "cluster of 9", "confidence"]
+    rows = drawn["payload"]["rows"]
+    assert drawn["payload"]["levels"] == {"cluster of 9": model.labels_at(9)[rows].tolist()}
 
 
 def test_positions_keep_their_shape_and_the_last_is_up(drawn):

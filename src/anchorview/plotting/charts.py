@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from anchorview._utils.typing import Array
 from anchorview.plotting.colors import MAIN_COLOR
 
+MIN_TICK_RATIO = 1.3
+"""Minimum ratio of neighboring ticks of a logarithmic axis, so that their labels do not overlap."""
+
 
 @dataclass(frozen=True, eq=False)
 class BarChart:
@@ -85,6 +88,16 @@ class HeatMap:
     row_label: str
     column_label: str
     """Axes are labeled only if this differs from `row_label`."""
+
+
+def number_ticks(numbers: Sequence[int], marked: Sequence[int]) -> list[int]:
+    """Ticks of a logarithmic axis of numbers of clusters: the marked ones, first, and doublings."""
+    ticks: list[int] = []
+    doublings = [2**power for power in range(1, 20) if min(numbers) <= 2**power <= max(numbers)]
+    for number in (*marked, *doublings):
+        if all(max(number, tick) >= MIN_TICK_RATIO * min(number, tick) for tick in ticks):
+            ticks.append(number)
+    return sorted(ticks)
 
 
 ChartDescription = BarChart | LineChart | PointChart | HeatMap

@@ -42,7 +42,8 @@ SERIES_COLORS = {
 """Colors of methods and metrics. Names, markers or dash patterns also distinguish them."""
 
 HEAT_MAP_ENDS = (233, 238, 244), (0, 74, 124)
-"""Red, green and blue of the lowest and the highest value of heat maps."""
+DARK_HEAT_MAP_ENDS = (30, 38, 50), (124, 192, 255)
+"""Red, green and blue of the lowest and the highest value of heat maps, on light and dark pages."""
 
 
 def cluster_color(cluster: int) -> str:
@@ -72,7 +73,8 @@ def series_color(name: str) -> str:
     )
 
 
-def heat_map_palette(n_colors: int = 64) -> list[str]:
+def heat_map_palette(n_colors: int = 64, *, dark: bool = False) -> list[str]:
     """Return colors from the lowest to the highest value of heat maps."""
-    mixed = np.rint(np.linspace(*HEAT_MAP_ENDS, n_colors)).astype(int)
+    ends = DARK_HEAT_MAP_ENDS if dark else HEAT_MAP_ENDS
+    mixed = np.rint(np.linspace(*ends, n_colors)).astype(int)
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in mixed]

@@ -173,10 +173,13 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         y=[rows[row] for row in i],
         value=values,
         text=["" if np.isnan(value) else f"{value:.2f}" for value in values],
-        text_color=["#ffffff" if value > 0.5 else "#1c2430" for value in values],
+        # Colors of the text in each theme of the page.
+        light=["#ffffff" if value > 0.5 else "#1c2430" for value in values],
+        dark=["#12161c" if value > 0.5 else "#e8ecf1" for value in values],
     )
+    light, dark = colors.heat_map_palette(), colors.heat_map_palette(dark=True)
     mapper = _models().LinearColorMapper(
-        palette=colors.heat_map_palette(), low=0, high=1, nan_color="rgba(0, 0, 0, 0)"
+        palette=light, low=0, high=1, nan_color="rgba(0, 0, 0, 0)", tags=[light, dark]
     )
     cells = figure.rect(
         "x",
@@ -188,10 +191,10 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         source=source,
     )
     if len(columns) <= MAX_NUMBERED_COLUMNS:
-        style = {"text_color": "text_color", "text_align": "center"}
+        style = {"text_color": "light", "text_align": "center"}
         numbers = _add_text(figure, source, text="text", **style)
-        # The page's script keeps this color, and hides the numbers of narrow cells.
-        numbers.glyph.tags = ["fixed color"]
+        # The page's script sets this color by the theme, and hides the numbers of narrow cells.
+        numbers.glyph.tags = ["by theme"]
         numbers.tags = ["numbers", len(columns)]
     figure.grid.visible = False
     figure.axis.axis_line_alpha = figure.axis.major_tick_line_alpha = 0

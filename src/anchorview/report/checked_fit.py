@@ -63,6 +63,12 @@ class CheckedFit(DrawnSamples):
         return hasattr(self.model, "candidates_")
 
     @property
+    def other_levels(self) -> Sequence[int]:
+        """Numbers of clusters that are supported beside the chosen one."""
+        levels = getattr(self.model, "levels_", None)
+        return [] if levels is None else levels.index[~levels["chosen"]].tolist()
+
+    @property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.clusters)

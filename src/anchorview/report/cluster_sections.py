@@ -13,7 +13,7 @@ from anchorview.plotting.charts import HeatMap
 from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings
-from anchorview.report.page import Chart, Facts, Interactive, Section, Table
+from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
 from anchorview.report.sample_map import SampleContents
 
 N_DOUBTFUL = 30
@@ -36,7 +36,6 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
     shares = findings.clusters.reindex(columns=[f"view:{name}" for name in fit.view_names])
     has_shares = bool(findings.clusters.columns.isin(shares.columns).any())
     for cluster, card in enumerate(cards):
-        # The view with the largest share first.
         views = [
             (name, None if np.isnan(share) else share, markers.get((cluster, name), []))
             for name, share in zip(fit.view_names, shares.iloc[cluster].astype(float), strict=True)
@@ -47,7 +46,8 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
             "name": fit.cluster_names[cluster],
             "color": cluster_color(cluster),
             "largest_class": None if classes is None else classes[cluster],
-            "views": sorted(views, key=lambda view: -(view[1] or 0.0)),
+            # The strongest first: the largest share, or the largest effect of a feature.
+            "views": sorted(views, key=_strength, reverse=True),
             "samples": [contents.link(row) for row in rows],
         }
     values = {
@@ -59,6 +59,11 @@ def cluster_cards(fit: CheckedFit, findings: Findings, contents: SampleContents)
         "has_map": contents.on_map,
     }
     return Interactive("cluster_cards.html.jinja", ["clusters.js"], values)
+
+
+def _strength(view: tuple[str, float | None, list[dict[Any, Any]]]) -> tuple[float, float]:
+    _, share, markers = view
+    return share or 0.0, max((abs(marker["effect"]) for marker in markers), default=0.0)
 
 
 def _markers(fit: CheckedFit, findings: Findings) -> dict[Any, list[dict[Any, Any]]]:
@@ -90,7 +95,11 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
     """Return the section with the most doubtful samples."""
     assert findings.certainty is not None
     confidence, doubtful = findings.certainty.confidence, findings.certainty.doubtful
-    rows = np.lexsort((confidence, ~doubtful))[:N_DOUBTFUL]
+    count = int(doubtful.sum())
+    if not count:
+        return Section("Doubtful samples", [], "No sample is doubtful.")
+    order = np.lexsort((confidence, ~doubtful))
+    rows = order[: min(N_DOUBTFUL, count)]
     names = np.asarray(fit.cluster_names, dtype=object)
     second = findings.certainty.second_labels[rows]
     columns: dict[str, object] = {
@@ -102,11 +111,19 @@ def doubtful_section(fit: CheckedFit, findings: Findings, contents: SampleConten
     if fit.classes is not None:
         columns["Known class"] = fit.classes[rows]
     text = (
-        f"{doubtful.sum():,} of {len(fit.labels):,} samples are doubtful. Look at them before you "
-        "rely on their cluster; the next cluster is the one they would go to otherwise."
+        f"{count:,} of {len(fit.labels):,} samples {'is' if count == 1 else 'are'} doubtful. Look "
+        "at them before you rely on their cluster; the next cluster is the one they would go to "
+        "otherwise."
     )
-    caption = f"The {len(rows)} most doubtful samples"
-    return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption)], text)
+    if count > len(rows):
+        caption = f"The {len(rows)} most doubtful samples"
+        end = f"{count - len(rows):,} more are doubtful; anchorview.inspection.doubtful lists them."
+    else:
+        caption = "All doubtful samples"
+        end = "Doubtful samples end here."
+        if count < len(order):
+            end += f" The next one has a confidence of {confidence[order[count]]:.0%}."
+    return Section("Doubtful samples", [Table(pd.DataFrame(columns), caption), Text(end)], text)
 
 
 def cluster_table(fit: CheckedFit, findings: Findings) -> Table:
@@ -176,7 +193,7 @@ def confusion_section(fit: CheckedFit) -> Section:
     table.insert(0, "Cluster", cluster_names, allow_duplicates=True)
     description = (
         "Fraction of each class (column) in each cluster (row). A class that forms a cluster of "
-        "its own has a single dark cell, on the diagonal."
+        "its own has a single filled cell, on the diagonal."
     )
     if len(clusters) < fit.n_clusters or len(classes) < len(names):
         description += (

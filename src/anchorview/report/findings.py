@@ -189,6 +189,13 @@ def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:
 def verdict(fit: CheckedFit, findings: Findings) -> str:
     """Sentences on clusters, samples and views: what to know when reading nothing else."""
     parts = [_verdict_on_clusters(fit, findings)]
+    if fit.other_levels:
+        parts.append(f"{in_words(fit.other_levels)} are supported too")
+    single = [name for name, size in zip(fit.cluster_names, fit.sizes, strict=True) if size == 1]
+    if single:
+        clusters = "cluster" if len(single) == 1 else "clusters"
+        verb = "has" if len(single) == 1 else "have"
+        parts.append(f"{clusters} {in_words(single)} {verb} a single sample")
     if findings.certainty is not None:
         count = int(findings.certainty.doubtful.sum())
         verb = "is" if count == 1 else "are"

@@ -1,6 +1,7 @@
 """Sections on the model: number of clusters, convergence, candidate settings, reproduction."""
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from inspect import signature
 from typing import Any
@@ -12,7 +13,7 @@ from anchorview import __version__
 from anchorview._utils.text import in_words
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
-from anchorview.plotting.charts import HeatMap, Line, LineChart
+from anchorview.plotting.charts import HeatMap, Line, LineChart, number_ticks
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings
@@ -41,17 +42,16 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
             text = f"The number of clusters, {n_clusters}, was given."
         parts: list[Part] = [Text(text)]
     else:
-        parts = [_level_chart(model, n_clusters), _level_table(model.levels_)]
+        parts = [_level_chart(model, n_clusters, fit.other_levels), _level_table(model.levels_)]
         parts += map(_step_part, level_steps(model))
     if "separation" in findings.clusters:
         parts.append(Text(_touching_clusters(fit, findings.clusters)))
     return Section("Number of clusters", parts)
 
 
-def _level_chart(model: Any, chosen: int) -> Chart:
-    curve, chance, levels = model.curve_, model.chance_curve_, model.levels_
+def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
+    curve, chance = model.curve_, model.chance_curve_
     numbers = curve.index.tolist()
-    others = levels.index[~levels["chosen"]].tolist()
     chart = LineChart(
         [
             Line(numbers, curve.tolist(), "agreement"),
@@ -59,6 +59,8 @@ def _level_chart(model: Any, chosen: int) -> Chart:
         ],
         "Number of clusters",
         "Agreement between families",
+        x_ticks=number_ticks(numbers, [chosen, *others]),
+        log_x=True,
         marked_x=chosen,
         also_marked=others,
     )

@@ -152,6 +152,12 @@ def sample_map(fit: CheckedFit, findings: Findings, contents: SampleContents) ->
         "thumbnails": contents.thumbnails(rows),
     }
     colorings = {"cluster": "cluster"}
+    # Names of colorings, and of the rows of tooltips.
+    payload["levels"] = {}
+    for number in fit.other_levels:
+        name = f"cluster of {number}"
+        colorings[name] = name
+        payload["levels"][name] = np.asarray(fit.model.labels_at(number))[rows].tolist()
     if fit.classes is not None:
         colorings["class"] = "known class"
         payload["classes"] = _class_codes(fit.classes[rows])

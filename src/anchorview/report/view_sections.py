@@ -12,7 +12,7 @@ from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.plotting.charts import BarChart, HeatMap
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings, disagreement
-from anchorview.report.page import Chart, Part, Section, Table, Text
+from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
 from anchorview.report.sample_map import pattern_name
 from anchorview.views.container import MultiViewData
 
@@ -60,22 +60,26 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
             WEIGHT_AND_AGREEMENT,
         ]
     sentences = [f"{capitalized(sentence)}." for sentence in view_sentences(model)]
+    disagreeing = disagreement(findings)
     if findings.without_view is not None:
         refits = findings.without_view.loc[names]
         columns |= {title: refits[column].tolist() for column, title in REFIT_COLUMNS.items()}
         budget = f" and with budget={REFIT_BUDGET!r}" if fit.is_auto else ""
         n_samples = min(len(fit.labels), MAX_SAMPLES)
         explanations.append(WITHOUT_VIEW.format(n_samples, budget))
-        sentences += [
-            f"{each}. Such a view may be noisy, or show something that the others do not."
-            for each in disagreement(findings)
-        ] or ["No view disagrees with the others."]
-    explanations += findings.left_out
+        if not disagreeing:
+            sentences.append("No view disagrees with the others.")
+    sentences += [
+        f"{each}. Such a view may be noisy, or show something that the others do not."
+        for each in disagreeing
+    ]
     parts: list[Part] = [Table(pd.DataFrame(columns), "The views"), *map(Text, explanations)]
     parts += charts
     if fit.data is not None and fit.data.available is not None:
         parts += pattern_parts(fit.data)
-    return Section("Views", parts, " ".join(sentences))
+    if not disagreeing:
+        parts = [Folded("Samples, weights and agreement of the views", parts)]
+    return Section("Views", parts, " ".join([*sentences, *findings.left_out]))
 
 
 WITHOUT_VIEW = (

@@ -102,6 +102,13 @@ class TestLevels:
         assert levels.index.tolist() == [3, 5, 7, 9, 13]
         assert len(levels) == MAX_LEVELS
 
+    @pytest.mark.parametrize(("chosen", "expected"), [(3, [3, 9, 21]), (23, [3, 9, 23])])
+    def test_nearly_equal_levels_are_one(self, chosen, expected):
+        heights = np.full(25, 0.1)
+        for number, height in {3: 0.9, 9: 0.5, 21: 0.7, 23: 0.6}.items():
+            heights[number - 2] = height
+        assert find_levels(table_of(heights), chosen).index.tolist() == expected
+
 
 class TestBranches:
     def test_planted_split(self):

@@ -55,6 +55,9 @@ MAX_LEVELS = 5
 MIN_PROMINENCE = 0.03
 """Minimum prominence of a level other than the chosen one."""
 
+MIN_RATIO = 1.1
+"""Levels whose numbers of clusters differ by a smaller factor are one."""
+
 TRIVIAL_NUMBER = 2
 TRIVIAL_SHARE = 0.7
 """Two clusters are chosen only if the support of any larger number is below this share of theirs.
@@ -275,8 +278,11 @@ def find_levels(table: pd.DataFrame, chosen: int) -> pd.DataFrame:
     levels["prominence"] = prominence
     levels["chosen"] = levels.index == chosen
     others = levels[~levels["chosen"] & (levels["prominence"] >= MIN_PROMINENCE)]
-    kept = others["prominence"].nlargest(MAX_LEVELS - 1).index
-    return levels[levels["chosen"] | levels.index.isin(kept)].copy()
+    kept = [chosen]
+    for number in others["prominence"].sort_values(ascending=False, kind="stable").index:
+        if all(max(number, other) >= MIN_RATIO * min(number, other) for other in kept):
+            kept.append(number)
+    return levels[levels.index.isin(kept[:MAX_LEVELS])].copy()
 
 
 @dataclass(frozen=True, eq=False)

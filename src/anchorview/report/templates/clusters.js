@@ -4,11 +4,16 @@
   const list = document.getElementById("cards");
   if (!list) return;
   const PAGE = 24;
+  const MAX_OPEN_ON_PHONES = 4;
   const cards = [...list.children];
   const find = (name) => document.getElementById(`cards-${name}`);
   const original = cards.map((card) => card.dataset.name);
   const texts = cards.map((card) => card.textContent.toLowerCase());
   let limit = PAGE;
+
+  // On phones, cards are folded to a line each.
+  if (cards.length > MAX_OPEN_ON_PHONES && matchMedia("(max-width: 40rem)").matches)
+    for (const card of cards) card.querySelector(".body").open = false;
 
   // Search and order
 
@@ -34,6 +39,7 @@
     const rest = matching.length - shown.size;
     find("count").textContent = rest ? `${which}; ${shown.size} are shown` : which;
     find("more").hidden = !rest;
+    find("more").textContent = `Show ${Math.min(rest, 4 * PAGE)} more clusters`;
   }
 
   find("search").addEventListener("input", () => {
@@ -55,6 +61,7 @@
       show();
       card.hidden = false;
     }
+    card.querySelector(".body").open = true;
     card.scrollIntoView({ block: "center" });
     card.focus({ preventScroll: true });
   }
@@ -100,6 +107,8 @@
     }
     const checked = cards.filter((card) => card.querySelector("input.chosen").checked);
     find("merge").disabled = checked.length < 2;
+    find("merge").textContent =
+      checked.length < 2 ? "Merge selected clusters" : `Merge ${checked.length} clusters`;
     find("undo").disabled = !renamed;
     // A model must keep two clusters.
     find("download").disabled = !renamed || groups.size < 2;

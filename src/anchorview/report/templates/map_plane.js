@@ -139,6 +139,9 @@ anchorview.MapPlane = class {
     const { context, points } = this;
     const round = points.n <= anchorview.MapPlane.ROUND_POINTS;
     context.globalAlpha = alpha;
+    const isDark = document.documentElement.dataset.theme === "dark";
+    // As in the style of the page.
+    const colors = points.colors.map((c) => (isDark ? `color-mix(in srgb, ${c} 75%, white)` : c));
     let color = -1;
     let open = false;
     for (const index of points.order) {
@@ -149,7 +152,7 @@ anchorview.MapPlane = class {
       if (points.codes[index] !== color) {
         if (open) context.fill();
         color = points.codes[index];
-        context.fillStyle = points.colors[color];
+        context.fillStyle = colors[color];
         if (round) context.beginPath();
         open = round;
       }

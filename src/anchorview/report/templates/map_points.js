@@ -32,10 +32,11 @@ anchorview.MapPoints = class {
     this.names.forEach((name, cluster) => first.has(name) || first.set(name, cluster));
     const group = this.names.map((name) => first.get(name));
     const byCluster = this.cluster.map((cluster) => group[cluster]);
-    let colors = this.palette;
-    let codes = byCluster;
+    let [colors, groups, names] = [this.palette, byCluster, this.names];
+    let codes;
     if (coloring === "class") {
-      codes = this.classes.codes.map((code) => (code < 0 ? this.palette.length : code % this.palette.length));
+      ({ codes: groups, names } = this.classes);
+      codes = groups.map((code) => (code < 0 ? this.palette.length : code % this.palette.length));
       colors = [...this.palette, "#808080"];
     } else if (coloring === "confidence") {
       codes = this.confidence.map((percent) => Math.min(4, Math.floor(percent / 20)));
@@ -43,15 +44,17 @@ anchorview.MapPoints = class {
     } else if (coloring === "availability") {
       codes = this.availability.codes;
     } else {
-      codes = byCluster.map((cluster) => cluster % this.palette.length);
+      if (coloring in this.levels) {
+        groups = this.levels[coloring];
+        names = Array.from({ length: 1 + groups.reduce((a, b) => Math.max(a, b), 0) }, (_, c) => String(c));
+      }
+      codes = groups.map((cluster) => cluster % this.palette.length);
     }
     this.codes = codes;
     this.colors = colors;
     this.sortByColor();
-    this.labels =
-      coloring === "class"
-        ? this.labelsOf(this.classes.codes, this.classes.names)
-        : this.labelsOf(byCluster, this.names);
+    this.labels = this.labelsOf(groups, names);
+    this.labelsAreClusters = groups === byCluster;
   }
 
   // Layers of pseudo-random points, each sorted by color: no color covers another, and the color

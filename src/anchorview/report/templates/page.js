@@ -50,8 +50,8 @@
 
   function themeColors() {
     const style = getComputedStyle(root);
-    const [ink, soft, line, paper] = ["--ink", "--soft", "--line", "--paper"].map((name) =>
-      style.getPropertyValue(name).trim(),
+    const [ink, soft, line, paper, mark] = ["ink", "soft", "line", "paper", "up"].map((name) =>
+      style.getPropertyValue(`--${name}`).trim(),
     );
     const axis = {
       axis_label_text_color: soft,
@@ -71,6 +71,7 @@
         background_fill_color: paper,
         inactive_fill_color: paper,
       },
+      Span: { line_color: mark },
       Title: { text_color: ink },
       Label: { text_color: ink },
       ColorBar: {
@@ -85,11 +86,12 @@
 
   function applyTheme(drawn) {
     const colors = themeColors();
+    const isDark = root.dataset.theme === "dark";
     for (const model of drawn._all_models.values()) {
-      // Models whose colors carry meaning are tagged.
-      if (model.type in colors && !model.tags.includes("fixed color")) {
-        model.setv(colors[model.type]);
-      }
+      // Heat maps have palettes and numbers for each theme.
+      if (model.type === "LinearColorMapper") model.palette = model.tags[Number(isDark)];
+      else if (model.tags.includes("by theme")) model.text_color = { field: root.dataset.theme };
+      else if (model.type in colors) model.setv(colors[model.type]);
     }
   }
 
@@ -110,8 +112,7 @@
 
   function show(theme) {
     root.dataset.theme = theme;
-    button.setAttribute("aria-pressed", String(theme === "dark"));
-    button.setAttribute("aria-label", "Dark colors");
+    button.textContent = theme === "dark" ? "Light colors" : "Dark colors";
     documents.forEach(applyTheme);
   }
 

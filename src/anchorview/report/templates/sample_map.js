@@ -14,6 +14,8 @@ anchorview.mapReady = (async () => {
   function tipRows(index) {
     const cluster = points.names[points.cluster[index]];
     const rows = [["Cluster", cluster]];
+    for (const [name, labels] of Object.entries(points.levels))
+      rows.push([name[0].toUpperCase() + name.slice(1), labels[index]]);
     if (points.confidence) rows.push(["Confidence", `${points.confidence[index]} %`]);
     // Clusters may have been merged, here or before.
     const second = points.names[points.second?.[index]] ?? cluster;
@@ -82,6 +84,7 @@ anchorview.mapReady = (async () => {
       ? `${anchorview.count(indices.length, "sample")} ${what}; by cluster: ${listed.join(", ")}.`
       : `No sample ${what}.`;
     find("download").hidden = !indices.length;
+    find("download").textContent = `Download ${anchorview.count(indices.length, "id")} (CSV)`;
     find("clear").hidden = false;
     plane.draw();
   }
@@ -141,7 +144,7 @@ anchorview.mapReady = (async () => {
 
   function click(event) {
     const label = plane.labelAt(position(event));
-    if (label && points.coloring !== "class" && event.pointerType === "mouse")
+    if (label && points.labelsAreClusters && event.pointerType === "mouse")
       document.dispatchEvent(new CustomEvent("anchorview:open", { detail: label.code }));
     else hover(event);
   }
