@@ -10,14 +10,15 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")
 SITE = ROOT / "docs" / "_build" / "html"
-LOWEST_EXTRAS = "dask,hdf5,parquet,report,scverse,skops,yaml,zarr"
-LOWEST_TOOLS = (
+ALL_EXTRAS = "dask,hdf5,parquet,report,scverse,skops,yaml,zarr"
+TEST_TOOLS = (
     "check-jsonschema",
     "hypothesis",
     "lifelines",
@@ -87,7 +88,22 @@ def run_tests(markers: str, pytest: tuple[str, ...] = ("pytest",)) -> None:
 
 
 def test_lowest() -> None:
-    """Run the tests with the lowest versions of all dependencies, in an environment of its own."""
+    """Run the tests with the lowest versions of all dependencies."""
+    # scikit-learn 1.6 imports its checks only with this, if array-api-compat is installed.
+    os.environ["SCIPY_ARRAY_API"] = "1"
+    # Only the versions of direct dependencies are ours to state. Old packages use what newer ones,
+    # on which they depend in turn, have deprecated.
+    warnings = ("-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning")
+    test_resolved(".venv-lowest", ("--resolution", "lowest-direct"), warnings)
+
+
+def test_prereleases() -> None:
+    """Run the tests with the newest versions of all dependencies, pre-releases included."""
+    test_resolved(".venv-prereleases", ("--prerelease", "allow", "--upgrade"))
+
+
+def test_resolved(folder: str, options: Sequence[str], warnings: Sequence[str] = ()) -> None:
+    """Run the tests with versions that uv chooses, in an environment of its own."""
     import tomllib  # not in Pythons that are too old
 
     set_up("dev")
@@ -95,17 +111,13 @@ def test_lowest() -> None:
     tools = [
         tool
         for tool in project["optional-dependencies"]["dev"]
-        if tool.split(">=")[0] in LOWEST_TOOLS
+        if tool.split(">=")[0] in TEST_TOOLS
     ]
-    lowest = ROOT / ".venv-lowest"
-    python = lowest / BIN.name / "python"
+    python = ROOT / folder / BIN.name / "python"
     if not python.exists():
-        venv.create(lowest, clear=True)
-    # Only the versions of direct dependencies are ours to state.
-    options = ["--python", str(python), "--resolution", "lowest-direct", "--quiet"]
-    run("uv", "pip", "install", *options, "--editable", f".[{LOWEST_EXTRAS}]", *tools)
-    # Old packages use what newer ones, on which they depend in turn, have deprecated.
-    warnings = ("-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning")
+        venv.create(ROOT / folder, clear=True)
+    where = ("--python", str(python), "--quiet")
+    run("uv", "pip", "install", *where, *options, "--editable", f".[{ALL_EXTRAS}]", *tools)
     run_tests("not slow and not system", (str(python), "-m", "pytest", *warnings))
 
 
@@ -124,6 +136,7 @@ JOBS = {
     "test": test,
     "test-system": test_system,
     "test-lowest": test_lowest,
+    "test-prereleases": test_prereleases,
     "docs": docs,
 }
 

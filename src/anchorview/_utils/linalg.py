@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpstrf
-from scipy.sparse.linalg import aslinearoperator, eigsh, svds
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, eigsh, svds
 
 from anchorview._utils.threads import row_slices, single_threaded_blas
 from anchorview._utils.typing import Array, Matrix
@@ -77,6 +77,14 @@ def canonical_csr(X: Any) -> Any:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+class MatrixOperator(LinearOperator):
+    """Operator that is defined by its products with matrices, `_matmat` and `_rmatmat`."""
+
+    def _rmatvec(self, x: Array) -> Array:
+        # The default of SciPy before 1.16 asks for `_rmatvec` itself.
+        return np.asarray(self._rmatmat(x.reshape(-1, 1))).ravel()
 
 
 def times(X: Matrix, M: Array) -> Array:

@@ -48,14 +48,20 @@ from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh, svd
-from scipy.sparse.linalg import LinearOperator
 
-from anchorview._utils.linalg import leading_directions, polar, polar_and_norm, squared_norm, times
+from anchorview._utils.linalg import (
+    MatrixOperator,
+    leading_directions,
+    polar,
+    polar_and_norm,
+    squared_norm,
+    times,
+)
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array, Matrix
 
 
-class CompletedView(LinearOperator):
+class CompletedView(MatrixOperator):
     """``X`` where a sample has the view, ``F Y'`` in the missing rows, which are zero in ``X``."""
 
     def __init__(self, X: Matrix, missing: Array) -> None:

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
 
-from anchorview._utils.linalg import gram_columns, reciprocal, squared_norm
+from anchorview._utils.linalg import MatrixOperator, gram_columns, reciprocal, squared_norm
 from anchorview._utils.threads import ThreadBuffer, for_blocks, parallel_map, row_slices
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, with_unit_norms
@@ -66,7 +65,7 @@ def entry_blocks(X: sparse.csr_array) -> list[EntryBlock]:
     return blocks
 
 
-class SparseScaledView(LinearOperator):
+class SparseScaledView(MatrixOperator):
     """A sparse view as a scaling makes it: ``diag(f) E diag(c) + L T`` with few terms ``T``.
 
     The terms are those of a correction of batches, and centering. `has` says which rows are

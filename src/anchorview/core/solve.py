@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
-from anchorview._utils.linalg import gram, rank_and_directions, rank_up_to, squared_norm
+from anchorview._utils.linalg import (
+    MatrixOperator,
+    gram,
+    rank_and_directions,
+    rank_up_to,
+    squared_norm,
+)
 from anchorview._utils.threads import single_threaded_blas
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.ablations import BoxGraphSolver, SampledAnchorsSolver
@@ -248,7 +253,7 @@ ZERO_SHARE, LARGE_VIEW = 0.2, 2**16
 of the time before K-means for four views with 128 to 784 features."""
 
 
-class LeadingRows(LinearOperator):
+class LeadingRows(MatrixOperator):
     """A dense matrix of which only the first rows are not zero."""
 
     def __init__(self, X: Array, n_rows: int) -> None:

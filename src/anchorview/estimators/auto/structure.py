@@ -159,7 +159,9 @@ def _cuts(
     edges = graph.tocoo()
     # Weights of distant neighbors may be too small for a reciprocal.
     weights = np.maximum(edges.data, np.finfo(float).tiny)
-    lengths = sparse.csr_array((1 / weights, edges.coords), shape=graph.shape)
+    # SciPy 1.14 takes no other integers.
+    coords = tuple(axis.astype(np.int32) for axis in edges.coords)
+    lengths = sparse.csr_array((1 / weights, coords), shape=graph.shape)
     degrees = np.maximum(np.bincount(edges.row, edges.data, n), np.finfo(float).tiny)
 
     def leaving(pieces: Array) -> Array:
