@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "RELEASING.md", "SECURITY.md")
 SITE = ROOT / "docs" / "_build" / "html"
-ALL_EXTRAS = "dask,hdf5,parquet,report,scverse,skops,yaml,zarr"
+ALL_EXTRAS = "dask,hdf5,leiden,parquet,report,scverse,skops,yaml,zarr"
 TEST_TOOLS = (
     "check-jsonschema",
     "hypothesis",
@@ -80,6 +80,13 @@ def test_system() -> None:
     run_tests("system and not slow")
 
 
+def coverage() -> None:
+    """Run the tests and print the modules and lines that they leave out."""
+    set_up("dev")
+    report = ("--cov=anchorview", "--cov-report=term-missing:skip-covered")
+    run_tests("not slow and not system", ("pytest", *report))
+
+
 def run_tests(markers: str, pytest: tuple[str, ...] = ("pytest",)) -> None:
     """Run the tests with some markers in two processes."""
     # The test processes share the cores; more threads would only compete for them.
@@ -135,6 +142,7 @@ JOBS = {
     "demo": demo,
     "test": test,
     "test-system": test_system,
+    "coverage": coverage,
     "test-lowest": test_lowest,
     "test-prereleases": test_prereleases,
     "docs": docs,

@@ -22,7 +22,7 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 # A build copies pages into the documentation, and experiments write their summaries there.
 WRITTEN = ("_build", "experiments", "gallery", "generated")
-COPIED = ("contributing.md", "changelog.md")
+COPIED = ("contributing.md", "changelog.md", "security.md")
 GUIDE = [
     page
     for page in sorted(DOCS.rglob("*.md"))
@@ -30,7 +30,7 @@ GUIDE = [
     and page.name not in COPIED
     and (page.parent.name != "measurements" or page.stem == "index")
 ]
-PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *GUIDE]
+PAGES = [*sorted(ROOT.glob("*.md")), *GUIDE]
 
 # A block after this comment, which gives the reason, is not run.
 NOT_RUN = re.compile(r"<!-- not run: \w.* -->\n+$")
@@ -42,6 +42,7 @@ PUBLIC_MODULES = (
     "inspection",
     "metrics",
     "plotting",
+    "preprocessing",
     "report",
     "scverse",
     "scverse.pl",

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -32,6 +33,63 @@ assert (model.predict(views) == model.labels_).all()
 print("fitted")
 """
 
+# What each extra is for, in an environment without the others.
+USES = {
+    "dask": """
+import dask.array as da
+assert len(DALMC(10).fit([da.from_array(X) for X in views.values()]).labels_.compute()) == 2000
+""",
+    "hdf5": """
+import h5py
+with h5py.File("views.h5", "w") as file:
+    file["pixels"] = views["pixels"]
+assert read_views("views.h5").n_samples == 2000
+""",
+    "leiden": """
+from anchorview.compared import GraphLeiden
+assert len(GraphLeiden(10).fit(views).labels_) == 2000
+""",
+    "mudata": """
+import anndata, mudata
+cells = mudata.MuData({name: anndata.AnnData(X) for name, X in views.items()})
+assert len(DALMC(10).fit(cells).labels_) == 2000
+""",
+    "parquet": """
+import pathlib, pandas
+pathlib.Path("tables").mkdir()
+pandas.DataFrame(views["pixels"]).rename(columns=str).to_parquet("tables/pixels.parquet")
+assert read_views("tables").n_samples == 2000
+""",
+    "report": """
+from anchorview.report import write_fit_report
+write_fit_report("report.html", model, views)
+assert "</html>" in open("report.html").read()
+""",
+    "scverse": """
+import anndata
+from anchorview import scverse
+cells = anndata.AnnData(views["pixels"], obsm={"X_fourier": views["fourier"]})
+scverse.tl.dalmc(cells, 10, views={"pixels": "X", "fourier": "obsm:X_fourier"})
+scverse.pl.sizes(cells, "dalmc")
+""",
+    "skops": """
+from sklearn.preprocessing import QuantileTransformer
+DALMC(10, preprocess=QuantileTransformer(n_quantiles=10)).fit(views).save("model.anchorview")
+assert (load("model.anchorview").labels_ >= 0).all()
+""",
+    "yaml": """
+import pathlib
+from anchorview.experiments.plan import read_plan
+pathlib.Path("plan.yaml").write_text("runs: 3")
+assert read_plan(pathlib.Path("plan.yaml")).runs == 3
+""",
+    "zarr": """
+import zarr
+zarr.save_group("views.zarr", pixels=views["pixels"])
+assert read_views("views.zarr").n_samples == 2000
+""",
+}
+
 # The package answers without NumPy, and memory is assumed without psutil.
 WITHOUT_PACKAGES = f"""
 import sys
@@ -57,7 +115,7 @@ def distributions(tmp_path_factory):
 
 def test_workflows_are_valid():
     """By the schema of GitHub; commands are those of ``dev.py``."""
-    assert len(WORKFLOWS) == 3
+    assert len(WORKFLOWS) == 4
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
     subprocess.run([*command, "vendor.github-workflows", *map(str, WORKFLOWS)], check=True)
     jobs = set(
@@ -104,6 +162,27 @@ def test_the_wheel_works_in_a_clean_environment(distributions, tmp_path):
     assert anchorview.__version__ in run("-m", "anchorview", "--version")
     run("-m", "pip", "uninstall", "--quiet", "--yes", "psutil")
     assert run("-c", SMOKE) == "fitted\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", USES)
+def test_the_wheel_works_with_each_extra_alone(distributions, tmp_path, extra):
+    python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    settings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    wanted = f"anchorview[{extra}] @ {distributions[1].as_uri()}"
+    for command in (
+        ["uv", "venv", "--quiet", "--python", sys.executable, str(tmp_path / "clean")],
+        ["uv", "pip", "install", "--quiet", "--python", str(python), wanted],
+    ):
+        subprocess.run([sys.executable, "-m", *command], check=True)
+    program = f"from anchorview import load, read_views\n{SMOKE}\n{USES[extra]}"
+    command = [str(python), "-c", program]
+    subprocess.run(command, check=True, cwd=tmp_path, env=settings)
+
+
+def test_every_extra_is_used():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {*USES, "docs", "dev"} == set(project["optional-dependencies"])
 
 
 def in_pyodide(wheel, program, *packages):

@@ -16,6 +16,7 @@ DOCS = ROOT / "docs"
 COPIED = {
     ROOT / "CONTRIBUTING.md": DOCS / "contributing.md",
     ROOT / "CHANGELOG.md": DOCS / "changelog.md",
+    ROOT / "SECURITY.md": DOCS / "security.md",
     **{
         page: DOCS / "measurements" / page.name
         for page in sorted((ROOT / "benchmarks").glob("*.md"))
