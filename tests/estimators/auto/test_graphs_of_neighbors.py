@@ -66,6 +66,31 @@ def test_communities_with_a_number(planted):
     np.testing.assert_array_equal(graph.n_communities(6), NeighborGraph(data).n_communities(6))
 
 
+def test_more_communities_are_looked_for_nearby(planted, set_constants):
+    # At the largest resolution, nearly every sample is one, and merging takes cubic time.
+    set_constants(neighbor_graphs, MAX_TRIALS=1)
+    graph = NeighborGraph(planted[0])
+    assert len(np.unique(graph.communities(1.0))) < 11
+    assert len(np.unique(graph.n_communities(11))) == 11
+    assert max(graph._communities) < 2.0 ** neighbor_graphs.LOG_RESOLUTIONS[1]
+
+
+def test_importance_weights_the_graphs_of_views(planted):
+    data, _ = planted
+    alone = [NeighborGraph(MultiViewData([view])).mean for view in data.views]
+    importance = np.array([0.5, 2.25, 0.25])
+    expected = sum(w * graph for w, graph in zip(importance, alone, strict=True)) / 3
+    weighted = NeighborGraph(data, importance=importance)
+    np.testing.assert_allclose(weighted.mean.toarray(), expected.toarray(), atol=1e-12)
+    tiny = NeighborGraph(data, importance=np.array([1.5, 1.5, 1e-12]))
+    two = NeighborGraph(MultiViewData(list(data.views[:2])))
+    for diffused in (False, True):
+        found, wanted = (own.eigenvectors(4, diffused=diffused) for own in (tiny, two))
+        # Diffusion is divided by the number of pairs of views, also of those that count for little.
+        atol = 0.05 if diffused else 1e-6
+        np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=atol)
+
+
 def test_connected_communities_are_merged_first():
     # Four groups of two nearby clusters.
     rng = np.random.default_rng(0)
