@@ -504,11 +504,11 @@ BAD_INPUT = {
         beside(GOOD.rename({"s001": "s000"})),
         f"{VIEW} has the sample id 's000' more",
     ),
-    "NaN": (beside(spoiled(np.nan)), rf"{VIEW} contains NaN at row 7 \(sample 's007'\), column 2 "),
+    "NaN": (beside(spoiled(np.nan).to_numpy()), rf"{VIEW} contains NaN at row 7 \(sample 's007'\)"),
     "infinity": (beside(spoiled(-np.inf)), f"{VIEW} contains infinity at row 7"),
     "huge value": (beside(spoiled(1e200)), rf"{VIEW} has 1e\+200 at row 7.* too large"),
     "tiny values": (beside(1e-180 * GOOD), f"{VIEW} underflows"),
-    "text": (beside(GOOD.assign(t="x")), f"{VIEW}.* (column 't' is not numeric|is 'x')"),
+    "text": (beside(GOOD.assign(t=["x", *[1.0] * (N - 1)])), f"{VIEW}.*column 't' is not numeric"),
     "complex": (beside(GOOD.to_numpy() + 1j), f"{VIEW} is complex"),
     "constant view": (beside(0 * GOOD + 3), f"{VIEW} is constant"),
     "few samples": (GOOD[:2], "n_samples=2 should be >= n_clusters=3"),
@@ -528,6 +528,7 @@ def test_bad_input_is_refused(name, case):
 @pytest.mark.parametrize("case", ["NaN", "infinity", "huge value", "tiny values", "constant view"])
 def test_bad_values_are_refused_in_every_source(form, case, tmp_path):
     views, message = BAD_INPUT[case]
+    views = beside(spoiled(np.nan)) if case == "NaN" else views
     views = form({"image": views["image"], "sound": views["sound"]}, tmp_path)
     with pytest.raises(ValueError, match=message.split(" at row")[0]):
         make("dalmc", solver="compressed").fit(views)
