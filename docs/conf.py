@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "documented_members",
     "outside_pages",
     "public_links",
 ]
@@ -61,6 +62,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    # A template that docs/own_methods.md links to.
+    "ignore_pattern": r"__init__\.py|own_method\.py",
+    "thumbnail_size": (640, 420),
     "subsection_order": "subsection_order.by_question",
     "within_subsection_order": "subsection_order.FirstThingsFirst",
     "abort_on_example_error": True,
@@ -94,7 +98,7 @@ html_theme_options = {
     },
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "show_prev_next": True,
     "footer_start": ["copyright"],
@@ -103,4 +107,4 @@ html_theme_options = {
     "back_to_top_button": True,
 }
 # Pages without pages below them need no list of those.
-html_sidebars = {name: [] for name in ("index", "getting_started", "mathematics")}
+html_sidebars = {name: [] for name in ("index", "getting_started", "benchmark", "mathematics")}

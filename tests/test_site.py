@@ -146,6 +146,11 @@ CUT_OFF = """
   .map((node) => node.innerText.slice(0, 60))
 """
 
+CUT_CODE = """
+() => [...document.querySelectorAll("article pre")]
+  .filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.innerText)
+"""
+
 FOCUSED = """
 () => {
   const node = document.activeElement;
@@ -269,6 +274,39 @@ def test_pages_fit_on_a_telephone(visit, name):
     page.wait_for_load_state("load")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate(CUT_OFF) == []
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_code_is_not_cut_on_a_laptop(visit, name):
+    page = visit(name)
+    page.wait_for_load_state("load")
+    assert page.evaluate(CUT_CODE) == []
+
+
+def test_first_screen_has_the_install_command_and_the_benchmark(visit):
+    page = visit("index.html")
+    code = page.locator("main pre").filter(has_text="pip install").bounding_box()
+    assert code["y"] + code["height"] < 600
+    page.locator("header").get_by_role("link", name="Benchmark", exact=True).first.click()
+    assert page.locator("h1").inner_text().startswith("Benchmark")
+
+
+def test_thumbnails_are_large_and_none_is_the_logo(visit):
+    page = visit("gallery/index.html")
+    images = page.locator(".sphx-glr-thumbcontainer img")
+    widths = images.evaluate_all("(all) => all.map((image) => image.clientWidth)")
+    sources = images.evaluate_all("(all) => all.map((image) => image.src)")
+    assert len(widths) > 25
+    assert min(widths) > 280
+    assert not [source for source in sources if source.endswith(".svg")]
+
+
+def test_reference_lists_no_internals(visit):
+    page = visit("reference/generated/anchorview.MultiViewData.html")
+    assert page.locator("dt.sig").count() == 1
+    page = visit("reference/generated/anchorview.DALMC.html")
+    names = page.locator("dl.py.method > dt .descname").all_inner_texts()
+    assert {"fit", "predict", "transform", "save"} <= set(names)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

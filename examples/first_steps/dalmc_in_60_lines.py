@@ -7,6 +7,7 @@ paper: samples are rows, a view is X (n, d). The package gives the same result, 
 incomplete views, on disk and in Dask, and at a cost per iteration that does not grow with n.
 """
 
+# sphinx_gallery_thumbnail_path = "images/plot_convergence.png"
 import numpy as np
 
 

@@ -61,11 +61,11 @@ def _relabeled(assignment: Assignment, clusters: Array, embedding: Array) -> Arr
 
 @fill_docstring
 class DALMC(IncrementalClusterer):
-    r"""Discriminative anchor learning for multi-view clustering.
+    r"""Cluster samples by all of their views at once, into a given number of clusters.
 
-    Every view :math:`X_p` (n samples, :math:`d_p` features) has a basis :math:`Z_p`, a
-    representation :math:`H_p` and anchors :math:`A_p`. All views share one orthonormal anchor graph
-    :math:`S`, whose rows are clustered:
+    In discriminative anchor learning for multi-view clustering (DALMC), every view :math:`X_p` (n
+    samples, :math:`d_p` features) has a basis :math:`Z_p`, a representation :math:`H_p` and anchors
+    :math:`A_p`. All views share one orthonormal anchor graph :math:`S`, whose rows are clustered:
 
     .. math::
 

@@ -57,7 +57,10 @@ from anchorview.views.row_source import Records, RowSource
 
 @fill_docstring
 class AutoDALMC(EmbeddingClusterer):
-    r"""Consensus of several views on the data, without settings to tune.
+    r"""Cluster samples by all of their views, without settings to tune.
+
+    The number of clusters can be left open, and the labels are the consensus of many fits, whose
+    agreement is the confidence of each sample.
 
     Candidates are of two kinds, which have half of the weight each. *Directions*: DALMC in four
     scalings of the views. *Neighbors*: DALMC on weights on landmarks, eigenvectors of neighbor
