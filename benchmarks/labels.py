@@ -70,7 +70,12 @@ FITS = {
     "DALMC, files": fit_files,
     "DALMC, partial_fit": fit_batches,
     "AutoDALMC": fit_class(anchorview.AutoDALMC),
-    **{name: fit_class(getattr(compared, name)) for name in compared.__all__},
+    # GraphLeiden needs a package of its own.
+    **{
+        name: fit_class(getattr(compared, name))
+        for name in compared.__all__
+        if name != "GraphLeiden"
+    },
 }
 
 
