@@ -173,7 +173,7 @@ class Baseline(MultiViewClusterer):
                 shorter = min(view.shape)
                 by_gram = shorter <= DENSE_SPECTRUM or k >= shorter // 4
                 numbers += shorter * (3 * shorter if by_gram else 2 * k + 40)
-                numbers += 3 * min(DENSE_PART, n * shorter) * (by_gram and stays_sparse)
+                numbers += 2 * min(DENSE_PART, n * shorter) * (by_gram and stays_sparse)
         if held.neighbors:
             numbers += n * n_views * held.neighbors * self.n_neighbors
             # Without anchors: tiles of distances, and a graph that is factored as a band matrix.

@@ -158,7 +158,7 @@ def test_means_of_all_samples_are_imputed(tmp_path):
     views = make_views(N)
     views["a"][::9, 3] = np.nan
     reference = fit(views, preprocess="impute-mean")
-    np.testing.assert_allclose(reference.imputation_[0], np.nanmean(views["a"], axis=0))
+    np.testing.assert_allclose(reference.preprocessing_[0].values_, np.nanmean(views["a"], axis=0))
     for X in (stored(tmp_path, views), in_dask(views, CHUNK)):
         model = fit(X, preprocess="impute-mean")
         # Means of parts are added up in another order.
