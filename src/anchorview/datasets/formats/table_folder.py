@@ -182,7 +182,10 @@ def read_blocks(
             categories = options.categories(name, table)
             if is_csv(path):
                 table = typed_columns(table, [*categories, options.labels])
-            yield table.assign(**{c: as_category(table[c]) for c in categories})
+            # Columns without a header have numbers as names.
+            for column in categories:
+                table[column] = as_category(table[column])
+            yield table
 
 
 def _read_table(path: Path, options: ReadOptions, name: str | None = None) -> pd.DataFrame:
