@@ -231,13 +231,16 @@ def object_values(matrix: Array, view: str, columns: Any) -> Array:
 
     Raises at the first that is none; a text, which may be a code such as '02139', never is.
     """
-    if not any(isinstance(value, str) for value in matrix.flat):
+    # NumPy takes an array with one element for a number.
+    if not any(isinstance(value, str | list | np.ndarray) for value in matrix.flat):
         with suppress(TypeError, ValueError):
             return matrix.astype(np.float64)
     for (row, *column), value in np.ndenumerate(matrix):
         try:
             if isinstance(value, str):
                 raise ValueError("a text is not converted: it may be a code")
+            if isinstance(value, list | np.ndarray):
+                raise TypeError("argument must be a string or a number")
             float(value)
         except (TypeError, ValueError) as error:
             name = "".join(str(quoted(i if columns is None else columns[i])) for i in column)
