@@ -123,7 +123,8 @@ def test_columns_of_tables(suffix, tmp_path, monkeypatch):
     assert "column 'code' is a number here" in error_of("predict", saved, folder, "--drop", "name")
     message = error_of("info", folder, "--drop", "nothing")
     assert (
-        "--drop names the column 'nothing', which is not there. The columns are about: " in message
+        "--drop names the column 'nothing', which is not there. The columns are 'about:plan'"
+        in message
     )
 
 

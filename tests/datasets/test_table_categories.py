@@ -15,6 +15,7 @@ from anchorview import DALMC, AutoDALMC
 from anchorview.datasets import DataFileError, convert, open_views, read_views
 from anchorview.distributed import dask_views
 from anchorview.sources import disk_source
+from anchorview.views.table_columns import describe_kinds
 from helpers.data import assert_same_embedding
 from helpers.view_files import error_of, write_tables
 
@@ -83,6 +84,10 @@ def expected():
 def test_tables_that_are_read_give_the_same_labels(kind, tmp_path, expected):
     data = read_views(write(tmp_path / "t", kind), categorical=["customers:code"])
     assert data.available is None
+    assert isinstance(data.views["customers"]["code"].dtype, pd.CategoricalDtype)
+    assert isinstance(data.views["customers"]["region"].dtype, pd.CategoricalDtype) == (
+        kind == "parquet"
+    )
     model = DALMC(K, random_state=0).fit(data)
     levels = [
         step._columns[3].levels for step in (model.preprocessing_[0], expected.preprocessing_[0])
@@ -101,7 +106,7 @@ def test_parquet_in_parts(model, tmp_path, expected, set_constants):
     set_constants(disk_source, PART=1000)
     data = open_views(folder, categorical=["code"])
     source = data.views["customers"]
-    assert source.description == "1 number, 5 categories, 1 date"
+    assert describe_kinds(source.kinds) == "1 number, 5 categories, 1 date"
     assert source[170:].frame["plan"].tolist() == planted()[0]["customers"]["plan"][170:].tolist()
     assert source[3:3].shape == (0, 7)
     with pytest.raises(TypeError, match="A table on disk cannot become an array"):
@@ -132,9 +137,14 @@ def test_samples_that_lack_a_table(tmp_path):
 
 def test_typing_errors_are_named(tmp_path):
     rows = "".join(f"s{i},{i},{i % 3}\n" for i in range(9))
-    folder = write_tables(tmp_path, a_csv=f"id,x,grade\n{rows}s9,n/a1,A\n")
+    folder = write_tables(tmp_path / "a", a_csv=f"id,x,grade\n{rows}s9,n/a1,A\n")
     message = error_of(folder)
     assert "a.csv: the column 'x' is not numeric: it holds 'n/a1' (sample 's9')" in message
+    # Without a header, columns have numbers.
+    rows = "".join(f"s{i},{i},{i % 3}\n" for i in range(9))
+    plain = write_tables(tmp_path / "plain", a_csv=rows)
+    view = read_views(plain, header=False, drop=["0"], categorical=["1"]).views["a"]
+    assert view.dtypes.to_dict() == {1: pd.CategoricalDtype([0, 1, 2])}
     view = read_views(folder, drop=["x"], categorical=["grade"]).views["a"]
     assert view.columns.tolist() == ["grade"]
     assert view["grade"].cat.categories.tolist() == ["0", "1", "2", "A"]
@@ -149,9 +159,11 @@ def test_columns_by_name(kind, tmp_path):
     for reader in (read_views, open_views)[: 1 + (kind == "parquet")]:
         view = reader(folder, drop=["customers:plan", "zip", "active"]).views["customers"]
         assert view.shape == (N, 4)
-        with pytest.raises(DataFileError, match=r"drop= names the column 'text:plan', .* are cust"):
+        with pytest.raises(
+            DataFileError, match=r"drop= names the column 'text:plan', .* are 'cust"
+        ):
             reader(folder, drop=["text:plan"])
-        with pytest.raises(DataFileError, match=r"categorical= names the column 'none'.*'zip'"):
+        with pytest.raises(DataFileError, match=r"categorical= names the column 'none'.*:zip'"):
             reader(folder, categorical=["none"])
     with pytest.raises(
         DataFileError, match=r"customers.*column 'plan' is a text, not numeric. Drop"
@@ -160,7 +172,7 @@ def test_columns_by_name(kind, tmp_path):
     rest = ["plan", "active", "zip", "since", "region"]
     assert read_views(convert(folder, tmp_path / "new", drop=rest)).views["customers"].shape[1] == 2
     np.savez(tmp_path / "a.npz", a=np.eye(3))
-    assert "drop=['a'] is for folders of" in error_of(
+    assert "drop=('a',) is for folders of" in error_of(
         tmp_path / "a.npz", lambda path: read_views(path, drop=["a"])
     )
 

@@ -27,12 +27,14 @@ WRITTEN = {"out": "Labels written", "save": "Model saved"}
 
 def data_record(data: "LoadedData") -> dict[str, Any]:
     """Sizes of a data set and of its views."""
+    from anchorview.views.table_columns import describe_kinds
+
     n_samples, available = len(data), data.views.available
     views = []
     for p, (name, view) in enumerate(data.by_name.items()):
         count = n_samples if available is None else int(available[:, p].sum())
         kind = f"{view.dtype} sparse" if hasattr(view, "indptr") else str(view.dtype)
-        kind = getattr(view, "description", "") or kind
+        kind = describe_kinds(getattr(view, "kinds", ())) or kind
         n_features = int(view.shape[1])
         views.append({"name": name, "n_features": n_features, "type": kind, "n_samples": count})
     return {

@@ -31,8 +31,8 @@ from anchorview.datasets.formats.npy import (
     write_npy_header,
 )
 from anchorview.datasets.formats.table_checks import (
-    NO_VIEW,
     checked_ids,
+    table_view,
     union_of_samples,
 )
 from anchorview.datasets.formats.table_folder import (
@@ -50,7 +50,7 @@ from anchorview.datasets.reading import (
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView, Target, require_unchanged
-from anchorview.views.table_columns import TableView, column_names, feature_names_of
+from anchorview.views.table_columns import column_names, feature_names_of
 
 BLOCK_BYTES = 64 * 2**20
 """Size of the blocks in which views are read and written."""
@@ -129,7 +129,7 @@ def convert(
         raise ValueError(f"dtype must be 'float32', 'float64' or None; got {dtype!r}.")
     with atomic_folder(folder) as part:
         with data_file_errors(path):
-            options = ReadOptions(None, id_column, header, views, drop=drop)
+            options = ReadOptions(None, id_column, header, views, drop=tuple(drop))
             prepare = _tables if existing_format(path, options).by_id else _arrays
             sources, target, sample_ids = prepare(path, options)
             names = _file_names([view.name for view in sources])
@@ -237,10 +237,7 @@ def _numeric_blocks(
     with data_file_errors(file):
         require_unchanged(file, version)
         for table in read_blocks(file, options, name, BLOCK_BYTES):
-            try:
-                values = TableView(table, str(file)).values()
-            except (TypeError, ValueError) as error:
-                raise DataFileError(f"{error} {NO_VIEW}") from error
+            values = table_view(table, file, numbers=True).values()
             yield pd.DataFrame(values, table.index, table.columns, copy=False)
             require_unchanged(file, version)
 

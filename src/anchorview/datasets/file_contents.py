@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,32 +87,25 @@ class ReadOptions:
     """Whether the first row of a CSV file has the names of the columns."""
     views: ViewSelection | None = None
     """Which matrices of a file with several per view are read, or which tables of a folder."""
-    categorical: Sequence[str] = ()
+    categorical: tuple[str, ...] = ()
     """Columns of tables that are categories, each as a name or as table:name."""
-    drop: Sequence[str] = ()
+    drop: tuple[str, ...] = ()
     """Columns of tables that are left out, likewise."""
 
-    def dropped(self, table: str, columns: Iterable[Any]) -> list[Any]:
-        """Columns of a table that are left out."""
-        return [name for name in columns if _is_named(name, table, self.drop)]
+    def named(self, option: str, table: str, columns: Iterable[Any]) -> list[Any]:
+        """Columns of a table that an option names."""
+        given = getattr(self, option)
+        return [name for name in columns if str(name) in given or f"{table}:{name}" in given]
 
-    def categories(self, table: str, columns: Iterable[Any]) -> list[Any]:
-        """Columns of a table that are categories, as was asked for."""
-        return [name for name in columns if _is_named(name, table, self.categorical)]
-
-    def require_columns(self, columns: dict[str, list[Any]]) -> None:
+    def require_columns(self, columns: Mapping[str, list[Any]]) -> None:
         """Raise if a column that is to be left out or a category is in none of the tables."""
-        for option, names in (("drop", self.drop), ("categorical", self.categorical)):
-            for given in names:
-                if not any(
-                    _is_named(c, table, [given]) for table in columns for c in columns[table]
-                ):
-                    known = "; ".join(
-                        f"{t}: {listed(list(map(str, c)))}" for t, c in columns.items()
-                    )
+        known = {f"{table}:{name}": str(name) for table in columns for name in columns[table]}
+        for option in ("drop", "categorical"):
+            for given in getattr(self, option):
+                if given not in known and given not in known.values():
                     raise DataFileError(
                         f"{option}= names the column {given!r}, which is not there. The columns "
-                        f"are {known}."
+                        f"are {listed(list(known), most=30)}."
                     )
 
     @property
@@ -130,10 +123,6 @@ class ReadOptions:
                 f"{', '.join(map(repr, columns[:5]))}. Correct id_column."
             )
         return list(columns).index(self.id_column)
-
-
-def _is_named(column: Any, table: str, names: Sequence[str]) -> bool:
-    return str(column) in names or f"{table}:{column}" in names
 
 
 DEFAULT_OPTIONS = ReadOptions()

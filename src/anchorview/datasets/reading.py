@@ -157,7 +157,7 @@ def read_views(
     """
     path = Path(path)
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views, categorical, drop)
+        options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
         entry = existing_format(path, options)
         read = partial(_read_all_rows, entry) if entry.read is None else entry.read
         file = read(path, options)
@@ -241,7 +241,7 @@ def open_views(
     """
     path = Path(path).absolute()
     with data_file_errors(path):
-        options = ReadOptions(labels, id_column, header, views, categorical, drop)
+        options = ReadOptions(labels, id_column, header, views, tuple(categorical), tuple(drop))
         entry = existing_format(path, options)
         if entry.open is None:
             names = ", ".join(f"a {other.name}" for other in FORMATS if other.open is not None)

@@ -9,7 +9,7 @@ import warnings
 import zipfile
 from dataclasses import dataclass, replace
 from functools import partial
-from io import RawIOBase
+from io import BufferedReader
 from math import prod
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -92,14 +92,14 @@ class NpyView(StoredView):
 
     def _fill_rows(self, out: Array, start: int, stop: int) -> None:
         row_bytes = self.shape[1] * self.stored.itemsize
-        with self.path.open("rb", buffering=0) as stream:
+        with self.path.open("rb") as stream:
             n_read = _fill(stream, self.offset + start * row_bytes, out) // row_bytes
         self._require_rows(n_read, start, stop)
 
     def _fill_columns(self, out: Array, start: int, stop: int) -> None:
         size = self.stored.itemsize
         column = np.empty(stop - start, self.stored)
-        with self.path.open("rb", buffering=0) as stream:
+        with self.path.open("rb") as stream:
             for j in range(self.shape[1]):
                 position = self.offset + (j * len(self) + start) * size
                 self._require_rows(_fill(stream, position, column) // size, start, stop)
@@ -110,14 +110,10 @@ class NpyView(StoredView):
             raise self._unreadable(start, stop, f"found only {n_read} of them")
 
 
-def _fill(stream: RawIOBase, position: int, out: Array) -> int:
+def _fill(stream: BufferedReader, position: int, out: Array) -> int:
     """Read a contiguous array from a position in a file; return the number of bytes read."""
     stream.seek(position)
-    buffer = out.reshape(-1).view(np.uint8).data
-    done = 0
-    while done < len(buffer) and (count := stream.readinto(buffer[done:])):
-        done += count
-    return done
+    return stream.readinto(out.reshape(-1).view(np.uint8).data)
 
 
 def read_npy_header(stream: IO[bytes]) -> Header:

@@ -7,12 +7,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import DataFileError, optional_import
-from anchorview._utils.typing import Array
 from anchorview.datasets.file_contents import (
     DEFAULT_OPTIONS,
     ReadOptions,
@@ -20,29 +18,16 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
 )
 from anchorview.datasets.formats.table_checks import (
-    NO_VIEW,
-    as_category,
     missing_id_error,
     require_content,
     rows_in_block,
-    view_values,
+    table_view,
 )
 from anchorview.views.stored_view import StoredView
-from anchorview.views.table_columns import NUMERIC, TableView, column_names, describe_kinds
-
-BATCH_BYTES = 16 * 2**20
+from anchorview.views.table_columns import TableView, column_names
 
 EXAMINED_BYTES = 2**20
 """Size of the first rows, from which the types of the columns follow."""
-
-KINDS = {
-    nw.Boolean: "boolean",
-    nw.Categorical: "category",
-    nw.Date: "date",
-    nw.Datetime: "date",
-    nw.String: "text",
-}
-"""Kinds of columns that are no numbers, by their types in narwhals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,37 +45,15 @@ class ParquetView(StoredView):
 
     def _read(self, start: int, stop: int) -> Any:
         groups = self._groups(start, stop)
-        first = self.group_starts[groups[0]]
-        if self.kinds:
-            table = _open(self.path).read_row_groups(groups, columns=list(self.columns))
-            frame = _frame(table.slice(start - first, stop - start))
-            for name in self.categories:
-                frame[name] = as_category(frame[name])
-            return TableView(frame, str(self.path), self.kinds)
-        rows = np.empty((stop - start, self.shape[1]), self.dtype)
-        done = 0
-        for batch in self.batches(groups):
-            part = batch[max(0, start - first) : max(0, stop - first)]
-            rows[done : done + len(part)] = part
-            done += len(part)
-            first += len(batch)
-            if first >= stop:
-                break
-        return rows[:done]
+        table = _open(self.path).read_row_groups(groups, columns=list(self.columns))
+        rows = table.slice(start - self.group_starts[groups[0]], stop - start)
+        view = table_view(_frame(rows), self.path, self.categories)
+        return view if self.kinds else view.values()
 
     def _groups(self, start: int, stop: int) -> list[int]:
         """Row groups that cover some rows."""
         starts = self.group_starts
         return [g for g in range(len(starts) - 1) if starts[g] < stop and starts[g + 1] > start]
-
-    def batches(self, groups: list[int] | None = None) -> Iterator[Array]:
-        """Read row groups, or all rows; cheaper than slices of large row groups."""
-        file = _open(self.path)
-        n_rows = max(1, BATCH_BYTES // (8 * self.shape[1]))
-        for batch in file.iter_batches(n_rows, row_groups=groups, columns=list(self.columns)):
-            values = view_values(_frame(batch), self.path)
-            assert values is not None
-            yield values.astype(self.dtype, copy=False)
 
     def _read_ids(self, start: int, stop: int) -> "pd.Index[Any] | None":
         if self.id_source is None:
@@ -111,14 +74,14 @@ class ParquetView(StoredView):
         integers = ids.dtype.kind in "iu"
         return ids.astype(np.int64) if integers else pd.Index([str(sample) for sample in ids])
 
-    @property
-    def description(self) -> str:
-        """How many columns of each kind there are."""
-        return describe_kinds(self.kinds)
-
 
 def _frame(table: Any) -> pd.DataFrame:
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    """Table in pandas, in which a column of texts is one even if all of them are missing."""
+    pa = optional_import("pyarrow", "Parquet files", "parquet")
+    texts = dict.fromkeys([pa.string(), pa.large_string()], pd.StringDtype("python"))
+    frame: pd.DataFrame = table.to_pandas(
+        ignore_metadata=True, date_as_object=False, types_mapper=texts.get
+    )
     return frame
 
 
@@ -145,41 +108,27 @@ def parquet_view(path: Path, options: ReadOptions = DEFAULT_OPTIONS, name: str =
         metadata = file.metadata
         id_source, _ = _places_of_ids(file.schema_arrow, options)
         features = parquet_features(path, options)
-        dropped, categories = options.dropped(name, features), options.categories(name, features)
-        features = [name for name in features if name not in dropped]
+        dropped = options.named("drop", name, features)
+        features = [feature for feature in features if feature not in dropped]
+        categories = options.named("categorical", name, features)
         require_content(metadata.num_rows, len(features))
-        kinds = _kinds(file.schema_arrow, features, categories)
-        is_table = not set(kinds) <= NUMERIC
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
-        largest = sizes.index(max(sizes))
+        n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
+        group = sizes.index(max(sizes))
+        batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
+        view = table_view(_frame(batch), path, categories)
         return ParquetView(
             path,
             (metadata.num_rows, len(features)),
-            TableView.dtype if is_table else _common_type(file, path, features, largest),
+            _common_type(file, view) if view.is_numeric else view.dtype,
             id_source,
             tuple(features),
             categories,
             tuple(accumulate(sizes, initial=0)),
             row_step=max(sizes),
             feature_names=column_names(pd.Index(features)),
-            kinds=kinds if is_table else (),
+            kinds=() if view.is_numeric else view.kinds,
         )
-
-
-def _kinds(schema: Any, features: list[str], categories: list[str]) -> tuple[str, ...]:
-    """What the columns are; raises if one can be no feature."""
-    types = nw.from_native(schema.empty_table()).schema
-    kinds = []
-    for name in features:
-        kind = "category" if name in categories else KINDS.get(type(types[name]))
-        # The type of a column without any value is unknown.
-        if kind is None and not (types[name].is_numeric() or types[name] == nw.Unknown):
-            raise DataFileError(
-                f"column {name!r} is of type {schema.field(name).type}, which is neither a number, "
-                f"a category, a text nor a date. Convert or drop it. {NO_VIEW}"
-            )
-        kinds.append(kind or "number")
-    return tuple(kinds)
 
 
 def parquet_frames(
@@ -221,16 +170,13 @@ def _places_of_ids(schema: Any, options: ReadOptions) -> tuple[str | range | Non
     return ids, tuple(name for name in {index, ids} if isinstance(name, str))
 
 
-def _common_type(file: Any, path: Path, features: list[str], group: int) -> "np.dtype[Any]":
-    """Type that holds the values of all features in a row group, and NaN if some may be missing."""
-    n_rows = max(1, EXAMINED_BYTES // (8 * len(features)))
-    batch = next(file.iter_batches(n_rows, row_groups=[group], columns=features))
-    table = _frame(batch)
-    common: Any = getattr(view_values(table, path), "dtype", None)
-    positions = [j for j, name in enumerate(file.schema_arrow.names) if name in features]
+def _common_type(file: Any, view: TableView) -> "np.dtype[Any]":
+    """Type of the values of all features, of which there are some, and NaN if some may lack."""
+    common = view.values().dtype
+    features = dict(view.frame.dtypes)
     nullable = any(
-        dtype.kind != "f" and _may_have_nulls(file.metadata, j)
-        for j, dtype in zip(positions, table.dtypes, strict=True)
+        name in features and features[name].kind != "f" and _may_have_nulls(file.metadata, j)
+        for j, name in enumerate(file.schema_arrow.names)
     )
     return np.result_type(common, np.float64) if nullable else common
 

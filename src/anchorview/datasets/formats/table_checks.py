@@ -1,12 +1,12 @@
 """Checks of the sample ids and columns of tables, in all formats."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError
 from anchorview.datasets.file_contents import ReadOptions
@@ -110,25 +110,29 @@ def _spelling(sample: str) -> str:
     return whole if is_integer else sample.strip()
 
 
-def view_values(table: pd.DataFrame, path: Path) -> NDArray[Any] | None:
-    """Values of a table of numbers in one type that holds those of all columns; None of others.
+def table_view(
+    table: pd.DataFrame, path: Path, categories: Sequence[Any] = (), *, numbers: bool = False
+) -> TableView:
+    """Table as a view, with some columns as categories.
 
-    Raises if a column can be neither a number, a category, a text nor a date.
+    Raises if a column can be no feature or, with `numbers`, is no number.
     """
+    table = table.copy(deep=False)
+    for name in categories:
+        column = table[name]
+        # Integers are the same levels whether or not some are missing.
+        if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
+            column = column.astype("Int64")
+        table[name] = column.astype("category")
     try:
         view = TableView(table, str(path))
+        if numbers:
+            view.values()
     except (TypeError, ValueError) as error:
         raise DataFileError(f"{error} {NO_VIEW}") from error
-    return view.values() if view.is_numeric else None
+    return view
 
 
 def all_numbers(table: pd.DataFrame) -> bool:
     """Whether a table that was read has numbers only."""
     return {dtype.kind for dtype in table.dtypes} <= set("buif")
-
-
-def as_category(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Column as categories; integers are the same ones whether or not some are missing."""
-    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")
-    return column.astype("category")

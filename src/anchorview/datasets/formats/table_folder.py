@@ -26,14 +26,14 @@ from anchorview.datasets.formats.csv import csv_features, csv_frames, typed_colu
 from anchorview.datasets.formats.parquet import parquet_features, parquet_frames, parquet_view
 from anchorview.datasets.formats.table_checks import (
     all_numbers,
-    as_category,
     checked_ids,
     require_content,
+    table_view,
     union_of_samples,
-    view_values,
 )
 from anchorview.views.alignment import reindex_rows
 from anchorview.views.stored_view import View, ViewFile
+from anchorview.views.table_columns import concatenated
 
 # Without leading zeros, and short enough for 64 bits.
 INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -53,10 +53,10 @@ def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
             columns.append(table.pop(str(options.labels)))
         with data_file_errors(path):
             require_content(*table.shape)
-            values = view_values(table, path)
-        if values is not None:
-            table = pd.DataFrame(values, table.index, table.columns, copy=False)
-        tables[name] = table
+            view = table_view(table, path, options.named("categorical", name, table))
+        tables[name] = view.frame
+        if view.is_numeric:
+            tables[name] = pd.DataFrame(view.values(), table.index, table.columns, copy=False)
     ids = union_of_samples({files[name].name: t.index for name, t in tables.items()}, options)
     if columns:
         labels = _integers_from_text(reduce(pd.Series.combine_first, columns))
@@ -172,30 +172,28 @@ def files_by_name(
 
 
 def read_blocks(
-    path: Path, options: ReadOptions, name: str, block_bytes: int | None = None
+    path: Path, options: ReadOptions, name: str | None, block_bytes: int | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Read the table of a view with the sample ids as its index, in blocks or whole."""
+    """Read the table of a view with the sample ids as its index, in blocks or whole.
+
+    Without a name, it has class labels, which are read as text.
+    """
     frames = csv_frames if is_csv(path) else parquet_frames
     with data_file_errors(path):
-        for frame in frames(path, options, block_bytes):
-            table = frame.drop(columns=options.dropped(name, frame))
-            categories = options.categories(name, table)
-            if is_csv(path):
-                table = typed_columns(table, [*categories, options.labels])
-            # Columns without a header have numbers as names.
-            for column in categories:
-                table[column] = as_category(table[column])
+        for frame in frames(path, options, block_bytes, text=name is None):
+            table = frame
+            if name is not None:
+                table = frame.drop(columns=options.named("drop", name, frame))
+                if is_csv(path):
+                    categories = options.named("categorical", name, table)
+                    table = typed_columns(table, [*categories, options.labels])
             yield table
 
 
 def _read_table(path: Path, options: ReadOptions, name: str | None = None) -> pd.DataFrame:
-    """Read a table, indexed by sample ids that are strings; without a name, class labels."""
-    if name is None:
-        blocks = (csv_frames if is_csv(path) else parquet_frames)(path, options, text=True)
-    else:
-        blocks = read_blocks(path, options, name)
+    """Read a table, indexed by sample ids that are strings."""
+    table = concatenated(list(read_blocks(path, options, name)))
     with data_file_errors(path):
-        table = pd.concat(list(blocks))
         return table.set_axis(checked_ids(table.index, options))
 
 
