@@ -101,12 +101,25 @@ def test_variables_without_anything_to_compare():
         ({}, {"time": "weeks", "event": "died"}, "no column 'weeks'"),
         ({"months": -1.0}, {"time": "months", "event": "died"}, "'months' has -1.0 for sample"),
         ({"died": 2}, {"time": "months", "event": "died"}, "'died' must be True or False"),
-        ({"date": pd.Timestamp("2020-01-01")}, {}, "The column 'date' has dates"),
     ],
 )
 def test_refused_tables(table, change, options, message):
     with pytest.raises(ValueError, match=message):
         associate(LABELS, table.assign(**change), **options)
+
+
+def test_dates_and_objects_are_tested_like_numbers(table):
+    days = np.arange(len(table), dtype=float)[::-1].copy()
+    days[:3] = np.nan
+    changed = pd.DataFrame({"days": days}, table.index)
+    changed["objects"] = changed["days"].astype(object).where(changed["days"].notna(), None)
+    changed["date"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D")
+    changed["zoned"] = changed["date"].dt.tz_localize("Europe/Berlin")
+    changed["flag"] = pd.array(days > 5, "boolean")
+    found = associate(LABELS, changed).set_index("variable")
+    for name in ("objects", "date", "zoned"):
+        pd.testing.assert_series_equal(found.loc[name], found.loc["days"], check_names=False)
+    assert found.loc["flag", "kind"] == "categorical"
 
 
 def test_columns_with_the_same_name_are_refused(table):

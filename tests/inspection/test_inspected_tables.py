@@ -14,36 +14,10 @@ from anchorview.inspection import cluster_markers, cluster_summary
 from anchorview.inspection.labeled_parts import LabeledSource
 from anchorview.sources import disk_source
 from anchorview.sources.open_source import open_source
+from helpers.tables import customer_views
 
-N, K = 240, 3
+N, K = 240, 3  # of customer_views
 PLANTED = {0: "plan=free", 1: "plan=pro", 2: "plan=team"}
-
-
-def planted():
-    """Customers whose plan, sex, age and date say the cluster, and other columns; the clusters."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(K, size=N)
-    noisy = np.where(rng.random(N) < 0.05, rng.integers(K, size=N), y)
-    table = pd.DataFrame(
-        {
-            "region": pd.Categorical(np.array(list("NESW"))[rng.integers(4, size=N)]),
-            "plan": np.array(["free", "pro", "team"], dtype=object)[noisy],
-            "member": (y == 0) ^ (rng.random(N) < 0.1),
-            "age": 30.0 + 2 * y + 4 * rng.normal(size=N),
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(400 * y, "D"),
-            "name": [f"n{i}" for i in range(N)],
-        },
-        [f"c{i}" for i in range(N)],
-    )
-    table["since"] += pd.to_timedelta(rng.integers(300, size=N), "D")
-    # The levels and kinds of parts differ.
-    table.loc[rng.random(N) < 0.1, "plan"] = None
-    table.iloc[:40, 1] = None
-    table.loc[rng.random(N) < 0.1, ["age", "since"]] = np.nan
-    text = pd.DataFrame(rng.normal(size=(N, 4)) + np.eye(K, 4)[y], table.index)
-    text.columns = [f"t{j}" for j in range(4)]
-    text.iloc[3, 2] = np.nan
-    return {"customers": table, "text": text}, y
 
 
 def in_form(views, form):
@@ -55,7 +29,7 @@ def in_form(views, form):
 @pytest.mark.parametrize("form", ["memory", "parts", "dask"])
 def test_levels_equal_a_crosstab(form, set_constants, monkeypatch):
     set_constants(disk_source, PART=1000)
-    views, y = planted()
+    views, y = customer_views()
     given = pd.Series(y, views["text"].index)
     passes = []
     reduce = LabeledSource.reduce
@@ -96,7 +70,7 @@ def test_levels_equal_a_crosstab(form, set_constants, monkeypatch):
 @pytest.mark.parametrize("form", ["memory", "dask"])
 @pytest.mark.parametrize("kind", ["labels", "dalmc", "auto"])
 def test_planted_levels_come_first(kind, form):
-    views, y = planted()
+    views, y = customer_views()
     views["customers"] = views["customers"].drop(columns=["since", "name"])
     model = {"labels": None, "dalmc": DALMC(K), "auto": AutoDALMC(K, budget="fast")}[kind]
     classes = np.arange(K)
@@ -121,7 +95,7 @@ def test_levels_that_no_other_sample_has():
 
 
 def test_summaries_name_levels_with_their_shares():
-    views, y = planted()
+    views, y = customer_views()
     views["customers"] = views["customers"][["plan", "member", "region"]]
     summary = cluster_summary(y, views, n_features=2)
     table = cluster_markers(y, views).set_index(["cluster", "feature"])
@@ -156,7 +130,7 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_function_takes_tables(kind):
-    views, y = planted()
+    views, y = customer_views()
     views["customers"] = views["customers"].drop(columns="name")
     views["text"] = views["text"].fillna(0)
     model = SimpleNamespace(labels_=y) if kind == "labels" else MODELS[kind].fit(views)
@@ -172,7 +146,7 @@ def test_every_function_takes_tables(kind):
 @pytest.mark.parametrize("form", ["parts", "dask"])
 def test_distances_of_labels_are_the_same_in_parts(form, set_constants):
     set_constants(disk_source, PART=1000)
-    views, y = planted()
+    views, y = customer_views()
     views["customers"] = views["customers"].drop(columns="name")
     labels = pd.Series(y, views["text"].index)
     expected, found = (

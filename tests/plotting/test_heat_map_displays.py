@@ -8,6 +8,7 @@ import pytest
 
 from anchorview.inspection import cluster_markers, compare_partitions
 from anchorview.plotting import MarkerHeatmapDisplay, PartitionComparisonDisplay
+from helpers.tables import customer_views
 
 
 def texts(labels):
@@ -38,6 +39,19 @@ def test_rows_are_the_leading_features_grouped_by_view(dalmc, problem, markers):
     assert texts(display.ax_.get_yticklabels()) == list(features)
     assert texts(display.ax_.get_xticklabels()) == ["0", "1", "2", "3"]
     assert texts(display.view_axis_.get_yticklabels()) == list(first_rows)
+
+
+def test_levels_of_categories_have_their_shares():
+    views, y = customer_views()
+    display = MarkerHeatmapDisplay.from_estimator(y, views, n_features=2)
+    table = cluster_markers(y, views).set_index(["cluster", "feature"])
+    rows = list(display.effects.index.get_level_values("feature"))
+    for cluster in range(3):
+        share = display.text_[rows.index("plan=pro"), cluster].get_text()
+        assert share == f"{table.loc[(cluster, 'plan=pro'), 'mean_in']:.0%}"
+    assert (display.text_[rows.index("since")] == None).all()  # noqa: E711
+    # Markers of each cluster are of different columns.
+    assert len({row.split("=")[0] for row in rows}) > 2
 
 
 def test_color_scale_is_symmetric_and_not_dominated_by_outliers():

@@ -14,6 +14,7 @@ from anchorview.compared import AMGL, OPMC
 from anchorview.inspection import memberships
 from anchorview.plotting import SampleMapDisplay
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
+from helpers.tables import customer_views
 
 pytestmark = pytest.mark.usefixtures("quick_layout")
 
@@ -100,6 +101,18 @@ def test_values_are_matched_by_id_or_by_position(auto):
     assert shuffled.colorbar_.ax.get_ylabel() == "age"
     by_position = SampleMapDisplay.from_estimator(auto, color=values.to_numpy())
     assert by_position.points["value"].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("X", [None, "views"])
+def test_columns_of_tables_color_samples(X):
+    views, y = customer_views()
+    views["customers"] = views["customers"].drop(columns="name")
+    model = SimpleNamespace(labels_=y) if X is None else DALMC(3, random_state=0).fit(views)
+    plans = SampleMapDisplay.from_estimator(model, views, color="plan")
+    assert texts(plans.legend_.get_texts()) == ["free", "pro", "team", "unknown"]
+    assert plans.legend_.get_title().get_text() == "customers: plan"
+    since = SampleMapDisplay.from_estimator(model, views, color=("customers", "since"))
+    assert since.colorbar_ is not None
 
 
 def test_values_of_other_samples_raise(auto):

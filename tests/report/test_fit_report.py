@@ -1,6 +1,7 @@
 """Contents of the report of a fit, for every kind of model."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +12,16 @@ from sklearn.cluster import DBSCAN, KMeans
 
 from anchorview import DALMC, AutoDALMC, MultiViewData, make_multiview
 from anchorview._utils.errors import OutputFileError
+from anchorview._utils.text import percent
 from anchorview.compared import AMGL, OPMC
 from anchorview.estimators.relabeling import mapping_header
-from anchorview.inspection import associate, cluster_summary, memberships, representatives
+from anchorview.inspection import (
+    associate,
+    cluster_markers,
+    cluster_summary,
+    memberships,
+    representatives,
+)
 from anchorview.report import findings, write_fit_report
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import (
@@ -28,6 +36,7 @@ from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents
 from anchorview.report.view_sections import pattern_parts, view_section
 from helpers.pages import EVIL, ParsedPage
+from helpers.tables import customer_views
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +316,22 @@ def test_planted_feature_is_on_the_card_of_its_cluster(problem):
         assert {model.labels_[link.row] for link in card["samples"]} == {card["cluster"]}
 
 
+@pytest.mark.parametrize("kind", ["dalmc", "auto", "labels"])
+def test_tables_with_categories(report, tmp_path, kind):
+    views, y = customer_views()
+    views["customers"] = views["customers"].drop(columns="name")
+    model = {"dalmc": DALMC(3, random_state=0), "auto": AutoDALMC(3, random_state=0)}.get(kind)
+    model = SimpleNamespace(labels_=y) if model is None else model.fit(views)
+    page = report(model, views)
+    markers = cluster_markers(model, views)
+    first = markers[markers["kind"] == "level"].drop_duplicates("cluster")
+    assert set(first["feature"]) == {"plan=free", "plan=pro", "plan=team"}
+    for row in first.to_dict("records"):
+        shares = f"{percent(row['mean_in'])} ({percent(row['mean_out'])} elsewhere)"
+        assert f"{row['feature']} {shares}" in page.text
+    assert 'title="since: mean 202' in (tmp_path / "report.html").read_text()
+
+
 def test_confusion_matrix_is_limited_to_the_clusters_and_classes_that_differ_most(problem):
     views, _, model = problem
     _, chart = confusion_section(checked(model, views, np.arange(90) % 70)).parts
@@ -454,6 +479,17 @@ def test_association_with_other_variables(problem, report):
     assert not any("hacked" in script for _, script in page.scripts)
     with pytest.raises(ValueError, match="associations lacks the column 'variable'"):
         report(model, views, associations=table)
+    assert report(model, views, metadata=table).text == page.text
+
+
+def test_metadata_is_matched_by_id(framed, report):
+    views, y, model = framed
+    table = pd.DataFrame({"class": y.astype(str), "day": pd.Timestamp("2020-01-01")}).iloc[::-1]
+    page = report(model, views, metadata=table.iloc[5:])
+    assert "1 of 2 variables differ between clusters" in page.text
+    assert re.search("class categorical 85 chi-square", page.text)
+    with pytest.raises(ValueError, match="metadata has no value for any of the samples"):
+        report(model, views, metadata=table.add_suffix("x").rename("other {}".format))
 
 
 def sentence(doubtful_by_cluster, disagreeing=()):

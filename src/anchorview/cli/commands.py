@@ -18,7 +18,13 @@ from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
 from anchorview.cli.clustering import NOT_WRITTEN, cluster
 from anchorview.cli.explaining import explain
-from anchorview.cli.loading import LoadedData, ReadingOptions, TableOptions, load_model
+from anchorview.cli.loading import (
+    LoadedData,
+    MetadataOptions,
+    ReadingOptions,
+    TableOptions,
+    load_model,
+)
 from anchorview.cli.options import OPTION_NAMES
 from anchorview.cli.output_files import (
     OutputPaths,
@@ -97,6 +103,7 @@ def fit(
     paths: OutputPaths,
     reading: ReadingOptions,
     chosen: options.FitOptions,
+    about: MetadataOptions,
     printing: Printing,
     batch: options.Batch = None,
     doubtful: options.Doubtful = None,
@@ -114,10 +121,12 @@ def fit(
             if chosen.verbose and names:
                 print(f"{kind}: {', '.join(names)}", file=sys.stderr)
         large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
-        return reading.load(data, batch, on_disk=large, nan_cells=chosen.preprocess is not None)
+        nan_cells = chosen.preprocess is not None
+        return about.added_to(reading.load(data, batch, on_disk=large, nan_cells=nan_cells))
 
     with explained_errors(options=OPTION_NAMES):
-        cluster(load, paths, chosen, printing, {"DATA": data}, doubtful)
+        about.require_report(paths.report)
+        cluster(load, paths, chosen, printing, {"DATA": data, **about.inputs}, doubtful)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anchorview._utils.progress import report_progress
 from anchorview.cli import options
-from anchorview.cli.loading import LoadedData, ReadingOptions, load_model
+from anchorview.cli.loading import LoadedData, MetadataOptions, ReadingOptions, load_model
 from anchorview.cli.output_files import Printing, check_outputs, write_table
 from anchorview.cli.summaries import Record, closing_lines, outcome_record
 from anchorview.cli.terminal import explained_errors, printable, progress_bar, table, write_outputs
@@ -24,6 +24,7 @@ def explain(
     model: options.Model,
     data: options.Data,
     reading: ReadingOptions,
+    about: MetadataOptions,
     printing: Printing,
     markers: options.Markers = None,
     summary: options.ClusterSummary = None,
@@ -37,13 +38,14 @@ def explain(
     with explained_errors(options=options.OPTION_NAMES):
         outputs = {"--markers": markers, "--summary": summary, "--report": report}
         given = {option: path for option, path in outputs.items() if path is not None}
-        check_outputs(given, {"MODEL": model, "DATA": data}, printing)
+        about.require_report(report)
+        check_outputs(given, {"MODEL": model, "DATA": data, **about.inputs}, printing)
         with progress_bar(shown=printing.shows_progress):
             report_progress("reading", 0, 1)
             from anchorview.inspection import cluster_summary
 
             fitted = load_model(model)
-            loaded = reading.load_for(data, fitted, batch)
+            loaded = about.added_to(reading.load_for(data, fitted, batch))
             clusters = cluster_summary(fitted, loaded.views)
             written, errors = write_outputs(_writers(fitted, loaded, clusters), given)
         record = {

@@ -33,6 +33,8 @@ class LoadedData:
     """Which matrices of the file are the views, if they were selected."""
     by_sample: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `fit` with one value per sample."""
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the report with what is known about the samples."""
 
     @property
     def in_memory(self) -> "MultiViewData | None":
@@ -57,7 +59,7 @@ class LoadedData:
 
         report_progress("drawing", 0, 1)
         # Views that are too large for memory are not drawn.
-        details |= {"target": self.target, "sample_ids": self.ids, "name": self.name}
+        details |= {"target": self.target, "sample_ids": self.ids, "name": self.name, **self.shown}
         write_fit_report(path, model, self.in_memory, **details)
 
 
@@ -213,6 +215,82 @@ class ReadingOptions(TableOptions):
         return reading.load(path, batch, on_disk=reading.is_large(path), nan_cells=nan_cells)
 
 
+@dataclass(frozen=True)
+class MetadataOptions:
+    """Options on a table with what is known about the samples, for the report."""
+
+    metadata: Annotated[
+        Path | None,
+        option(
+            "Table of other variables (.csv, .tsv or .parquet), for --report: which of them differ "
+            "between clusters. Its first column has the sample ids, if the data have any.",
+            metavar="FILE",
+            default=False,
+        ),
+    ] = None
+    texts: Annotated[
+        str | None,
+        option("Column of --metadata with texts for the report.", metavar="COLUMN", default=False),
+    ] = None
+    thumbnails: Annotated[
+        str | None,
+        option(
+            "Column of --metadata with image files for the report, relative to its folder.",
+            metavar="COLUMN",
+            default=False,
+        ),
+    ] = None
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """The file, which outputs may not replace."""
+        return {} if self.metadata is None else {"--metadata": self.metadata}
+
+    def require_report(self, report: Path | None) -> None:
+        """Raise if nothing would be done with the options."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if given and (report is None or self.metadata is None):
+            needed = "--report" if self.metadata is not None else "--metadata"
+            raise ValueError(f"--{next(iter(given))} needs {needed} FILE.")
+
+    def added_to(self, data: LoadedData) -> LoadedData:
+        """Data with what the report shows of their samples."""
+        if self.metadata is None:
+            return data
+        from anchorview._utils.errors import DataFileError
+
+        path, has_ids = self.metadata, data.ids is not None
+        # Ids may have zeros in front.
+        table = _read_table(path, dtype={0: str} if has_ids else None)
+        if data.ids is not None:
+            table = table.set_index(_ids_like(table.iloc[:, 0], data.ids)).iloc[:, 1:]
+            if not table.index.isin(data.ids).any():
+                raise DataFileError(
+                    f"{path}: the first column has none of the sample ids of the data, but "
+                    f"{table.index[0]!r}, for example; the data have {data.ids[0]!r}."
+                )
+        elif len(table) != len(data):
+            raise DataFileError(
+                f"{path} has {len(table)} rows, but there are {len(data)} samples, which have no "
+                "ids. Give a row per sample, in the same order."
+            )
+        shown: dict[str, Any] = {}
+        for name, column in {"texts": self.texts, "thumbnails": self.thumbnails}.items():
+            if column is None:
+                continue
+            if column not in table:
+                raise ValueError(
+                    f"--{name}: {path} has no column {column!r}, but {', '.join(table.columns)}."
+                )
+            shown[name] = table[column]
+        if self.thumbnails is not None:
+            folder = path.resolve().parent
+            shown["thumbnails"] = shown["thumbnails"].map(folder.joinpath, na_action="ignore")
+        variables = table.drop(columns=list({self.texts, self.thumbnails} - {None}))
+        shown |= {"metadata": variables} if variables.shape[1] else {}
+        return replace(data, shown=shown)
+
+
 def load_model(path: Path) -> Any:
     """Load a saved model that can label samples."""
     from anchorview import load
@@ -229,10 +307,7 @@ def _read_batch(path: Path, ids: "pd.Index[Any] | None") -> Any:
 
     from anchorview._utils.errors import DataFileError
 
-    try:
-        table = pd.read_csv(path, dtype=str)
-    except (OSError, ValueError) as error:
-        raise DataFileError(f"{path}: cannot be read as CSV ({error}).") from error
+    table = _read_table(path, dtype=str)
     if table.shape[1] == 1:
         return table.iloc[:, 0].to_numpy()
     if table.shape[1] != 2 or ids is None:
@@ -242,7 +317,26 @@ def _read_batch(path: Path, ids: "pd.Index[Any] | None") -> Any:
             "one column with the batches in the order of the samples, or two, of which the first "
             "has the sample ids of the data."
         )
-    keys = table.iloc[:, 0]
-    # Ids that are numbers in the data are numbers here too.
-    index = pd.Index(pd.to_numeric(keys) if pd.api.types.is_integer_dtype(ids.dtype) else keys)
-    return pd.Series(table.iloc[:, 1].to_numpy(), index=index)
+    return pd.Series(table.iloc[:, 1].to_numpy(), index=_ids_like(table.iloc[:, 0], ids))
+
+
+def _read_table(path: Path, **options: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    from anchorview._utils.errors import DataFileError
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            table = pd.read_parquet(path)
+            return table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",", **options)
+    except (OSError, ValueError) as error:
+        raise DataFileError(f"{path}: cannot be read as a table ({error}).") from error
+
+
+def _ids_like(keys: "pd.Series[Any]", ids: "pd.Index[Any]") -> "pd.Index[Any]":
+    """Ids of a table; those that are numbers in the data are numbers here too."""
+    import pandas as pd
+
+    numbers = pd.api.types.is_integer_dtype(ids.dtype)
+    return pd.Index(pd.to_numeric(keys, errors="coerce") if numbers else keys.astype(str))

@@ -329,7 +329,12 @@ def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     )
 
 
-def encoded_tables(data: MultiViewData) -> MultiViewData:
-    """Samples with numbers in place of tables, by the default transformers."""
+def encoded_tables(data: MultiViewData, nan_cells: bool = False) -> MultiViewData:
+    """Samples with numbers in place of tables, by the default transformers.
+
+    With `nan_cells`, tables of numbers stay as they are: their missing cells are not imputed.
+    """
     preparation = fit_preparation(data, None) if data.table_views else None
-    return data if preparation is None else preparation(data)
+    if preparation is None:
+        return data
+    return preparation.encode_tables(data) if nan_cells else preparation(data)

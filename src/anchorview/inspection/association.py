@@ -1,4 +1,4 @@
-"""Agreement of clusters with variables that they were not computed from, such as clinical ones."""
+"""Agreement of clusters with variables that they were not computed from."""
 
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import label_values, matched_rows
 from anchorview.inspection.markers import adjusted_p_values
+from anchorview.views.table_columns import coded_column
 
 
 class _Test(NamedTuple):
@@ -27,9 +28,10 @@ def associate(
 ) -> pd.DataFrame:
     """Test whether variables of the samples differ between clusters.
 
-    Meant for variables that the clusters were not computed from, such as age, stage or survival:
-    unlike p-values of markers, those of such variables are not optimistic. Samples with a missing
-    value are left out of the tests of that variable.
+    Meant for variables that the clusters were not computed from, such as the age of patients, the
+    revenue of customers, or the date of a document: unlike p-values of markers, those of such
+    variables are not optimistic. Samples with a missing value are left out of the tests of that
+    variable.
 
     Parameters
     ----------
@@ -38,8 +40,8 @@ def associate(
         with the index of the table; all of them must be there. Otherwise rows are matched by
         position, and there must be as many.
     table : DataFrame
-        One row per sample and one column per variable. Numbers are numeric variables, all else
-        (strings, booleans, categories) is categorical. Convert numbers that are codes to
+        One row per sample and one column per variable. Numbers and dates are numeric variables,
+        all else (strings, booleans, categories) is categorical. Convert numbers that are codes to
         categories: ``table["stage"].astype("category")``.
     time, event : str, default=None
         Columns with the time until the event or the end of the observation, and whether the event
@@ -111,15 +113,13 @@ def associate(
 
 def _variable(codes: Array, values: "pd.Series[Any]") -> tuple[str, int, _Test]:
     known = values.notna().to_numpy()
-    codes, values = codes[known], values[known]
-    numeric = pd.api.types.is_numeric_dtype(values.dtype)
-    if numeric and not pd.api.types.is_bool_dtype(values.dtype):
-        return "numeric", len(values), _kruskal_wallis(codes, values.to_numpy(dtype=np.float64))
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        raise ValueError(
-            f"The column {values.name!r} has dates. Convert them to numbers, such as ages, or drop "
-            "it."
-        )
+    # Numbers among missing values may be objects.
+    codes, values = codes[known], values[known].infer_objects()
+    is_number = pd.api.types.is_numeric_dtype(values.dtype)
+    is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
+    if is_date or (is_number and not pd.api.types.is_bool_dtype(values.dtype)):
+        numbers, _ = coded_column(values, "date" if is_date else "number")
+        return "numeric", len(values), _kruskal_wallis(codes, numbers)
     return "categorical", len(values), _chi_square(codes, pd.factorize(values.astype(str))[0])
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from anchorview._utils.text import listed, quoted
 from anchorview._utils.typing import Array
@@ -13,8 +12,9 @@ from anchorview.inspection import doubtful
 from anchorview.inspection.labeled_parts import fitted_views, require_labels
 from anchorview.plotting.map_layout import reduced_views
 from anchorview.views.alignment import matched_by_id, require_known_ids
-from anchorview.views.container import MultiViewData, container_of_views
+from anchorview.views.container import MultiViewData, container_of_views, dense_rows
 from anchorview.views.input_grammar import parse, selection_like_fit
+from anchorview.views.table_columns import TableView
 
 
 def fitted_attribute(model: Any, name: str) -> Any:
@@ -196,7 +196,7 @@ class DrawnSamples:
             )
         return series.reset_index(drop=True)
 
-    def feature(self, view: str | None, feature: Any) -> "pd.Series[float]":
+    def feature(self, view: str | None, feature: Any) -> "pd.Series[Any]":
         """Values of a feature, by name or position; NaN for samples that lack the view.
 
         Without the name of its view, the name of a feature must be that of a single one.
@@ -206,12 +206,14 @@ class DrawnSamples:
                 f"color={quoted(feature)} is a feature, so the views are needed: pass X."
             )
         p, column = _find_feature(self.data, view, feature)
-        values = self.data.views[p][:, [column]]
-        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-        values = values[:, 0].astype(float)
-        if self.data.available is not None:
-            values[~self.data.available[:, p]] = np.nan
-        return pd.Series(values, name=f"{self.data.names[p]}: {feature}")
+        values: Any = self.data.views[p][:, [column]]
+        if isinstance(values, TableView) and values.kinds[0] not in ("number", "date"):
+            values = values.frame.iloc[:, 0].to_numpy(object)
+        else:
+            values = dense_rows(values, slice(None))[:, 0].astype(float)
+        values = pd.Series(values, name=f"{self.data.names[p]}: {feature}")
+        has = self.data.available
+        return values if has is None else values.where(has[:, p])
 
 
 def _vector(values: Any, name: str) -> "pd.Series[Any]":

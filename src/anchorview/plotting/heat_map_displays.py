@@ -9,6 +9,7 @@ import pandas as pd
 
 from anchorview._utils.errors import optional_import
 from anchorview.inspection import PartitionComparison, cluster_markers, compare_partitions
+from anchorview.inspection.markers import leading_markers
 from anchorview.plotting.axes import (
     add_color_bar,
     axes_or_new,
@@ -33,13 +34,17 @@ class MarkerHeatmapDisplay:
 
     Rows are features, grouped by view, the view with most of the markers first; columns are
     clusters. Cells have the standardized mean difference of the feature between the samples of the
-    cluster and all others. It is recommended to use :meth:`from_estimator`.
+    cluster and all others; those of levels of categories also have the share of the samples of the
+    cluster that have the level. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     effects : DataFrame
         Standardized mean differences, indexed by view and feature, one column per cluster; rows of
         a view are consecutive.
+    shares : DataFrame, default=None
+        Shares of the samples of each cluster that have a level of a category, with the same rows
+        and columns; NaN for other features. They are written in the cells.
 
     Attributes
     ----------
@@ -49,6 +54,8 @@ class MarkerHeatmapDisplay:
         Its color scale.
     view_axis_ : matplotlib SecondaryAxis
         Names of the views, at the right side.
+    text_ : array of matplotlib Text, or None
+        The shares; None if there are none, or no room for them.
     %(axes)s
 
     See Also
@@ -67,6 +74,7 @@ class MarkerHeatmapDisplay:
     """
 
     effects: pd.DataFrame
+    shares: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         if self.effects.index.nlevels != 2:
@@ -109,7 +117,12 @@ class MarkerHeatmapDisplay:
         """
         if n_features < 1:
             raise ValueError(f"n_features={n_features} should be >= 1.")
-        return cls(_leading_effects(markers, n_features)).plot(ax, **plot_kw)
+        effects = _leading_effects(markers, n_features)
+        shares = None
+        if "kind" in markers:
+            levels = markers[markers["kind"] == "level"]
+            shares = _by_cluster(levels, "mean_in").reindex_like(effects)
+        return cls(effects, shares).plot(ax, **plot_kw)
 
     def plot(
         self, ax: Any = None, *, cmap: Any = "RdBu_r", im_kw: dict[str, Any] | None = None
@@ -143,6 +156,10 @@ class MarkerHeatmapDisplay:
         name_columns(ax, list(self.effects.columns))
         if n_rows > MAX_LOW_ROWS:
             ax.tick_params(top=True, labeltop=True)
+        self.text_ = None
+        if self.shares is not None and self.shares.notna().any(axis=None):
+            shares = self.shares.map(lambda share: "" if np.isnan(share) else f"{share:.0%}")
+            self.text_ = write_numbers(self.im_, shares.to_numpy(dtype=str))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -150,7 +167,7 @@ class MarkerHeatmapDisplay:
 def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
     """Effects of the features that lead in some cluster, in the order of rows and columns."""
     clusters = pd.unique(markers["cluster"])
-    leading = markers[markers["rank"] <= n_features].copy()
+    leading = leading_markers(markers, n_features, ["cluster"]).copy()
     leading["position"] = pd.Index(clusters).get_indexer(pd.Index(leading["cluster"]))
     # A row is at the first cluster of those in which the feature ranks highest.
     leading = leading.sort_values(["rank", "position"], kind="stable")
@@ -158,8 +175,12 @@ def _leading_effects(markers: pd.DataFrame, n_features: int) -> pd.DataFrame:
     leading["view_size"] = -leading.groupby("view")["view"].transform("size")
     order = leading.sort_values(["view_size", "view", "position", "rank"], kind="stable")
     rows = pd.MultiIndex.from_frame(order[["view", "feature"]])
-    effects = markers.set_index(["view", "feature", "cluster"])["effect"].unstack("cluster")
-    return effects.reindex(index=rows, columns=clusters)
+    return _by_cluster(markers, "effect").reindex(index=rows, columns=clusters)
+
+
+def _by_cluster(markers: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Values of a column of markers, indexed by view and feature, one column per cluster."""
+    return markers.set_index(["view", "feature", "cluster"])[name].unstack("cluster")
 
 
 def _add_views(ax: Any, views: list[str]) -> Any:

@@ -12,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.progress import report_progress
 from anchorview._utils.typing import Array
+from anchorview.estimators.preparation import encoded_tables
 from anchorview.views.container import MultiViewData
+from anchorview.views.table_columns import TableView
 
 MAX_POINTS = 100_000
 """Number of points for which browsers draw the map and find tooltips without delay."""
@@ -188,9 +190,11 @@ def reduced_views(data: MultiViewData) -> Array:
     Each view has the same total variance. Samples that lack a view have its mean there.
     """
     blocks = []
+    data = encoded_tables(data, nan_cells=True)
     for position, view in enumerate(data.views):
         has = np.ones(len(data), bool) if data.available is None else data.available[:, position]
         rows = view[np.flatnonzero(has)]
+        rows = rows.toarray() if isinstance(rows, TableView) else rows
         scaler = StandardScaler(with_mean=not sparse.issparse(rows))
         scaled = scaler.fit_transform(rows.astype(np.float32)) / np.sqrt(view.shape[1])
         # Sparse views are not centered, which would make them dense: their first component is

@@ -9,6 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from anchorview._utils.text import percent
 from anchorview._utils.typing import Array
 from anchorview.estimators.relabeling import mapping_header
+from anchorview.inspection import associate
+from anchorview.inspection.markers import shares_text
 from anchorview.plotting.charts import HeatMap
 from anchorview.plotting.colors import cluster_color
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
@@ -76,7 +78,19 @@ def _markers(fit: CheckedFit, findings: Findings) -> dict[Any, list[dict[Any, An
     prefixes = ["#" if view in unnamed else "" for view in rows["view"]]
     rows = rows.assign(feature=prefixes + rows["feature"])
     groups = rows.groupby(["cluster", "view"], sort=False)
-    return {key: group.to_dict("records") for key, group in groups}
+    return {key: list(map(_marker, group.to_dict("records"))) for key, group in groups}
+
+
+def _marker(row: dict[Any, Any]) -> dict[Any, Any]:
+    """Marker with what cards say of it: its shares or effect, and its means."""
+    kind, values = row.get("kind"), [row["mean_in"], row["mean_out"]]
+    if kind == "date":
+        inside, outside = (str(pd.Timestamp(0) + pd.Timedelta(days=day))[:10] for day in values)
+    else:
+        inside, outside = (percent(x) if kind == "level" else f"{x:.4g}" for x in values)
+    means = f"{'share' if kind == 'level' else 'mean'} {inside} in the cluster, {outside} outside"
+    text = shares_text(row) or f"{row['effect']:+.1f}".replace("-", "−")
+    return row | {"text": text, "means": means}
 
 
 def _largest_classes(fit: CheckedFit) -> list[str] | None:
@@ -215,6 +229,12 @@ COLUMNS += ["p_value", "q_value"]
 
 SIGNIFICANT = 0.05
 """False discovery rate below which the introduction counts a variable."""
+
+
+def associations_of(fit: CheckedFit, metadata: pd.DataFrame) -> pd.DataFrame:
+    """Associations of the clusters with variables of the samples, which are matched by id."""
+    columns = {name: fit.aligned(values, "metadata") for name, values in metadata.items()}
+    return associate(fit.labels, pd.DataFrame(columns))
 
 
 def association_section(associations: pd.DataFrame) -> Section:

@@ -17,10 +17,12 @@ from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
 from anchorview.inspection.left_out_views import MAX_SAMPLES
+from anchorview.inspection.markers import leading_markers
 from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
 from anchorview.plotting.drawn_samples import stored_embedding
 from anchorview.report.checked_fit import CheckedFit
+from anchorview.views.container import container_with_views
 
 N_REPRESENTATIVES = 3
 """Typical samples per cluster."""
@@ -155,10 +157,16 @@ def _leading_markers(fit: CheckedFit) -> pd.DataFrame | None:
         return None
     explanation = explanation_of_model(fit.model)
     data = fit.data if explanation is None else explanation.prepare(fit.data)
+    # Tables as they were given: in their own units, and with all levels.
+    tables = fit.data.table_views
+    chosen = [fit.data if p in tables else data for p in range(len(data.views))]
+    views = tuple(each.views[p] for p, each in enumerate(chosen))
+    names = tuple(each.feature_names[p] for p, each in enumerate(chosen))
+    data = container_with_views(data, views, names, nan_cells=True)
     n_rows = fit.n_clusters * data.shape[1]
     n_features = None if n_rows <= MAX_MARKER_ROWS else MAX_MARKER_ROWS // fit.n_clusters
     markers = cluster_markers(fit.labels, data, n_features=n_features)
-    return markers.groupby(["cluster", "view"], sort=False).head(N_MARKERS)
+    return leading_markers(markers, N_MARKERS, ["cluster", "view"])
 
 
 def _without_view(fit: CheckedFit) -> tuple[pd.DataFrame | None, list[str]]:

@@ -31,6 +31,7 @@ def write_fit_report(
     name: str | None = None,
     texts: Sequence[str | None] | None = None,
     thumbnails: Sequence[str | os.PathLike[str] | None] | None = None,
+    metadata: pd.DataFrame | None = None,
     associations: pd.DataFrame | None = None,
 ) -> None:
     """Write a report on a fitted model as one self-contained HTML file.
@@ -72,15 +73,19 @@ def write_fit_report(
     thumbnails : sequence of path-like (n,), default=None
         An image file per sample, or None. Small copies are embedded, first of typical and doubtful
         samples, then of others on the map, up to a total of 1.5 MB.
+    metadata : DataFrame, default=None
+        Other variables of the samples, matched by index if both have ids, else by position. A
+        section says which of them differ between clusters
+        (:func:`~anchorview.inspection.associate`); samples that it lacks have missing values.
     associations : DataFrame, default=None
-        Association with other variables, such as clinical ones, as returned by
-        :func:`anchorview.inspection.associate`; a section of its own.
+        The table for that section, as :func:`~anchorview.inspection.associate` returns it, in place
+        of `metadata`, for example with survival.
 
     Raises
     ------
     ValueError
-        If the model is not fitted, an image cannot be read, or `X`, `target`, `sample_ids`, `texts`
-        or `thumbnails` are of different samples.
+        If the model is not fitted, an image cannot be read, or `X`, `target`, `sample_ids`,
+        `texts`, `thumbnails` or `metadata` are of different samples.
     MissingPackageError
         If bokeh or jinja2 is not installed.
 
@@ -104,6 +109,8 @@ def write_fit_report(
         optional_import(package, "Reports", "report")
     contents = {"sample_ids": sample_ids, "texts": texts, "thumbnails": thumbnails}
     fit = CheckedFit(model, X, target=target, scores=scores, **contents)
+    if metadata is not None and associations is None:
+        associations = cluster_sections.associations_of(fit, metadata)
     findings = inspect_fit(fit)
     shown = SampleContents(fit.sample_ids, fit.texts, fit.thumbnails, on_map=fit.has_coordinates)
     # Thumbnails are embedded in this order until there is no room: on cards, of doubtful samples,
