@@ -36,9 +36,5 @@ class ParsedPage(HTMLParser):
     def text(self):
         return " ".join(self.texts)
 
-    @property
-    def n_charts(self):
-        return sum("data-chart" in attributes for attributes, _ in self.scripts)
-
     def attributes(self, tag):
         return [attributes for name, attributes in self.tags if name == tag]

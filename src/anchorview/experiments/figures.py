@@ -1,26 +1,25 @@
-"""Charts of the results of suites, and figures for print that show them for all data sets.
+"""Figures of the results of suites, with one panel per data set.
 
 Equal results give identical SVG and PNG files.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from anchorview._utils.atomic_files import atomic_write_binary
 from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
-from anchorview.plotting.charts import BarChart, Line, LineChart, PointChart
+from anchorview.experiments.plan import LABEL_MODES, MODES
+from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import series_color
-from anchorview.plotting.matplotlib_charts import Panel, draw_panel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MatplotlibFigure
+from anchorview.plotting.curve_displays import draw_lines
 
 PANELS_PER_ROW = 3
 PANEL_WIDTH = 3.4
@@ -51,65 +50,83 @@ STYLE = {
 }
 
 
-def accuracy_chart(results: SuiteResults, data: str, contest: str) -> BarChart:
-    """ACC of all columns of a contest; oracle columns are hatched."""
-    columns = results.contests()[contest]
-    rows = results.on(data).done().set_index("column").reindex(columns)
-    return BarChart(
-        columns,
-        (100 * rows["ACC"]).tolist(),
-        "ACC in percent",
-        data,
-        colors=[series_color(column) for column in columns],
-        deviations=(100 * rows["ACC_deviation"]).tolist(),
-        hatched=[contest == "oracle"] * len(columns),
-        settings=rows["settings"].fillna("").tolist(),
-        x_max=100,
-        number_format="0.00",
-    )
+def draw_accuracy(results: SuiteResults, data: str, axes: Any) -> None:
+    """ACC of all columns; oracle columns are hatched."""
+    rows = results.on(data).done().set_index("column").reindex(list(results.modes))
+    for y, (column, row) in enumerate(rows.iterrows()):
+        if np.isnan(row["ACC"]):
+            axes.text(0.5, y, "-", va="center")
+            continue
+        axes.barh(
+            y,
+            100 * row["ACC"],
+            xerr=100 * row["ACC_deviation"],
+            error_kw={"elinewidth": 0.8, "capsize": 2},
+            color=series_color(str(column)),
+            edgecolor="white",
+            hatch="///" if row["mode"] in LABEL_MODES else None,
+        )
+    axes.set_yticks(range(len(rows)), rows.index)
+    axes.set(xlabel="ACC in percent", xlim=(0, 100), ylim=(len(rows) - 0.4, -0.6))
+    axes.grid(axis="y", visible=False)
 
 
-def time_chart(results: SuiteResults, data: str) -> PointChart:
-    """ACC of the labels of all columns, in ascending order, against the time of a fit."""
-    rows = results.on(data).done().query("fit_seconds > 0")
-    rows = rows.sort_values("ACC_returned", kind="stable")
-    return PointChart(
-        rows["column"].tolist(),
-        rows["fit_seconds"].tolist(),
-        (100 * rows["ACC_returned"]).tolist(),
-        rows["column"].map(series_color).tolist(),
-        "seconds of a fit",
-        "ACC in percent",
-        data,
-    )
+def draw_times(results: SuiteResults, data: str, axes: Any) -> None:
+    """ACC of the labels of all columns against the time of a fit."""
+    rows = results.on(data).done().sort_values("ACC_returned", kind="stable")
+    seconds, scores = rows["fit_seconds"], 100 * rows["ACC_returned"]
+    colors = rows["column"].map(series_color)
+    for x, y, color in zip(seconds, scores, colors, strict=True):
+        axes.scatter(x, y, color=color, s=22, zorder=3)
+    axes.set_xscale("log")
+    # Leaves space for the names, which are to the right of the points or higher.
+    axes.set_xlim(seconds.min() / 2, seconds.max() * 8)
+    bottom, top = scores.min() - 4, scores.max() + 6
+    axes.set_ylim(bottom, top)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.minorticks_off()
+    axes.set(xlabel="seconds of a fit", ylabel="ACC in percent")
+    # Points are sorted from bottom to top: names move up so that none overlap.
+    lowest = bottom
+    for name, x, y, color in zip(rows["column"], seconds, scores, colors, strict=True):
+        lowest = max(lowest + (top - bottom) / 22, y)
+        axes.annotate(
+            name,
+            (x, y),
+            (x * 1.25, lowest),
+            fontsize=6.5,
+            va="center",
+            color=color,
+            arrowprops={"arrowstyle": "-", "lw": 0.4, "color": "#999999"},
+        )
 
 
-def parameter_chart(results: SuiteResults, data: str) -> LineChart:
+def draw_parameter(results: SuiteResults, data: str, axes: Any) -> None:
     """All metrics of DALMC against the parameter of the suite beta or anchors."""
     part = results.on(data)
     lines = [_score_line(part.done(), metric, metric) for metric in METRICS]
     log_x = results.suite == "beta"
-    parameter = "beta" if log_x else "number of anchors"
-    return LineChart(lines, parameter, "percent", data, sorted(part.frame["point"].unique()), log_x)
+    parameter, ticks = "beta" if log_x else "number of anchors", part.frame["point"].unique()
+    draw_lines(LineChart(lines, parameter, "percent", sorted(ticks), log_x), axes)
 
 
-def missing_chart(results: SuiteResults, data: str, metric: str) -> LineChart:
+def draw_missing(results: SuiteResults, data: str, axes: Any, metric: str) -> None:
     """A metric of all columns against the percentage of missing entries."""
     rows = results.on(data).frame.assign(point=lambda rows: 100 * rows["point"])
     done = rows[rows["status"] == "done"]
     lines = [_score_line(done[done["column"] == name], metric, name) for name in results.modes]
-    x_ticks = sorted(rows["point"].unique())
-    return LineChart(lines, "missing entries in percent", f"{metric} in percent", data, x_ticks)
+    ticks = sorted(rows["point"].unique())
+    draw_lines(LineChart(lines, "missing entries in percent", f"{metric} in percent", ticks), axes)
 
 
-def convergence_chart(results: SuiteResults, data: str) -> LineChart:
+def draw_convergence(results: SuiteResults, data: str, axes: Any) -> None:
     """Objective per iteration."""
     rows = results.on(data).done()
     lines = [
         Line(range(1, len(objective) + 1), objective, color=series_color(column))
         for column, objective in zip(rows["column"], rows["objective"], strict=True)
     ]
-    return LineChart(lines, "iteration", "objective", data)
+    draw_lines(LineChart(lines, "iteration", "objective"), axes)
 
 
 def _score_line(rows: pd.DataFrame, metric: str, name: str) -> Line:
@@ -129,49 +146,50 @@ class Figure:
     title: str
     caption: str
     """How to read the figure."""
-    make_chart: Callable[[SuiteResults, str], Panel]
-    """Makes the chart of a data set."""
-    panels: Sequence[Panel] = ()
-    """At least one in a figure to draw, all of the same type."""
+    draw: Callable[[SuiteResults, str, Any], None]
+    """Draws the results on a data set on axes of matplotlib."""
+    height: float = 2.6
+    """Height of a panel in inches, and how much each column of the results adds to it."""
+    column_height: float = 0.0
+    modes: Sequence[str] = MODES
+    """Modes of the results that are shown."""
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write the figure as SVG and PNG; return the paths."""
+    def write(self, frame: pd.DataFrame, folder: Path) -> list[Path]:
+        """Write evaluated results as SVG and PNG; return the paths, none if nothing is done."""
+        results = SuiteResults(frame[frame["mode"].isin(self.modes)], self.suite)
+        panels = [data for data in results.data if len(results.on(data).done())]
+        if not panels:
+            return []
         # Without date and version, which would differ between runs.
         omitted = {"svg": ("Date", "Creator"), "png": ("Software",)}
         paths = [folder / f"{self.name}.{suffix}" for suffix in omitted]
         style = optional_import("matplotlib.style", "Figures", "report")
         # Independent of the user's style.
         with style.context(["default", STYLE]), atomic_write_binary(*paths) as streams:
-            drawn = self._draw()
+            drawn = self._drawn(results, panels)
             for stream, (suffix, fields) in zip(streams, omitted.items(), strict=True):
                 drawn.savefig(stream, format=suffix, dpi=DPI, metadata=dict.fromkeys(fields))
         return paths
 
-    def _draw(self) -> "MatplotlibFigure":
-        """Draw all panels, and a common legend below them."""
-        n_columns = min(len(self.panels), PANELS_PER_ROW)
-        n_rows = -(-len(self.panels) // n_columns)
-        size = (PANEL_WIDTH * n_columns, _panel_height(self.panels[0]) * n_rows)
+    def _drawn(self, results: SuiteResults, panels: Sequence[str]) -> Any:
+        """Figure of matplotlib with all panels, and a common legend below them."""
+        n_columns = min(len(panels), PANELS_PER_ROW)
+        n_rows = -(-len(panels) // n_columns)
+        height = self.height + self.column_height * len(results.modes)
         matplotlib_figure = optional_import("matplotlib.figure", "Figures", "report")
-        canvas: MatplotlibFigure = matplotlib_figure.Figure(size, layout="constrained")
+        size = (PANEL_WIDTH * n_columns, height * n_rows)
+        canvas = matplotlib_figure.Figure(size, layout="constrained")
         all_axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for axes, panel in zip(all_axes, self.panels, strict=False):
-            axes.set_title(panel.title)
-            draw_panel(panel, axes)
-        for axes in all_axes[len(self.panels) :]:
+        for axes, data in zip(all_axes, panels, strict=False):
+            axes.set_title(data)
+            self.draw(results, data, axes)
+        for axes in all_axes[len(panels) :]:
             axes.set_visible(False)
         handles, names = all_axes[0].get_legend_handles_labels()
         if names:
             n_legend_columns = min(len(names), 2 * n_columns)
             canvas.legend(handles, names, loc="outside lower center", ncols=n_legend_columns)
         return canvas
-
-
-def _panel_height(panel: Panel) -> float:
-    """Height in inches."""
-    if isinstance(panel, BarChart):
-        return 0.9 + 0.19 * len(panel.names)
-    return 2.6 if isinstance(panel, LineChart) else 3.2
 
 
 PARAMETER_CAPTION = (
@@ -185,7 +203,10 @@ FIGURES = (
         "Accuracy",
         "ACC of the methods, nothing tuned with labels; error bars are one standard deviation of "
         "the runs.",
-        partial(accuracy_chart, contest="honest"),
+        draw_accuracy,
+        height=0.9,
+        column_height=0.19,
+        modes=("default", "auto"),
     ),
     Figure(
         "accuracy-oracle",
@@ -193,7 +214,10 @@ FIGURES = (
         "Accuracy, oracle",
         "ACC of the methods with settings chosen with the labels; error bars are one standard "
         "deviation of the runs.",
-        partial(accuracy_chart, contest="oracle"),
+        draw_accuracy,
+        height=0.9,
+        column_height=0.19,
+        modes=LABEL_MODES,
     ),
     Figure(
         "time-accuracy",
@@ -201,22 +225,23 @@ FIGURES = (
         "Time and accuracy",
         "ACC of the labels that a fit returns against its time, default and (auto), without other "
         "jobs at the same time. Nothing is tuned with labels. Up and left is better.",
-        time_chart,
+        draw_times,
+        height=3.2,
     ),
-    Figure("beta", "beta", "Beta (figures 2-3 of the paper)", PARAMETER_CAPTION, parameter_chart),
+    Figure("beta", "beta", "Beta (figures 2-3 of the paper)", PARAMETER_CAPTION, draw_parameter),
     Figure(
         "anchors",
         "anchors",
         "Number of anchors (figures 4-5 of the paper)",
         PARAMETER_CAPTION,
-        parameter_chart,
+        draw_parameter,
     ),
     Figure(
         "convergence",
         "convergence",
         "Convergence (figure 6 of the paper)",
         "Objective of DALMC after every iteration.",
-        convergence_chart,
+        draw_convergence,
     ),
     *(
         Figure(
@@ -225,31 +250,8 @@ FIGURES = (
             f"Missing views, {metric}",
             f"{metric} after a fraction of the (sample, view) entries was removed at random, once "
             "per fraction; bands are one standard deviation, of K-means alone.",
-            partial(missing_chart, metric=metric),
+            partial(draw_missing, metric=metric),
         )
         for metric in ("ACC", "NMI")
     ),
 )
-
-
-def figures(frame: pd.DataFrame) -> Iterator[Figure]:
-    """Yield the figures of evaluated results that show anything."""
-    for figure in FIGURES:
-        results = SuiteResults(frame, figure.suite)
-        charts = [figure.make_chart(results, data) for data in results.data]
-        if panels := [chart for chart in charts if not chart_table(chart).dropna(how="all").empty]:
-            yield replace(figure, panels=panels)
-
-
-def chart_table(chart: Panel) -> pd.DataFrame:
-    """The numbers of a chart."""
-    if isinstance(chart, LineChart):
-        lines = {
-            line.name or chart.y_label: dict(zip(line.x, line.y, strict=True))
-            for line in chart.lines
-        }
-        return pd.DataFrame(lines).rename_axis(chart.x_label)
-    names = pd.Index(map(str, chart.names), name="method")
-    if isinstance(chart, BarChart):
-        return pd.DataFrame({chart.x_label: chart.values}, names)
-    return pd.DataFrame({chart.x_label: chart.x, chart.y_label: chart.y}, names)

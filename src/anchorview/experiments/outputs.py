@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from anchorview._utils.memory import free_memory, memory_budget
 from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
-from anchorview.experiments.figures import Figure, chart_table, figures
+from anchorview.experiments.figures import FIGURES, Figure
 from anchorview.experiments.jobs import Result
 from anchorview.experiments.own_methods import check_method, is_own
 from anchorview.experiments.plan import LABEL_MODES, ExperimentPlan
@@ -27,19 +27,7 @@ from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.suites import Entry, entries
 from anchorview.experiments.tables import RETURNED_TABLE, environment_table, tables
-from anchorview.plotting.charts import BarChart
-from anchorview.plotting.matplotlib_charts import Panel
-from anchorview.report.page import (
-    Chart,
-    Code,
-    Facts,
-    Part,
-    Picture,
-    Section,
-    Table,
-    Text,
-    write_page,
-)
+from anchorview.report.page import Code, Facts, Part, Picture, Section, Table, Text, write_page
 
 JOBS_TEXT = (
     "Each data set, method and setting is one job in a separate process, with limits of time and "
@@ -140,7 +128,7 @@ def write_outputs(
     """Write tables, figures, a summary and a report page of the available results.
 
     Tables are ``tables/*.md``, ``*.csv`` and ``*.tex``; figures ``figures/*.svg`` and ``*.png``;
-    ``summary.md`` has all of them, and ``report.html`` is interactive. Outputs that need a package
+    ``summary.md`` and ``report.html`` have all of them. Outputs that need a package
     that is not installed are omitted with a warning. ``outputs.json`` lists the files; files listed
     by an earlier one that are not written again are removed.
 
@@ -154,7 +142,6 @@ def write_outputs(
     all_tables = tables(frame, sets)
     if environments:
         all_tables.append(environment_table(environments))
-    charts = list(figures(frame))
     # A job that several entries share counts once.
     keys = {entry.job.key(digests[entry.data]) for entry in wanted}
     counts = Counter[str](results.get(key, NOT_RUN).status for key in keys)
@@ -166,20 +153,23 @@ def write_outputs(
     for table in all_tables:
         paths.append(_write(out / "tables" / f"{table.name}.md", table.markdown()))
         paths.append(_write(out / "tables" / f"{table.name}.csv", table.csv()))
-    tested = [each for each in rankings(suite_results(frame)) if each.picture is not None]
-    paths += [_write(out / "figures" / f"{each.name}.svg", each.picture or "") for each in tested]
-    drawn: list[Figure | Ranking] = [*tested]
+    drawn: dict[Figure | Ranking, Path] = {}
+    for ranking in rankings(suite_results(frame)):
+        if ranking.picture is not None:
+            drawn[ranking] = _write(out / "figures" / f"{ranking.name}.svg", ranking.picture)
+            paths.append(drawn[ranking])
     try:
-        for figure in charts:
-            paths += figure.write(out / "figures")
-            drawn.append(figure)
+        for figure in FIGURES:
+            if written := figure.write(frame, out / "figures"):
+                drawn[figure] = written[0]
+                paths += written
     except MissingPackageError as error:
         missing.append(str(error))
     try:
         for table in all_tables:
             paths.append(_write(out / "tables" / f"{table.name}.tex", table.latex()))
         names = (", ".join(frame[name].unique()) for name in ("suite", "data"))
-        sections = _sections(frame, all_tables, tested, charts, counts, command)
+        sections = _sections(frame, all_tables, drawn, counts, command)
         write_page(out / "report.html", title, " on ".join(names), [s for s in sections if s.parts])
         paths.append(out / "report.html")
     except MissingPackageError as error:
@@ -236,7 +226,7 @@ def _summary(
     title: str,
     command: str,
     paragraphs: Sequence[str],
-    drawn: Sequence[Figure | Ranking],
+    drawn: Iterable[Figure | Ranking],
     all_tables: Sequence[ResultTable],
 ) -> Iterator[str]:
     """Yield the lines of the summary, as Markdown."""
@@ -258,12 +248,14 @@ def _summary(
 def _sections(
     frame: pd.DataFrame,
     all_tables: Sequence[ResultTable],
-    tested: Sequence[Ranking],
-    drawn: Sequence[Figure],
+    drawn: Mapping[Figure | Ranking, Path],
     counts: Mapping[str, int],
     command: str,
 ) -> Iterator[Section]:
     """Yield the sections of the report page; some may be empty."""
+    pictures = {
+        each: Picture(path.read_text("utf-8"), each.caption) for each, path in drawn.items()
+    }
     overview = _table_parts(all_tables, "data", "environment")
     yield Section(
         "Overview", [_facts(frame, counts), *overview], "What was run, on which data and machines."
@@ -271,13 +263,14 @@ def _sections(
     yield Section(
         "Ranks",
         [
-            *(Picture(each.picture or "", each.caption) for each in tested),
+            *(picture for each, picture in pictures.items() if isinstance(each, Ranking)),
             *_table_parts(all_tables, "ranks"),
         ],
         "Ranks of the methods on each data set, averaged; lower is better.",
     )
-    for figure in drawn:
-        yield Section(figure.title, [*map(_chart_part, figure.panels)], figure.caption)
+    for figure, picture in pictures.items():
+        if isinstance(figure, Figure):
+            yield Section(figure.title, [picture])
     elsewhere = ("data", "environment", "ranks", "published", "not-done")
     rest = [table for table in all_tables if not table.name.startswith(elsewhere)]
     yield Section("Tables", _table_parts(rest, ""))
@@ -298,19 +291,6 @@ def _facts(frame: pd.DataFrame, jobs: Mapping[str, int]) -> Facts:
             **{name: str(count) for name, count in lost.items() if count},
         }
     )
-
-
-def _chart_part(chart: Panel) -> Chart:
-    """A chart with its numbers in a table, and the range of each column as its description."""
-    table = chart_table(chart)
-    ranges = [
-        f"{name} from {values.min():.4g} ({values.idxmin()}) to {values.max():.4g} "
-        f"({values.idxmax()})"
-        for name, values in table.dropna(axis="columns", how="all").items()
-    ]
-    if isinstance(chart, BarChart):
-        table = table.assign(deviation=chart.deviations, settings=chart.settings)
-    return Chart(chart, f"{chart.title}: {'; '.join(ranges)}.", table.reset_index())
 
 
 def _table_parts(all_tables: Sequence[ResultTable], *prefixes: str) -> list[Part]:

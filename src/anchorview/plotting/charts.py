@@ -1,7 +1,7 @@
 """Descriptions of charts: what they show, independent of the library that draws them.
 
 Pages draw them with bokeh (:mod:`anchorview.report.bokeh_charts`), displays and figures for print
-with matplotlib (:mod:`anchorview.plotting.matplotlib_charts`).
+draw lines with matplotlib (:func:`anchorview.plotting.curve_displays.draw_lines`).
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,6 @@ class BarChart:
     values: Sequence[float] | Array
     """Lengths of the bars; NaN if there is none."""
     x_label: str
-    title: str = ""
-    colors: Sequence[str] | None = None
-    deviations: Sequence[float] | None = None
-    """Half lengths of the error bars."""
-    hatched: Sequence[bool] | None = None
-    settings: Sequence[str] | None = None
-    """Settings of each method, shown in tooltips."""
     x_max: float | None = None
     """End of the axis; by default a little more than the longest bar."""
     number_format: str = "0.000"
@@ -55,26 +48,12 @@ class LineChart:
     lines: Sequence[Line]
     x_label: str
     y_label: str
-    title: str = ""
     x_ticks: Sequence[float] | None = None
     log_x: bool = False
     marked_x: float | None = None
     """Position of a dashed vertical line."""
     also_marked: Sequence[float] = ()
     """Positions of dotted vertical lines."""
-
-
-@dataclass(frozen=True, eq=False)
-class PointChart:
-    """Named points over a logarithmic x axis, sorted by y."""
-
-    names: Sequence[str]
-    x: Sequence[float]
-    y: Sequence[float]
-    colors: Sequence[str]
-    x_label: str
-    y_label: str
-    title: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,4 +79,4 @@ def number_ticks(numbers: Sequence[int], marked: Sequence[int]) -> list[int]:
     return sorted(ticks)
 
 
-ChartDescription = BarChart | LineChart | PointChart | HeatMap
+ChartDescription = BarChart | LineChart | HeatMap

@@ -22,7 +22,6 @@ protanopia and deuteranopia, among colors that contrast with both white and blac
 MAIN_COLOR, MARK_COLOR = CLUSTER_COLORS[0], CLUSTER_COLORS[2]
 """Colors of a single series and of a marked position."""
 
-ERROR_BAR_COLOR = "#808080"
 OTHER_COLOR = "#7F7F7F"
 """Color of series without one in :data:`SERIES_COLORS`, such as baselines."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
+from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import ArrayLike
 from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
 from anchorview.plotting.charts import Line, LineChart
-from anchorview.plotting.colors import OTHER_COLOR, cluster_color
+from anchorview.plotting.colors import MARK_COLOR, OTHER_COLOR, cluster_color
 from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import fitted_attribute
-from anchorview.plotting.matplotlib_charts import draw_lines
+
+MARKERS = ("o", "s", "^", "D", "v")
 
 
 @display
@@ -236,3 +238,27 @@ class ClusterNumberDisplay:
             ax.legend(handles=handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def draw_lines(chart: LineChart, axes: Any) -> list[Any]:
+    """Draw lines; return them, then those at the marked positions, `marked_x` first."""
+    drawn = []
+    for line, marker in zip(chart.lines, cycle(MARKERS), strict=False):
+        x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
+        drawn += axes.plot(x, y, marker=marker, color=line.color, label=line.name or None)
+        if line.deviations is not None:
+            deviations = np.asarray(line.deviations, dtype=float)
+            axes.fill_between(x, y - deviations, y + deviations, color=line.color, alpha=0.15, lw=0)
+    if chart.log_x:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    if chart.x_ticks is not None:
+        axes.set_xticks(chart.x_ticks, [f"{tick:g}" for tick in chart.x_ticks])
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    if chart.marked_x is not None:
+        drawn.append(axes.axvline(chart.marked_x, color=MARK_COLOR, linestyle="dashed", zorder=1))
+    for position in chart.also_marked:
+        drawn.append(axes.axvline(position, color=MARK_COLOR, linestyle="dotted", zorder=1))
+    axes.set(xlabel=chart.x_label, ylabel=chart.y_label)
+    return drawn

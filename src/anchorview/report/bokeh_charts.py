@@ -12,9 +12,8 @@ import numpy as np
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.text import MAX_NAME_LENGTH, shorten
-from anchorview._utils.typing import Array
 from anchorview.plotting import colors
-from anchorview.plotting.charts import BarChart, HeatMap, LineChart, PointChart
+from anchorview.plotting.charts import BarChart, HeatMap, LineChart
 from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR
 
 BokehModel = Any
@@ -54,66 +53,32 @@ def _bar_chart(chart: BarChart) -> BokehModel:
     x_max = chart.x_max
     if x_max is None:
         x_max = 1.05 * float(np.nanmax(values, initial=0.0)) or 1.0
-    figure = _empty_figure(
-        60 + BAR_HEIGHT * len(names), chart.title, y_range=names[::-1], x_range=(x_min, x_max)
-    )
-    columns: dict[str, Any] = {
-        "name": names,
-        "value": values,
-        "color": list(chart.colors or [MAIN_COLOR] * len(names)),
-        "hatch": ["/" if hatched else " " for hatched in chart.hatched or [False] * len(names)],
-    }
-    tooltips = {"": "@name", chart.x_label: f"@value{{{chart.number_format}}}"}
-    if chart.deviations is not None:
-        columns |= _deviation_columns(values, chart.deviations)
-        tooltips[chart.x_label] += f" ± @deviation{{{chart.number_format}}}"
-    if chart.settings is not None:
-        columns["settings"] = [shorten(settings) for settings in chart.settings]
-        tooltips["settings"] = "@settings"
-    source = _source(**columns)
-    bars = figure.hbar(
-        y="name",
-        right="value",
-        height=0.7,
-        fill_color="color",
-        line_color=None,
-        hatch_pattern="hatch",
-        hatch_color="white",
-        hatch_alpha=0.6,
-        source=source,
-    )
-    if chart.deviations is not None:
-        figure.segment(
-            "low", "name", "high", "name", color=colors.ERROR_BAR_COLOR, line_width=2, source=source
-        )
+    height = 60 + BAR_HEIGHT * len(names)
+    figure = _empty_figure(height, y_range=names[::-1], x_range=(x_min, x_max))
+    source, style = _source(name=names, value=values), {"color": MAIN_COLOR, "line_color": None}
+    bars = figure.hbar(y="name", right="value", height=0.7, source=source, **style)
     figure.xaxis.axis_label = chart.x_label
     figure.ygrid.visible = False
     figure.yaxis.major_tick_line_alpha = 0
     figure.y_range.range_padding = 0.02
+    tooltips = {"": "@name", chart.x_label: f"@value{{{chart.number_format}}}"}
     _add_hover(figure, tooltips, [bars])
     return figure
 
 
 @bokeh_figure.register
 def _line_chart(chart: LineChart) -> BokehModel:
-    figure = _empty_figure(300, chart.title, x_axis_type="log" if chart.log_x else "linear")
+    figure = _empty_figure(300, x_axis_type="log" if chart.log_x else "linear")
     figure.xaxis.axis_label, figure.yaxis.axis_label = chart.x_label, chart.y_label
     markers = []
     tooltips = {chart.x_label: "@x{0.[0000]}", chart.y_label: "@y{0.[000000]}"}
     for number, line in enumerate(chart.lines):
-        if not len(line.x):
-            continue
         name, y = shorten(line.name), np.asarray(line.y, dtype=float)
-        columns = {"x": np.asarray(line.x, dtype=float), "y": y, "name": [name] * len(y)}
-        if line.deviations is not None:
-            columns |= _deviation_columns(y, line.deviations)
-            tooltips[chart.y_label] = "@y{0.00} ± @deviation{0.00}"
-        style = {"color": line.color, "source": _source(**columns)}
+        source = _source(x=np.asarray(line.x, dtype=float), y=y, name=[name] * len(y))
+        style = {"color": line.color, "source": source}
         if name:
             style["legend_label"] = name
             tooltips = {"": "@name", **tooltips}
-        if line.deviations is not None:
-            figure.varea(x="x", y1="low", y2="high", fill_alpha=0.15, **style)
         dash = DASH_PATTERNS[number % len(DASH_PATTERNS)]
         figure.line("x", "y", line_width=2, line_dash=dash, **style)
         markers.append(figure.scatter("x", "y", size=7, **style))
@@ -138,22 +103,6 @@ def _line_chart(chart: LineChart) -> BokehModel:
             background_fill_alpha=0.8,
         )
         figure.add_layout(figure.legend[0], "below")
-    return figure
-
-
-@bokeh_figure.register
-def _point_chart(chart: PointChart) -> BokehModel:
-    # Names are to the right of the points.
-    x_range = (min(chart.x) / 2, 5 * max(chart.x))
-    figure = _empty_figure(370, chart.title, x_axis_type="log", x_range=x_range)
-    figure.xaxis.axis_label, figure.yaxis.axis_label = chart.x_label, chart.y_label
-    source = _source(
-        x=list(chart.x), y=list(chart.y), name=axis_names(chart.names), color=list(chart.colors)
-    )
-    points = figure.scatter("x", "y", color="color", size=11, source=source)
-    _add_text(figure, source, text="name", x_offset=9)
-    tooltips = {"": "@name", chart.x_label: "@x{0.000}", chart.y_label: "@y{0.00}"}
-    _add_hover(figure, tooltips, [points])
     return figure
 
 
@@ -191,8 +140,17 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         source=source,
     )
     if len(columns) <= MAX_NUMBERED_COLUMNS:
-        style = {"text_color": "light", "text_align": "center"}
-        numbers = _add_text(figure, source, text="text", **style)
+        numbers = figure.text(
+            "x",
+            "y",
+            text="text",
+            text_color="light",
+            text_align="center",
+            text_baseline="middle",
+            text_font_size="12px",
+            text_font={"value": FONT},
+            source=source,
+        )
         # The page's script sets this color by the theme, and hides the numbers of narrow cells.
         numbers.glyph.tags = ["by theme"]
         numbers.tags = ["numbers", len(columns)]
@@ -219,15 +177,7 @@ def _source(**columns: Any) -> BokehModel:
     return _models().ColumnDataSource(columns)
 
 
-def _deviation_columns(values: Array, deviations: Sequence[float]) -> dict[str, Array]:
-    half = np.asarray(deviations, dtype=float)
-    return {"deviation": half, "low": values - half, "high": values + half}
-
-
-def _empty_figure(height: int, title: str = "", **options: Any) -> BokehModel:
-    if title:
-        height += 10
-        options["title"] = shorten(title)
+def _empty_figure(height: int, **options: Any) -> BokehModel:
     figure = optional_import("bokeh.plotting", "Reports", "report").figure(
         height=height,
         sizing_mode="stretch_width",
@@ -238,7 +188,6 @@ def _empty_figure(height: int, title: str = "", **options: Any) -> BokehModel:
         outline_line_alpha=0,
         **options,
     )
-    figure.title.text_font = FONT
     for axis in figure.axis:
         axis.minor_tick_line_alpha = 0
         axis.major_label_text_font_size = axis.axis_label_text_font_size = "13px"
@@ -246,18 +195,6 @@ def _empty_figure(height: int, title: str = "", **options: Any) -> BokehModel:
         axis.major_label_text_font = axis.axis_label_text_font = FONT
     figure.grid.grid_line_alpha = 0.7
     return figure
-
-
-def _add_text(figure: BokehModel, source: BokehModel, **options: Any) -> BokehModel:
-    return figure.text(
-        "x",
-        "y",
-        text_baseline="middle",
-        text_font_size="12px",
-        text_font={"value": FONT},
-        source=source,
-        **options,
-    )
 
 
 def _add_hover(
