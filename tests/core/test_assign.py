@@ -13,7 +13,7 @@ from anchorview.core.assign import (
     cluster_spread,
     labels_of_runs,
 )
-from anchorview.core.blockwise_kmeans import LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 
 
 def make_embedding(seed=0, n=300, k=4, noise=0.05):
@@ -69,7 +69,7 @@ def test_distances_and_spread_equal_a_direct_computation(set_constants, normaliz
     expected = np.square(points[:, None] - rule.centroids).sum(axis=2)
     found = rule.squared_distances(embedding)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    spread = cluster_spread(LocalRows(embedding), rule)
+    spread = cluster_spread(EmbeddedRows(embedding), rule)
     own = expected[np.arange(len(labels)), labels]
     np.testing.assert_array_equal(spread.sizes, np.bincount(labels))
     np.testing.assert_allclose(spread.mean_square, own.mean())

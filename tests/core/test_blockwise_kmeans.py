@@ -12,7 +12,7 @@ from anchorview._utils import threads
 from anchorview._utils.linalg import unit_rows
 from anchorview.core import assign, blockwise_kmeans, kmeans_seeding
 from anchorview.core.assign import assigned, distant_rows, fit_assignment
-from anchorview.core.blockwise_kmeans import ClusterSums, LocalRows, cluster_sums
+from anchorview.core.blockwise_kmeans import ClusterSums, EmbeddedRows, cluster_sums
 from anchorview.core.kmeans_seeding import kmeans_plusplus_in_cells
 from helpers.blocks import BlockedRows
 
@@ -56,12 +56,14 @@ def test_steps_are_those_of_scikit_learn(dtype, normalize):
 def test_longer_steps_never_raise_the_inertia_and_end_at_means():
     rows, _ = make_points(n=600, noise=1.0)
     start = rows[None, :20]
-    steps = [blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, n, 1.8) for n in range(2, 9)]
+    steps = [
+        blockwise_kmeans.lloyd(EmbeddedRows(rows), start, False, 0, n, 1.8) for n in range(2, 9)
+    ]
     inertias = np.array([found.inertias[0] for found in steps])
     assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
-    usual = blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, 8)
+    usual = blockwise_kmeans.lloyd(EmbeddedRows(rows), start, False, 0, 8)
     assert inertias[-1] < usual.inertias[0]
-    settled = blockwise_kmeans.lloyd(LocalRows(rows), start, False, 0, pace=1.8).centroids[0]
+    settled = blockwise_kmeans.lloyd(EmbeddedRows(rows), start, False, 0, pace=1.8).centroids[0]
     nearest = cdist(rows, settled).argmin(axis=1)
     means = [rows[nearest == c].mean(axis=0) for c in range(20)]
     np.testing.assert_allclose(settled, means, atol=0.02)
@@ -224,7 +226,7 @@ def test_blocks_hardly_matter_for_many_clusters(always_sampled, dtype):
 
 
 def test_threads_do_not_matter(always_sampled, monkeypatch):
-    rows = LocalRows(many_points(5000, 120))
+    rows = EmbeddedRows(many_points(5000, 120))
     rules = []
     for cores in (1, 3):
         monkeypatch.setattr(threads, "n_cores", lambda cores=cores: cores)

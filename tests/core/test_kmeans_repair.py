@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from anchorview.core.blockwise_kmeans import LocalRows, lloyd
+from anchorview.core.blockwise_kmeans import EmbeddedRows, lloyd
 from anchorview.core.kmeans_repair import repaired
 
 
@@ -20,7 +20,7 @@ def make_clusters(k=6, n=600, noise=0.1, seed=0, dtype=np.float64):
 
 
 def settled(points, start):
-    return lloyd(LocalRows(points), np.asarray(start)[None], False, 0.0).centroids[0]
+    return lloyd(EmbeddedRows(points), np.asarray(start)[None], False, 0.0).centroids[0]
 
 
 def inertia(points, centroids):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anchorview.core.blockwise_kmeans import LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.kmeans_seeding import sampled_rows
 from helpers.blocks import BlockedRows
 
@@ -18,7 +18,7 @@ def numbered(n, dtype=np.float64, seed=0):
 
 
 def sampled_numbers(rows, count, seed=0):
-    return sampled_rows(LocalRows(rows), count, seed)[:, 0].astype(int)
+    return sampled_rows(EmbeddedRows(rows), count, seed)[:, 0].astype(int)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -26,7 +26,7 @@ def sampled_numbers(rows, count, seed=0):
 @settings(max_examples=25)
 def test_blocks_do_not_matter(dtype, ends):
     rows = numbered(5000, dtype)
-    whole = sampled_rows(LocalRows(rows), 500, 3)
+    whole = sampled_rows(EmbeddedRows(rows), 500, 3)
     np.testing.assert_array_equal(sampled_rows(BlockedRows(rows, bounds=ends), 500, 3), whole)
 
 
@@ -37,8 +37,8 @@ def test_order_and_rotation_do_not_matter_in_double_precision(seed):
     rows = rng.standard_normal((4000, 5)) / 60
     rotation, _ = np.linalg.qr(rng.standard_normal((5, 5)))
     order = rng.permutation(4000)
-    sample = sampled_rows(LocalRows(rows), 300, seed)
-    moved = sampled_rows(LocalRows((rows @ rotation)[order]), 300, seed)
+    sample = sampled_rows(EmbeddedRows(rows), 300, seed)
+    moved = sampled_rows(EmbeddedRows((rows @ rotation)[order]), 300, seed)
     np.testing.assert_allclose(moved @ rotation.T, sample, atol=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_rows_with_few_distinct_values_are_sampled_in_proportion(distinct):
     member = rng.integers(distinct, size=20_000)
     rows = rng.standard_normal((distinct, 3))[member]
     for seed in range(4):
-        sample = sampled_rows(LocalRows(rows), 2000, seed)
+        sample = sampled_rows(EmbeddedRows(rows), 2000, seed)
         assert len(sample) == 2000
         _, counts = np.unique(sample[:, 0], return_counts=True)
         assert len(counts) >= min(distinct, 250)
@@ -71,7 +71,7 @@ def test_equal_rows_among_others_are_neither_lost_nor_too_many(share):
     rows = rng.standard_normal((20_000, 3))
     rows[rng.random(20_000) < share] = 0
     for seed in range(6):
-        sample = sampled_rows(LocalRows(rows), 4000, seed)
+        sample = sampled_rows(EmbeddedRows(rows), 4000, seed)
         assert len(sample) == pytest.approx(4000, rel=0.1)
         assert (sample == 0).all(axis=1).mean() == pytest.approx(share, abs=0.06)
 

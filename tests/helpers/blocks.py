@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from anchorview.core.blockwise_kmeans import LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.views import row_source
 
 
@@ -20,7 +20,7 @@ def rows_per_block(data, rows):
         yield
 
 
-class BlockedRows(LocalRows):
+class BlockedRows(EmbeddedRows):
     """Rows that are processed in blocks of `step` rows, or with the given bounds; counts passes."""
 
     def __init__(self, rows, step=None, bounds=()):

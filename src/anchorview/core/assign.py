@@ -18,7 +18,6 @@ from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import (
     MANY_CLUSTERS,
     EmbeddedRows,
-    LocalRows,
     distant_rows_in_blocks,
     for_scores,
     lloyd,
@@ -269,7 +268,7 @@ def _start_from_sample(
         return kmeans_plusplus_in_cells(points, n_clusters, np.random.RandomState(run_seed))
 
     starts = np.stack([start for _, start in parallel_map(started, seeds)])
-    local = LocalRows(points)
+    local = EmbeddedRows(points)
     settled = _by_number(n_clusters, SETTLED_ON_SAMPLE)
     best = lloyd(local, starts, False, settled, FIRST_STEPS)
     if n_starts > 1:
@@ -283,7 +282,7 @@ def _by_number(n_clusters: int, limits: tuple[float, float, float]) -> float:
 
 def assigned(embedding: Array, n_clusters: int, **settings: Any) -> tuple[Assignment, Array]:
     """Assignment fitted to an embedding in memory, and the labels of its rows."""
-    assignment = fit_assignment(LocalRows(embedding), n_clusters, **settings)
+    assignment = fit_assignment(EmbeddedRows(embedding), n_clusters, **settings)
     return assignment, assignment(embedding)
 
 

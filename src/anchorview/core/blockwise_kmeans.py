@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial, reduce
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,32 +19,20 @@ BLOCK = 2**20
 """Bytes of a block as float64."""
 
 
-class EmbeddedRows(Protocol):
-    """The rows of an embedding, one per sample, wherever they are."""
+class EmbeddedRows:
+    """The rows of an embedding, one per sample, and their labels once `label` was called.
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
+    These are rows that this process can read by slices: an array, or a view on disk.
+    """
 
-    def reduce(
-        self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
-    ) -> Result:
-        """``function(block, position of its first row)`` of all blocks, merged in order."""
-
-    def whole(self) -> Array:
-        """All rows, in memory."""
-
-
-class LocalRows:
-    """Rows that this process can read by slices: an array, or a view on disk."""
+    labels: Any = None
 
     def __init__(self, embedding: Any) -> None:
         self.embedding = embedding
-        self.labels: Any = None
         self.shape: tuple[int, int] = embedding.shape
 
     def label(self, function: Callable[[Array], Array]) -> None:
-        """Label all rows."""
+        """Label all rows by a function of a block of rows."""
         self.labels = function(self.embedding)
 
     def reduce(

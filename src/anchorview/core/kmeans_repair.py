@@ -8,7 +8,7 @@ import numpy as np
 
 from anchorview._utils.threads import without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import LocalRows, Refined, for_scores, lloyd
+from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, for_scores, lloyd
 
 SPLIT_SHARE = 0.2
 """Share of the clusters, those with the largest inertias, that may be split."""
@@ -37,7 +37,7 @@ def repair(points: Array, run: Refined, tolerance: float) -> Array:
         moved = repaired(points, centroids[0], tolerance * inertia)
         if moved is None:
             break
-        after = lloyd(LocalRows(points), moved[None], False, tolerance, REPAIR_STEPS)
+        after = lloyd(EmbeddedRows(points), moved[None], False, tolerance, REPAIR_STEPS)
         if after.inertias[0] >= (1 - tolerance) * inertia:
             break
         centroids, inertia = after.centroids, after.inertias[0]

@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows, lloyd
+from anchorview.core.blockwise_kmeans import EmbeddedRows, lloyd
 
 SLOTS = 16
 """Maximum number of centroids whose candidates are drawn together. Distances to them are then one
@@ -41,7 +41,7 @@ def kmeans_plusplus_in_cells(points: Array, n_clusters: int, rng: np.random.Rand
         return kmeans_plusplus(points, n_clusters, rng)
     sample = points[:CELL_SAMPLE]
     start = kmeans_plusplus(sample, n_cells, rng)
-    centers = lloyd(LocalRows(sample), start[None], False, CELLS_SETTLED).centroids[0]
+    centers = lloyd(EmbeddedRows(sample), start[None], False, CELLS_SETTLED).centroids[0]
     labels = pairwise_distances_argmin(points, centers.astype(points.dtype))
     squares = np.square(points - centers[labels]).sum(axis=1)
     inertias = np.bincount(labels, squares, minlength=n_cells)

@@ -28,6 +28,7 @@ from anchorview._utils.threads import kept_threads
 from anchorview._utils.typing import Array, PathLike
 from anchorview.core.alternating import RESIDUAL_FLOOR, Solution
 from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, require_columns
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
 from anchorview.core.embed import SampleMap, embedder_of
@@ -43,7 +44,7 @@ from anchorview.estimators.methods import PUBLISHED_SETTINGS
 from anchorview.estimators.partial_fit import IncrementalClusterer
 from anchorview.estimators.persistence.fitted_state import DALMCState
 from anchorview.estimators.preparation import Preprocess
-from anchorview.sources.part_source import LabeledRows, PartSource, embedded
+from anchorview.sources.part_source import PartSource, embedded
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.input_grammar import Join
@@ -483,7 +484,7 @@ class DALMC(IncrementalClusterer):
         )
         return solution
 
-    def _assign(self, rows: LabeledRows, seed: int) -> None:
+    def _assign(self, rows: EmbeddedRows, seed: int) -> None:
         self._assignment = fit_assignment(
             rows,
             self.n_clusters,

@@ -8,11 +8,11 @@ from sklearn.utils.metaestimators import available_if
 from anchorview._utils.restored import restored_on_error
 from anchorview._utils.sklearn_compat import fit_context
 from anchorview.core.alternating import Solution
-from anchorview.core.blockwise_kmeans import LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import Problem
 from anchorview.core.running_sums import CHUNK_SCALINGS, RunningSums
 from anchorview.estimators.base import EmbeddingClusterer
-from anchorview.sources.part_source import LabeledRows, PartSource
+from anchorview.sources.part_source import PartSource
 from anchorview.views.container import MultiViewData, ViewsLike
 from anchorview.views.row_source import RowSource
 
@@ -37,7 +37,7 @@ class IncrementalClusterer(EmbeddingClusterer):
     _embedder: Any
     _assignment: Any
     _solve: Callable[[Problem, RowSource, int], Solution]
-    _assign: Callable[[LabeledRows, int], None]
+    _assign: Callable[[EmbeddedRows, int], None]
 
     @available_if(_can_add_chunks)
     @fit_context(prefer_skip_nested_validation=True)
@@ -92,7 +92,7 @@ class IncrementalClusterer(EmbeddingClusterer):
         self.sample_ids_ = data.sample_ids
         self._correction = self._mixing = None
         self._solve(sums.problem(data, unit_norm=self.unit_norm), data, start_seed)
-        self._assign(LocalRows(self._embedder(sums.sample)), assignment_seed)
+        self._assign(EmbeddedRows(self._embedder(sums.sample)), assignment_seed)
         self.embedding_ = self._embedder(data)
         self.labels_ = self._assignment(self.embedding_)
         self._running_sums, self.n_samples_fit_ = sums, len(sums)

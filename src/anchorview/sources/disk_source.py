@@ -21,7 +21,7 @@ from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes, quoted
 from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.datasets.formats.npy import LABELS, from_memmap, open_npy, write_npy_header
 from anchorview.sources.part_source import PartSource
@@ -283,7 +283,7 @@ class DiskSource(PartSource):
         return data
 
 
-class DiskRows(LocalRows):
+class DiskRows(EmbeddedRows):
     """The embedding and the labels, in memory or in files."""
 
     def __init__(self, rows: Any, labels_file: BinaryIO | None) -> None:

@@ -7,30 +7,18 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
-from anchorview.core.blockwise_kmeans import EmbeddedRows, LocalRows
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest
 from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
-
-
-class LabeledRows(EmbeddedRows, Protocol):
-    """The embedding of all samples, and their labels once :meth:`label` was called."""
-
-    def label(self, function: Callable[[Array], Array]) -> None:
-        """Label all rows by a function of a block of rows."""
-
-    embedding: Any
-    """The embedding in the form that the source returns; complete after the context."""
-    labels: Any
-    """The labels, likewise."""
 
 
 class PartSource(RowSource):
@@ -48,9 +36,6 @@ class PartSource(RowSource):
     """Patterns of available views, known after the first pass."""
     _compresses: bool = False
     """Whether a fit is planned that adds up Gram matrices of all patterns."""
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def prepared(self, function: PartFunction[MultiViewData]) -> Self:
         """Source in which every part, as prepared so far, is replaced by a function of it."""
@@ -129,7 +114,7 @@ class PartSource(RowSource):
     @abstractmethod
     def embed(
         self, function: RowFunction, width: int, out: Path | None
-    ) -> AbstractContextManager[LabeledRows]:
+    ) -> AbstractContextManager[EmbeddedRows]:
         """Embed all samples; files in the folder `out` are replaced at the end of the context."""
 
     @abstractmethod
@@ -144,10 +129,10 @@ class PartSource(RowSource):
 @contextmanager
 def embedded(
     source: RowSource, function: RowFunction, width: int, out: Path | None
-) -> Iterator[LabeledRows]:
+) -> Iterator[EmbeddedRows]:
     """Embed all samples of a source, in memory or in parts."""
     if isinstance(source, MultiViewData):
-        yield LocalRows(function(source))
+        yield EmbeddedRows(function(source))
     else:
         assert isinstance(source, PartSource)
         with source.embed(function, width, out) as rows:

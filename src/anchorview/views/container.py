@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,15 +22,7 @@ from anchorview.views.matrix_checks import (
     read_whole,
     require_a_view,
 )
-from anchorview.views.row_source import (
-    LARGEST_BLOCK,
-    Merge,
-    PartFunction,
-    Records,
-    Result,
-    RowFunction,
-    RowSource,
-)
+from anchorview.views.row_source import LARGEST_BLOCK, RowSource
 from anchorview.views.sample_design import sample_design, stacked_design
 from anchorview.views.stored_view import StoredView, ViewFile
 from anchorview.views.table_columns import TableView
@@ -62,15 +53,6 @@ class RowBlock(Group):
 
     group: int
     """Position of the group in :attr:`MultiViewData.groups`."""
-
-    def part(self, of: slice) -> "RowBlock":
-        """Some of the rows, by their positions in the block."""
-        rows = self.rows
-        if isinstance(rows, slice):
-            chosen: slice | Array = slice(rows.start + of.start, rows.start + of.stop)
-        else:
-            chosen = rows[of]
-        return RowBlock(chosen, of.stop - of.start, self.views, self.group)
 
 
 class MultiViewData(RowSource):
@@ -165,9 +147,6 @@ class MultiViewData(RowSource):
         self.available = None if has is None or has.all() else has
         self.sample_ids = contents.sample_ids
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     @property
     def contents(self) -> NamedViews:
         """The views and what is known about them, as the input grammar gives them."""
@@ -216,29 +195,6 @@ class MultiViewData(RowSource):
         data = container_of_checked(replace(self.contents, **changes))
         data.design, data.first_row = design, first_row
         return data
-
-    def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
-        """``function`` of all samples: the container is a source with one part."""
-        return function(self)
-
-    reduce_as_is = reduce
-
-    def map_rows(
-        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
-    ) -> Array:
-        """Rows that a function computes of the samples."""
-        return function(self)
-
-    def map_fields(
-        self, records: Records[Result], fields: Sequence[str], out: Path | None
-    ) -> tuple[dict[str, Any], Result]:
-        """Fields of the records that a function computes of the samples, and a summary."""
-        rows = records.function(self)
-        return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
-
-    def prepared(self, function: "PartFunction[MultiViewData]") -> "MultiViewData":
-        """``function`` of all samples."""
-        return function(self)
 
     @cached_property
     def groups(self) -> list[Group]:

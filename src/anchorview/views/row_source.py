@@ -95,45 +95,47 @@ class RowSource(ABC):
         self.table_views = tuple(tables)
         self.numeric_tables = tuple(p for p, kinds in tables.items() if set(kinds) <= NUMERIC)
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Number of samples."""
+        return self.shape[0]
 
-    @abstractmethod
+    # Samples in memory are one part; sources of several parts override what follows.
+
     def reduce(self, function: PartFunction[Result], merge: Merge[Result], stage: str) -> Result:
         """``function`` of all parts, merged in order; progress is reported under `stage`.
 
         Raises if a view is missing for all samples, constant, or too small to be squared.
         """
+        return self.reduce_as_is(function, merge, stage)
 
-    @abstractmethod
     def reduce_as_is(
-        self, function: PartFunction[Result], merge: Merge[Result], stage: str
+        self: Any, function: PartFunction[Result], merge: Merge[Result], stage: str
     ) -> Result:
         """As `reduce`, of samples that need not be fit for a fit: views may be constant."""
+        return function(self)
 
-    @abstractmethod
     def map_rows(
-        self, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Path | None
+        self: Any, function: RowFunction, width: int | None, dtype: Any, stage: str, out: Any
     ) -> Any:
         """Rows that a function computes of the samples, with `width` columns (None: a vector).
 
         They are returned in the form of the source, or as a memory map of the file `out`.
         """
+        return function(self)
 
-    @abstractmethod
     def map_fields(
-        self, records: Records[Result], fields: Sequence[str], out: Path | None
+        self: Any, records: Records[Result], fields: Sequence[str], out: Path | None
     ) -> tuple[dict[str, Any], Result]:
         """Several results per sample in one pass, and a summary of them.
 
         The `fields` of the records are returned by name, each in the form of the source or as a
         memory map of a file in the folder `out`.
         """
+        rows = records.function(self)
+        return {name: np.ascontiguousarray(rows[name]) for name in fields}, records.summary(rows)
 
-    @abstractmethod
-    def prepared(self, function: "PartFunction[MultiViewData]") -> "RowSource":
+    def prepared(self: Any, function: "PartFunction[MultiViewData]") -> "RowSource":
         """Source of the same samples, in which every part is replaced by a function of it."""
+        return function(self)
 
     @abstractmethod
     def matched_to(self, fitted: "FittedViews") -> "RowSource":

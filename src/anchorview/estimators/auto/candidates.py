@@ -17,7 +17,7 @@ from anchorview._utils.progress import listen_to_progress, report_progress
 from anchorview._utils.threads import parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.assign import Assignment, distant_rows, labels_of_runs
-from anchorview.core.blockwise_kmeans import LocalRows, Refined, lloyd
+from anchorview.core.blockwise_kmeans import EmbeddedRows, Refined, lloyd
 from anchorview.core.compress import Problem, Route, compress
 from anchorview.core.embed import Embedder, embedder_of
 from anchorview.core.kmeans_repair import repair
@@ -348,7 +348,7 @@ def kmeans_runs(
         for run_seed in seeds[len(starts) :]:
             random = np.random.RandomState(run_seed)
             starts.append(kmeans_plusplus(points, n_clusters, random, MAX_TRIALS))
-        refined = lloyd(LocalRows(points), np.stack(starts), False, SETTLED)
+        refined = lloyd(EmbeddedRows(points), np.stack(starts), False, SETTLED)
         centroids = refined.centroids
         if repairs:
             alone = (Refined(c[None], i[None]) for c, i in zip(*refined, strict=True))

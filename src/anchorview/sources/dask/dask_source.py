@@ -21,6 +21,7 @@ from anchorview._utils.memory import memory_budget, require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview._utils.typing import Array
+from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
 from anchorview.sources.dask.dask_input import (
     bounds_of,
@@ -286,21 +287,18 @@ def _sample_ids_of(part: MultiViewData) -> Array:
     return np.asarray(part.sample_ids, dtype=object)
 
 
-class DaskRows:
+class DaskRows(EmbeddedRows):
     """The embedding, with all columns in one chunk, and its labels as dask arrays.
 
     The workers keep both. Without workers, this process keeps them if they are small; otherwise the
     samples are embedded again whenever the embedding is needed.
     """
 
-    labels: Any = None
-
     def __init__(self, embedding: Any) -> None:
         if embedding.numblocks[0] > MAX_BLOCKS:
             embedding = embedding.rechunk({0: -(-embedding.shape[0] // MAX_BLOCKS)})
-        self.shape: tuple[int, int] = embedding.shape
         self._keeps = _can_be_kept(embedding)
-        self.embedding = kept(embedding, "embedding") if self._keeps else embedding
+        super().__init__(kept(embedding, "embedding") if self._keeps else embedding)
 
     def reduce(
         self, function: Callable[[Array, int], Result], merge: Callable[[Result, Result], Result]
