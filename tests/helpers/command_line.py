@@ -26,8 +26,9 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
-# The command may have redirected what is printed.
-PAUSE = "print('paused', flush=True, file=sys.__stdout__); time.sleep(60)"
+# The command may have redirected what is printed. Short naps: a signal that a thread of the pool
+# takes, or that comes just before a nap, is handled after it.
+PAUSE = "print('paused', flush=True, file=sys.__stdout__); [time.sleep(0.1) for _ in range(600)]"
 
 PAUSE_IN_FSYNC = f"""
 import os, sys, time
