@@ -574,9 +574,9 @@ class TableEncoder(ViewTransformer):
             if column.kind == "text" and len(column.levels) > self.max_levels:
                 raise ValueError(
                     f"column {name!r} is text with {len(column.levels)} different values, which "
-                    f"are too many to be categories (at most {self.max_levels}). Drop the column, "
-                    "encode it as numbers or as the type category, or give texts as a view of "
-                    "their own, by an embedding."
+                    f"are too many to be categories (at most {self.max_levels}). Drop the column "
+                    "(drop= for files), encode it as numbers or as the type category, or give "
+                    "texts as a view of their own, by an embedding."
                 )
             is_number = column.kind in ("number", "date")
             encodings.append(
@@ -585,7 +585,7 @@ class TableEncoder(ViewTransformer):
         return encodings
 
 
-Level = str | int | float | bool
+Level = str | int | float
 """A level of a category."""
 
 
@@ -642,8 +642,10 @@ class ColumnSums:
 
 
 def _level_names(levels: "pd.Index[Any]") -> list[Level]:
-    """Levels as values that can be stored; intervals and dates as text."""
-    return [x if isinstance(x, str | int | float | bool) else str(x) for x in levels.tolist()]
+    """Levels as values that can be stored; intervals, dates and booleans as text, as Dask does."""
+    return [
+        x if isinstance(x, Level) and not isinstance(x, bool) else str(x) for x in levels.tolist()
+    ]
 
 
 class _NumberEncoding:

@@ -1,5 +1,6 @@
 """Tables of polars and pyarrow are views with named columns, matched by position."""
 
+from datetime import date
 from decimal import Decimal
 
 import numpy as np
@@ -73,11 +74,17 @@ def test_types_are_kept(table, dtype):
     assert MultiViewData([table({"g": values, "h": values[::-1].copy()})]).views[0].dtype == dtype
 
 
-@LIBRARIES
-def test_columns_of_text_are_categories(table):
-    data = MultiViewData({"a": table({"g": [1.0, 2.0], "kind": ["x", "y"]})})
-    assert "a: 1 number, 1 category" in repr(data)
-    assert data.feature_names[0].tolist() == ["g", "kind"]
+def arrow_in_pandas(columns):
+    return pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table, arrow_in_pandas])
+def test_columns_of_text_are_categories_and_days_are_dates(table):
+    columns = {"g": [1.0, 2.0], "kind": ["x", "y"], "day": [date(2020, 1, 1), None]}
+    data = MultiViewData({"a": table(columns)})
+    assert "a: 1 number, 1 category, 1 date" in repr(data)
+    assert data.feature_names[0].tolist() == ["g", "kind", "day"]
+    np.testing.assert_array_equal(data.views[0].toarray()[:, 2], [18262, np.nan])
 
 
 @LIBRARIES
@@ -85,7 +92,7 @@ def test_columns_that_are_no_features_are_mentioned(columns, table):
     with pytest.warns(UserWarning, match=r"first column, 'id', .*to_pandas\(\)\.set_index"):
         MultiViewData([table({"id": np.arange(60), **columns["a"]})])
     with pytest.warns(UserWarning, match="'label' is named like class labels"):
-        MultiViewData([table({**columns["a"], "label": np.arange(60) % 3})])
+        MultiViewData([table({**columns["a"], "label": ["x", "y", "z"] * 20})])
 
 
 def test_columns_of_the_same_name_are_refused():

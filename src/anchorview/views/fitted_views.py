@@ -89,7 +89,8 @@ class FittedViews:
         ]
         if problems:
             raise ValueError(
-                f"{view} {' and '.join(problems)}. Give exactly the features of fit, in any order."
+                f"{view} {' and '.join(problems)}. Give exactly the features of fit, in any order; "
+                "drop= leaves out columns of a file."
             )
         return here.get_indexer(in_fit)
 

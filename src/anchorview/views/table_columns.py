@@ -7,6 +7,7 @@ pandas, but their rows have no ids: they are matched by position.
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -27,6 +28,9 @@ ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell
 
 NUMERIC = {"number", "boolean"}
 """Kinds of columns that are numbers."""
+
+OBJECTS = {"text": str, "boolean": (bool, np.bool_), "date": date}
+"""Types of Python objects in columns of other kinds than numbers."""
 
 CATEGORICAL = {"boolean": "category", "text": "category"}
 """Kinds of columns that are encoded as categories."""
@@ -189,18 +193,18 @@ def _column_kind(column: "pd.Series[Any]", view: str) -> str:
         return "boolean"
     if pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c":
         return "number"
-    if isinstance(dtype, pd.StringDtype):
-        return "text"
     if not pd.api.types.is_object_dtype(dtype):
+        # Of pandas or Arrow.
+        if pd.api.types.is_string_dtype(dtype):
+            return "text"
         raise ValueError(
             f"{view}: column {column.name!r} is of type {dtype}, which is neither a number, a "
             "category, a text nor a date. Convert or drop it."
         )
     known = column[column.notna().to_numpy()]
-    if len(known) and all(isinstance(value, str) for value in known):
-        return "text"
-    if len(known) and all(isinstance(value, bool | np.bool_) for value in known):
-        return "boolean"
+    for kind, types in OBJECTS.items():
+        if len(known) and all(isinstance(value, types) for value in known):
+            return kind
     object_values(known.to_numpy()[:, None], view, [column.name])
     return "number"
 
@@ -213,6 +217,7 @@ def coded_column(column: "pd.Series[Any]", kind: str) -> "tuple[Array, pd.Index[
     if kind == "number":
         return _numbers(column), None
     if kind == "date":
+        column = pd.to_datetime(column)
         epoch = pd.Timestamp(0, tz=getattr(column.dtype, "tz", None))
         return ((column - epoch) / pd.Timedelta(days=1)).to_numpy(np.float64, na_value=np.nan), None
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -267,8 +272,7 @@ def named_columns(
     frame = getattr(view, "_meta", view)
     if isinstance(frame, pd.DataFrame):
         first = [frame.iloc[:, 0]] if frame.shape[1] else []
-        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
-        _warn(first, frame.columns[numeric], description, "frame.set_index(...)")
+        _warn(first, frame.columns, description, "frame.set_index(...)")
     if isinstance(view, StoredView) and view.feature_names is not None:
         _warn([], view.feature_names, description)
     if isinstance(frame, pd.DataFrame) or isinstance(view, StoredView):
@@ -285,7 +289,7 @@ def named_columns(
     names = np.array(table.columns, dtype=object)
     if not all(dtype.is_numeric() or dtype == nw.Boolean for dtype in schema.values()):
         frame = pd.DataFrame({name: _pandas_column(table[name]) for name in table.columns})
-        _warn([], [n for n, t in schema.items() if t.is_numeric()], description)
+        _warn([], table.columns, description)
         return TableView(frame, description), names
     values = table.to_numpy()
     if values.dtype.kind == "O":

@@ -15,6 +15,8 @@ from anchorview.preprocessing import ColumnSums, LogNormalizer, ViewTransformer
 
 CLASSES: dict[str, type[ViewTransformer]] = {type(s).__name__: type(s) for s in STEPS.values()}
 FOREIGN = "skops"
+HARMLESS = {"numpy.dtype"}
+"""Types of fitted transformers of scikit-learn that skops does not trust by itself."""
 FITTED = ("n_samples_seen_", "n_features_in_", "_median", "sums_", "_sums", "_known")
 """Fitted attributes of `CLASSES` that are numbers or arrays."""
 
@@ -77,7 +79,7 @@ class StoredStep:
             skops = optional_import("skops.io", "Loading transformers of other packages", "skops")
             content = self.content.tobytes()
             types = skops.get_untrusted_types(data=content)
-            unknown = [] if trusted is None else sorted(set(types) - set(trusted))
+            unknown = [] if trusted is None else sorted(set(types) - set(trusted) - HARMLESS)
             if unknown:
                 raise UntrustedTypeError(
                     f"it holds the type {unknown[0]}, which is not trusted. If you trust the file, "
