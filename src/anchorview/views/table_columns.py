@@ -29,7 +29,7 @@ ID_COLUMNS = {"id", "ids", "index", "key", "sample", "subject", "patient", "cell
 NUMERIC = {"number", "boolean"}
 """Kinds of columns that are numbers."""
 
-OBJECTS = {"text": str, "boolean": (bool, np.bool_), "date": date}
+OBJECTS: dict[str, Any] = {"text": str, "boolean": (bool, np.bool_), "date": date}
 """Types of Python objects in columns of other kinds than numbers."""
 
 CATEGORICAL = {"boolean": "category", "text": "category"}
