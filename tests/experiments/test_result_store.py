@@ -105,8 +105,8 @@ def write_damaged(path):
     ("write", "message"),
     [
         (write_text, "cannot be used as a result store"),
-        (write_sqlite, "another program"),
-        (write_another_version, "version 3"),
+        (write_sqlite, "of another program or version"),
+        (write_another_version, "another program or version"),
         (write_damaged, "cannot be used as a result store"),
     ],
 )

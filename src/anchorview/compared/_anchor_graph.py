@@ -251,11 +251,8 @@ class AnchorGraphBaseline(Baseline):
         """Alternate, then cluster the graph's left singular vectors by K-means."""
         model, _ = self._initial_model(data)
         objective = model.alternate(ridge, self.max_iter, tol)
-        self.anchors_, self.projections_, self.graph_ = (
-            model.anchors,
-            model.projections,
-            model.graph,
-        )
+        self.anchors_, self.projections_ = model.anchors, model.projections
+        self.graph_ = model.graph
         embedding, _ = singular_vectors(model.graph)
         labels = self._kmeans_labels(embedding)
         return BaselineResult(labels, objective, model.weights, embedding)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -61,6 +61,10 @@ class Baseline(MultiViewClusterer):
     """Base class: a subclass clusters complete data in `_cluster`."""
 
     n_clusters: int = 8
+
+    _: KW_ONLY
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     _arrays_held: ClassVar[ArraysHeld]
 
@@ -217,5 +221,9 @@ AnyBaseline = TypeVar("AnyBaseline", bound=Baseline)
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 def baseline(cls: type[AnyBaseline]) -> type[AnyBaseline]:
-    """Make annotated attributes keyword parameters, and fill in shared parts of the docstring."""
+    """Make annotated attributes keyword parameters, and fill in shared parts of the docstring.
+
+    The class has only those constraints of parameters that differ from those of all baselines.
+    """
+    cls._parameter_constraints = Baseline._parameter_constraints | cls._parameter_constraints
     return fill_docstring(dataclass(eq=False, repr=False, kw_only=True)(cls))

@@ -125,8 +125,6 @@ class AMGL(Baseline):
     tol: float = 1e-8
     n_init: int = 10
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinities = []

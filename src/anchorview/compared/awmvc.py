@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lstsq
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import leading_directions, polar, polar_factor, rank_up_to
+from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.threads import for_blocks
@@ -172,9 +172,8 @@ class AWMVC(Baseline):
     normalize_embedding: ClassVar[bool] = True
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=0, clusters=4)
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "init": [StrOptions({"svd", "identity"})],
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        "init": [StrOptions({"svd", "identity"})]
     }
 
     n_dimensions: int = 3
@@ -183,8 +182,6 @@ class AWMVC(Baseline):
     max_iter: int = 101
     tol: float = 1e-5
     n_init: int = 50
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         n, n_views = len(data), len(data.views)

@@ -343,8 +343,6 @@ class BMVC(Baseline):
     reference_view: int | str | None = None
     n_init: int = 10
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         anchor_rng, code_rng = map(np.random.RandomState, self._seeds())

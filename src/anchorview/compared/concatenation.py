@@ -56,8 +56,6 @@ class ConcatKMeans(Baseline):
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4)
 
     n_init: int = 10
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         points = np.hstack(dense_views(data, "features"))
@@ -116,8 +114,6 @@ class ConcatSpectral(Baseline):
 
     n_neighbors: int = 15
     n_init: int = 10
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         affinity = neighbor_affinity(min_max_scaled_views(data), self.n_neighbors)
@@ -182,14 +178,9 @@ class ConcatHDBSCAN(Baseline):
     """
 
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=6, clusters=4)
-    _parameter_constraints: ClassVar[ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "n_clusters": [*N_CLUSTERS, None],
-    }
+    _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     min_cluster_size: int = 5
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         points = np.hstack(dense_views(data, "features"))

@@ -123,8 +123,6 @@ class EOMSCCA(AnchorGraphBaseline):
     tol: float = 1e-4
     init: str = "gcca"
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)

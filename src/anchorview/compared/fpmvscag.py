@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.core.view_importance import ViewImportance
@@ -86,8 +84,6 @@ class FPMVSCAG(AnchorGraphBaseline):
     weighted_z: bool = False
     n_init: int = 50
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, ridge=0.0, tol=0.0)

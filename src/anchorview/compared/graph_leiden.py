@@ -77,14 +77,9 @@ class GraphLeiden(Baseline):
     """
 
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(copies=5, clusters=4, neighbors=16)
-    _parameter_constraints: ClassVar[ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "n_clusters": [*N_CLUSTERS, None],
-    }
+    _parameter_constraints: ClassVar[ParameterConstraints] = {"n_clusters": [*N_CLUSTERS, None]}
 
     n_neighbors: int = 15
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         leiden = optional_import("leidenalg", "Leiden communities", "leiden")

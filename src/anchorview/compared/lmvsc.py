@@ -87,8 +87,6 @@ class LMVSC(Baseline):
     max_iter: int = 5000
     tol: float = 1e-6
     n_init: int = 10
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)

@@ -161,8 +161,6 @@ class MVSC(Baseline):
     tol: float = 1e-6
     n_init: int = 10
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views, m = dense_views(data, self.scaling), self._anchor_count(data)

@@ -99,8 +99,6 @@ class OMSC(AnchorGraphBaseline):
     init: str = "gcca"
     weighted_z: bool = False
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         # F (n, k), with zero rows for samples without a cluster, and G (m, k).

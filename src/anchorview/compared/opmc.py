@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import DENSE_PART, polar_factor, times
+from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import StrOptions
 from anchorview._utils.typing import Array, Matrix
@@ -281,9 +281,8 @@ class OPMC(Baseline):
     [(3, 20), (3, 30), (3, 40)]
     """
 
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "scaling": [StrOptions({"rows", "features", "none"})],
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        "scaling": [StrOptions({"rows", "features", "none"})]
     }
 
     n_components: int | None = None
@@ -291,8 +290,6 @@ class OPMC(Baseline):
     n_init: int = 100
     max_iter: int = 200
     tol: float = 1e-5
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     @property
     def _arrays_held(self) -> ArraysHeld:  # type: ignore[override]

@@ -163,8 +163,6 @@ class SFMC(Baseline):
     n_neighbors: int = 10
     max_iter: int = 10
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         views = scaled_to_range(data)

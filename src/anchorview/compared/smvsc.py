@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.core.view_importance import ViewImportance
@@ -89,8 +87,6 @@ class SMVSC(AnchorGraphBaseline):
     weighted_z: bool = False
     n_init: int = 50
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, self.lambda_, self.tol)

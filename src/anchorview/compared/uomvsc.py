@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from anchorview._utils import param_constraints as constraints
 from anchorview._utils.linalg import polar, polar_factor, unit_rows
+from anchorview._utils.param_constraints import ParameterConstraints
 from anchorview._utils.progress import report_progress
 from anchorview._utils.sklearn_compat import Interval
 from anchorview._utils.typing import Array, Matrix
@@ -181,9 +181,8 @@ class UOMVSC(Baseline):
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
         copies=3, clusters=16, neighbors=40, keeps_sparse=True
     )
-    _parameter_constraints: ClassVar[constraints.ParameterConstraints] = {
-        **Baseline._parameter_constraints,
-        "lambda_": [Interval(Real, 0, 1, closed="both")],
+    _parameter_constraints: ClassVar[ParameterConstraints] = {
+        "lambda_": [Interval(Real, 0, 1, closed="both")]
     }
 
     lambda_: float = 0.5
@@ -192,8 +191,6 @@ class UOMVSC(Baseline):
     tol: float = 1e-6
     n_init: int = 20
     view_importance: ViewImportance = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         k, lambda_, max_iter, tol = self.n_clusters, self.lambda_, self.max_iter, self.tol

@@ -1,7 +1,6 @@
 """Data sets of experiments: built in, or files and folders in a data folder."""
 
 import hashlib
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,7 @@ from anchorview._utils.typing import Array, Matrix
 from anchorview.datasets import load_digits, make_multiview, paper_set, read_views
 from anchorview.datasets.file_contents import natural
 from anchorview.datasets.paper_sets import recognized
-from anchorview.datasets.reading import (
-    FILE_SUFFIXES,
-    MEMBER_SUFFIXES,
-    STORE_SUFFIXES,
-)
+from anchorview.datasets.reading import STORE_SUFFIXES, find_format
 from anchorview.views.container import MultiViewData
 
 LabeledData = tuple[MultiViewData, Array]
@@ -135,7 +130,7 @@ def _paths_by_name(folder: Path) -> dict[str, Path]:
         raise ValueError(f"{folder}: no such folder. Give the folder of the data sets.")
     paths: dict[str, Path] = {}
     for path in sorted(folder.iterdir(), key=lambda path: natural(path.name)):
-        if path.name.startswith(".") or not _may_be_data(path):
+        if path.name.startswith(".") or find_format(path) is None:
             continue
         # The name of a folder may have a dot that does not start a suffix.
         name = path.stem if path.is_file() or path.suffix.lower() in STORE_SUFFIXES else path.name
@@ -146,15 +141,6 @@ def _paths_by_name(folder: Path) -> dict[str, Path]:
             )
         paths[name] = path
     return paths
-
-
-def _may_be_data(path: Path) -> bool:
-    if not path.is_dir():
-        return path.suffix.lower() in FILE_SUFFIXES
-    return path.suffix.lower() in STORE_SUFFIXES or any(
-        name.lower().endswith(MEMBER_SUFFIXES) and not name.startswith(".")
-        for name in os.listdir(path)
-    )
 
 
 def _usable(paths: Mapping[str, Path]) -> list[DataSet]:

@@ -23,12 +23,7 @@ from anchorview._utils.typing import Array
 from anchorview.datasets.synthetic import random_availability
 from anchorview.experiments.data_sets import DataSet, LabeledData
 from anchorview.experiments.jobs import METRICS, Job, Result
-from anchorview.experiments.own_methods import (
-    default_settings,
-    find_method,
-    is_own,
-    new_estimator,
-)
+from anchorview.experiments.own_methods import default_settings, find_method, is_own, new_estimator
 from anchorview.metrics import clustering_scores
 from anchorview.views.container import MultiViewData
 

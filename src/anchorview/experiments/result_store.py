@@ -34,6 +34,8 @@ APPLICATION_ID = 0x416E5669
 VERSION = 2
 """Version of the schema."""
 
+EXPECTED = [APPLICATION_ID, VERSION, "ok"]
+
 SCHEMA = """
     CREATE TABLE results (
         key TEXT PRIMARY KEY,
@@ -129,16 +131,8 @@ class Store:
             execute(SCHEMA)
         execute("COMMIT")
         pragmas = ("application_id", "user_version", "quick_check")
-        found = [execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas]
-        expected = (APPLICATION_ID, VERSION, "ok")
-        problems = (
-            "it is the SQLite file of another program",
-            f"it is of version {found[1]}, but this version of anchorview reads version {VERSION}",
-            f"it is damaged: {found[2]}",
-        )
-        for value, right, problem in zip(found, expected, problems, strict=True):
-            if value != right:
-                raise sqlite3.DatabaseError(problem)
+        if [execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas] != EXPECTED:
+            raise sqlite3.DatabaseError("it is damaged, or of another program or version")
 
     @contextmanager
     def _errors_explained(self) -> Iterator[None]:

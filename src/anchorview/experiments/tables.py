@@ -287,14 +287,13 @@ def _data_table(sets: Sequence[DataSet]) -> ResultTable:
 def environment_table(environments: Sequence[Mapping[str, Any]]) -> ResultTable:
     """Versions and machines of the jobs, one column per combination."""
     texts = pd.DataFrame(
-        [
-            {what: _environment_text(what, each) for what, each in one.items()}
-            for one in environments
-        ],
-        index=[f"environment {number}" for number, _ in enumerate(environments, 1)],
+        {
+            f"environment {number}": {what: _environment_text(what, one[what]) for what in one}
+            for number, one in enumerate(environments, 1)
+        }
     )
     caption = "Versions and machine, as recorded with each result."
-    cells = {"text": texts.T.fillna("").rename_axis("what")}
+    cells = {"text": texts.fillna("").rename_axis("what")}
     return ResultTable("environment", "Environment", caption, cells)
 
 
