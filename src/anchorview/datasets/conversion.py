@@ -30,23 +30,14 @@ from anchorview.datasets.formats.npy import (
     without_objects,
     write_npy_header,
 )
-from anchorview.datasets.formats.table_checks import (
-    checked_ids,
-    table_view,
-    union_of_samples,
-)
+from anchorview.datasets.formats.table_checks import checked_ids, table_view, union_of_samples
 from anchorview.datasets.formats.table_folder import (
     integers_if_all,
     read_blocks,
     read_labels,
     table_files,
 )
-from anchorview.datasets.reading import (
-    existing_format,
-    open_views,
-    read_views,
-    stays_on_disk,
-)
+from anchorview.datasets.reading import existing_format, open_views, read_views, stays_on_disk
 from anchorview.views.anndata_matrices import ViewSelection
 from anchorview.views.row_source import working_precision
 from anchorview.views.stored_view import FileVersion, StoredView, Target, require_unchanged
@@ -152,7 +143,7 @@ def convert(
         if features:
             with _written(part / FEATURE_NAMES) as stream:
                 stream.write(json.dumps(features).encode())
-        done, total = 0, sum(len(view.rows) for view in sources)
+        done, total = 0, sum(len(view.missing) for view in sources)
         for name, view, kind in zip(names, sources, types, strict=True):
             with _written(part / f"{name}.npy") as stream:
                 for n_rows in _write_view(stream, view, kind, path):
@@ -221,11 +212,8 @@ def _tables(folder: Path, options: ReadOptions) -> _Data:
     ids = union_of_samples({files[name].name: o[0] for name, o in outlines.items()}, options)
     views = []
     for name, (own_ids, columns, dtype, read) in outlines.items():
-        rows, missing, features = (
-            ids.get_indexer(own_ids),
-            ~ids.isin(own_ids),
-            column_names(columns),
-        )
+        rows, missing = ids.get_indexer(own_ids), ~ids.isin(own_ids)
+        features = column_names(columns)
         views.append(_ViewSource(name, len(columns), features, dtype, rows, missing, read))
     return views, read_labels(label_file, ids, options), integers_if_all(ids)
 
@@ -271,35 +259,26 @@ def _row_blocks(matrix: Matrix) -> Iterator[NDArray[Any]]:
 def _write_view(
     stream: BinaryIO, view: _ViewSource, dtype: "np.dtype[Any]", path: Path
 ) -> Iterator[int]:
-    """Write the rows of a view to their positions; yields the numbers of rows that were read.
+    """Write the rows of a view to their positions; yields the numbers of rows that were written.
 
     It does not use a memory map: on a full disk, that ends the process instead of raising.
     """
     row_bytes = view.n_features * dtype.itemsize
     write_npy_header(stream, (len(view.missing), view.n_features), dtype)
     offset = stream.tell()
-
-    def put(rows: NDArray[np.intp], values: NDArray[Any]) -> None:
+    for rows, values in _converted_blocks(path, view, dtype):
         # Tables mostly have the same order, so there are few runs of consecutive rows.
         ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
         for begin, end in pairwise([0, *ends]):
             stream.seek(offset + int(rows[begin]) * row_bytes)
             stream.write(np.ascontiguousarray(values[begin:end], dtype).data)
-
-    for rows, values in _converted_blocks(path, view, dtype):
-        put(rows, values)
         yield len(rows)
-    absent = np.setdiff1d(np.arange(len(view.missing)), view.rows)
-    n_rows = max(1, BLOCK_BYTES // row_bytes)
-    for start in range(0, len(absent), n_rows):
-        part = absent[start : start + n_rows]
-        put(part, np.full((len(part), view.n_features), np.nan, dtype))
 
 
 def _converted_blocks(
     path: Path, view: _ViewSource, dtype: "np.dtype[Any]"
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[Any]]]:
-    """Read a view in blocks as they are to be written."""
+    """Read a view in blocks as they are to be written, and then make rows of samples without it."""
     with data_file_errors(path):
         for rows, block in view.blocks():
             missing = view.missing[rows]
@@ -313,6 +292,11 @@ def _converted_blocks(
             if missing.any():
                 values[missing] = np.nan
             yield rows, values
+    absent = np.setdiff1d(np.arange(len(view.missing)), view.rows)
+    step = max(1, BLOCK_BYTES // (view.n_features * dtype.itemsize))
+    for start in range(0, len(absent), step):
+        rows = absent[start : start + step]
+        yield rows, np.full((len(rows), view.n_features), np.nan, dtype)
 
 
 def with_nan(dtype: "np.dtype[Any]") -> "np.dtype[Any]":

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -76,16 +76,16 @@ def views_among(
         for name, value in variables.items()
         if is_availability_name(name) and _is_matrix(value)
     }
-    # A matrix of zeros and ones with a name of availability may still be a view. It is one if it
-    # does not fit the other views as their availability.
-    binary = [
+    masks = {
         name
         for name, matrix in named.items()
-        if _as_availability(matrix[:ROWS_EXAMINED]) is not None
-    ]
-    selected = select(_without(variables, binary))
+        # MATLAB's vectors are 2-D too, and often hold an order of the samples.
+        if (not matlab or min(matrix.shape) > 1)
+        and _as_availability(matrix[:ROWS_EXAMINED]) is not None
+    }
+    selected = select({n: value for n, value in variables.items() if n not in masks})
     if not selected:
-        binary, selected = [], select(variables)
+        masks, selected = set(), select(variables)
     if not selected:
         raise DataFileError(
             f"no views inside, only {', '.join(map(repr, contents)) or 'nothing'}. Store each view "
@@ -95,37 +95,20 @@ def views_among(
     target = _class_labels(contents, labels)
     views = _samples_as_rows(selected, target, matlab)
     shape = (next(iter(views.values())).shape[0], len(views))
-    fitting = [name for name in binary if shape in (named[name].shape, named[name].shape[::-1])]
-    possible = select(_without(variables, fitting))
-    for name, value in _without(named, [*selected, *fitting]).items():
-        if name in possible:
-            refused = shape[0] not in value.shape
-        else:
-            # MATLAB's vectors are 2-D too, and often hold an order of the samples.
-            alike = name in binary or shape in (value.shape, value.shape[::-1])
-            refused = alike and min(value.shape) > 1
-        if refused:
-            raise _availability_error(name, *shape)
-    if len(possible) > len(selected):
-        views = _samples_as_rows(possible, target, matlab)
-        if fitting:
-            raise _availability_error(fitting[0], shape[0], len(views))
-    if len(fitting) > 1:
-        raise DataFileError(
-            f"several availability matrices: {' and '.join(map(repr, sorted(fitting)))}. Keep one."
-        )
     available = None
-    for name in fitting:
-        available = _as_availability(named[name])
-        if available is None:
-            raise _availability_error(name, *shape)
-        available = available if available.shape == shape else available.T
+    for name, matrix in named.items():
+        fits = shape in (matrix.shape, matrix.shape[::-1])
+        if name in masks or (fits and name not in selected):
+            mask = _as_availability(matrix) if fits else None
+            if mask is None or available is not None:
+                raise DataFileError(
+                    f"{name!r} is named like an availability matrix (which samples have which "
+                    f"views), but is not the only {shape[0]} x {shape[1]} (samples x views) matrix "
+                    "of zeros and ones. Correct or rename it."
+                )
+            available = mask if mask.shape == shape else mask.T
     _explain_others(variables, matlab)
     return ViewFile(views, target, path, None, available)
-
-
-def _without(variables: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: value for name, value in variables.items() if name not in names}
 
 
 def _matlab_views(variables: Variables) -> dict[str, Matrix]:
@@ -279,10 +262,3 @@ def _as_availability(matrix: Any) -> NDArray[np.bool_] | None:
     if not np.isin(entries, (0, 1)).all():
         return None
     return (matrix.toarray() if sparse.issparse(matrix) else entries).astype(bool)
-
-
-def _availability_error(name: str, n_samples: int, n_views: int) -> DataFileError:
-    return DataFileError(
-        f"{name!r} is named like an availability matrix (which samples have which views), but is "
-        f"not {n_samples} x {n_views} (samples x views) of zeros and ones. Correct or rename it."
-    )

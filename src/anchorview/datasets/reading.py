@@ -67,9 +67,8 @@ def read_views(
     samples in columns or, without labels, if only then all views have equally many samples. A
     matrix of zeros and ones, samples x views or transposed, named available, availability, mask,
     index, ind,
-    indicator or presence, in any case, says which samples have which views (1: has it). Any other
-    matrix with such a name is a view if it can be one, and otherwise refused if its values or its
-    shape are those of such a matrix.
+    indicator or presence, in any case, says which samples have which views (1: has it). A matrix of
+    zeros and ones with such a name and another shape is refused; any other is a view.
 
     Arrays that can be neither views nor labels are refused if they have several dimensions, such
     as complex matrices, and otherwise ignored with a warning. In ``.mat``, text, structs, scalars

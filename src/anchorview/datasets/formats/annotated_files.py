@@ -9,11 +9,7 @@ from numpy.typing import NDArray
 
 from anchorview._utils.errors import DataFileError, optional_import
 from anchorview._utils.typing import FeatureNames
-from anchorview.datasets.file_contents import (
-    ReadOptions,
-    by_precedence,
-    labels_by_id,
-)
+from anchorview.datasets.file_contents import ReadOptions, by_precedence, labels_by_id
 from anchorview.datasets.formats.array_stores import require_readable
 from anchorview.views.alignment import require_unique_ids
 from anchorview.views.anndata_matrices import (
