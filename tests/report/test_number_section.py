@@ -28,10 +28,12 @@ def section_parts(model):
 
 def test_chart_and_table_of_the_levels(model):
     chart, table, *_ = section_parts(model)
-    agreement, chance = chart.content.lines
-    np.testing.assert_array_equal(agreement.y, model.curve_)
-    np.testing.assert_array_equal(chance.y, model.chance_curve_)
-    assert (chart.content.marked_x, chart.content.also_marked) == (3, [9])
+    agreement, _, chance, _ = (part.data_source.data["y"] for part in chart.content.renderers)
+    np.testing.assert_array_equal(agreement, model.curve_)
+    np.testing.assert_array_equal(chance, model.chance_curve_)
+    spans = [part for part in chart.content.center if hasattr(part, "dimension")]
+    marked = {span.location: span.line_dash for span in spans if hasattr(span, "location")}
+    assert marked == {3: [6], 9: [2, 4]}
     assert "3 was chosen (dashed)" in chart.description
     assert "Dotted: other levels, 9." in chart.description
     assert table.frame["Clusters"].tolist() == [3, 9]
@@ -97,10 +99,11 @@ def test_only_the_chosen_level_has_no_tree(model):
 
 def test_agreement_of_candidates_is_drawn_by_family(model):
     chart = candidate_parts(CheckedFit(model))[2]
-    assert chart.content.rows == [
+    assert chart.content.y_range.factors[::-1] == [
         f"{kind}, {scaling}"
         for kind in ("directions", "landmarks", "graph", "communities")
         for scaling in ("zscore-unit", "unit-center")
     ]
     # Each family has one candidate.
-    np.testing.assert_allclose(chart.content.values, model.agreement_)
+    shown = chart.content.renderers[0].data_source.data["value"]
+    np.testing.assert_allclose(shown, np.ravel(model.agreement_))

@@ -17,9 +17,8 @@ from anchorview._utils.errors import optional_import
 from anchorview.experiments.evaluation import SuiteResults
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
-from anchorview.plotting.charts import Line, LineChart
 from anchorview.plotting.colors import series_color
-from anchorview.plotting.curve_displays import draw_lines
+from anchorview.plotting.curve_displays import Line, LineChart, draw_lines
 
 PANELS_PER_ROW = 3
 PANEL_WIDTH = 3.4

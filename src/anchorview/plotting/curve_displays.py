@@ -1,7 +1,7 @@
 """Displays with curves: convergence, and agreement per number of clusters."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from itertools import cycle
 from typing import Any, Self
 
@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from anchorview.inspection.labeled_parts import require_labels
 from anchorview.plotting.axes import axes_or_new
-from anchorview.plotting.charts import Line, LineChart
-from anchorview.plotting.colors import MARK_COLOR, OTHER_COLOR, cluster_color
+from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, OTHER_COLOR, cluster_color
 from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import fitted_attribute
 
@@ -238,6 +237,34 @@ class ClusterNumberDisplay:
             ax.legend(handles=handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line with markers."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    name: str = ""
+    """Name in the legend; a line without a name is not in it."""
+    deviations: Sequence[float] | None = None
+    """Half heights of the band around the line."""
+    color: str = MAIN_COLOR
+
+
+@dataclass(frozen=True, eq=False)
+class LineChart:
+    """Lines over a common x axis."""
+
+    lines: Sequence[Line]
+    x_label: str
+    y_label: str
+    x_ticks: Sequence[float] | None = None
+    log_x: bool = False
+    marked_x: float | None = None
+    """Position of a dashed vertical line."""
+    also_marked: Sequence[float] = ()
+    """Positions of dotted vertical lines."""
 
 
 def draw_lines(chart: LineChart, axes: Any) -> list[Any]:

@@ -5,19 +5,19 @@ page, light or dark, and are set by its script.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from anchorview._utils.errors import optional_import
 from anchorview._utils.text import MAX_NAME_LENGTH, shorten
+from anchorview._utils.typing import Array
 from anchorview.plotting import colors
-from anchorview.plotting.charts import BarChart, HeatMap, LineChart
 from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR
+from anchorview.plotting.curve_displays import LineChart
 
 BokehModel = Any
-"""A figure of bokeh or a part of one; bokeh is optional."""
+"""A figure of bokeh or a part of one; bokeh is optional, and figures are as wide as the page."""
 
 MAX_NUMBERED_COLUMNS = 14
 """Maximum number of columns of a heat map whose cells show their values."""
@@ -26,12 +26,6 @@ BAR_HEIGHT = 26
 CELL_HEIGHT = 24
 FONT = "system-ui, sans-serif"
 DASH_PATTERNS = ("solid", "dashed", "dotted", "dotdash", "dashdot")
-
-
-@singledispatch
-def bokeh_figure(chart: object) -> BokehModel:
-    """Draw a chart, as wide as the page."""
-    raise TypeError(f"{type(chart).__name__} is not a chart.")
 
 
 def axis_names(names: Sequence[object]) -> list[str]:
@@ -45,29 +39,36 @@ def axis_names(names: Sequence[object]) -> list[str]:
     return unique
 
 
-@bokeh_figure.register
-def _bar_chart(chart: BarChart) -> BokehModel:
-    names = axis_names(chart.names)
-    values = np.asarray(chart.values, dtype=float)
+def bar_chart(
+    names: Sequence[object],
+    lengths: Sequence[float] | Array,
+    x_label: str,
+    x_max: float | None = None,
+    number_format: str = "0.000",
+) -> BokehModel:
+    """Horizontal bars, the first at the top; the longest ends a little before the axis by default.
+
+    The numbers in tooltips have a format in bokeh's syntax.
+    """
+    names, values = axis_names(names), np.asarray(lengths, dtype=float)
     x_min = 1.05 * min(0.0, float(np.nanmin(values, initial=0.0)))
-    x_max = chart.x_max
     if x_max is None:
         x_max = 1.05 * float(np.nanmax(values, initial=0.0)) or 1.0
     height = 60 + BAR_HEIGHT * len(names)
     figure = _empty_figure(height, y_range=names[::-1], x_range=(x_min, x_max))
     source, style = _source(name=names, value=values), {"color": MAIN_COLOR, "line_color": None}
     bars = figure.hbar(y="name", right="value", height=0.7, source=source, **style)
-    figure.xaxis.axis_label = chart.x_label
+    figure.xaxis.axis_label = x_label
     figure.ygrid.visible = False
     figure.yaxis.major_tick_line_alpha = 0
     figure.y_range.range_padding = 0.02
-    tooltips = {"": "@name", chart.x_label: f"@value{{{chart.number_format}}}"}
+    tooltips = {"": "@name", x_label: f"@value{{{number_format}}}"}
     _add_hover(figure, tooltips, [bars])
     return figure
 
 
-@bokeh_figure.register
-def _line_chart(chart: LineChart) -> BokehModel:
+def line_chart(chart: LineChart) -> BokehModel:
+    """Lines over a common x axis."""
     figure = _empty_figure(300, x_axis_type="log" if chart.log_x else "linear")
     figure.xaxis.axis_label, figure.yaxis.axis_label = chart.x_label, chart.y_label
     markers = []
@@ -106,17 +107,27 @@ def _line_chart(chart: LineChart) -> BokehModel:
     return figure
 
 
-@bokeh_figure.register
-def _heat_map(chart: HeatMap) -> BokehModel:
-    rows, columns = axis_names(chart.rows), axis_names(chart.columns)
+def heat_map(
+    matrix: Array,
+    row_names: Sequence[object],
+    column_names: Sequence[object],
+    value_label: str,
+    row_label: str,
+    column_label: str,
+) -> BokehModel:
+    """Matrix of values between 0 and 1, the first row at the top.
+
+    Axes are labeled only if the labels of rows and columns differ.
+    """
+    rows, columns = axis_names(row_names), axis_names(column_names)
     figure = _empty_figure(
         110 + CELL_HEIGHT * len(rows),
         x_range=columns,
         y_range=rows[::-1],
         x_axis_location="above",
     )
-    i, j = (index.ravel() for index in np.indices(chart.values.shape))
-    values = np.asarray(chart.values, dtype=float).ravel()
+    i, j = (index.ravel() for index in np.indices(matrix.shape))
+    values = np.asarray(matrix, dtype=float).ravel()
     source = _source(
         x=[columns[column] for column in j],
         y=[rows[row] for row in i],
@@ -156,16 +167,16 @@ def _heat_map(chart: HeatMap) -> BokehModel:
         numbers.tags = ["numbers", len(columns)]
     figure.grid.visible = False
     figure.axis.axis_line_alpha = figure.axis.major_tick_line_alpha = 0
-    tooltips = {chart.row_label: "@y", chart.column_label: "@x"}
-    if chart.row_label == chart.column_label:
-        tooltips = {chart.row_label: "@y, @x"}
+    tooltips = {row_label: "@y", column_label: "@x"}
+    if row_label == column_label:
+        tooltips = {row_label: "@y, @x"}
     else:
-        figure.xaxis.axis_label, figure.yaxis.axis_label = chart.column_label, chart.row_label
+        figure.xaxis.axis_label, figure.yaxis.axis_label = column_label, row_label
     longest = max(map(len, columns))
     if longest * len(columns) > 60:
         figure.xaxis.major_label_orientation = 0.9
         figure.height += int(5.5 * min(longest, MAX_NAME_LENGTH))
-    _add_hover(figure, {**tooltips, chart.value_label: "@value{0.000}"}, [cells])
+    _add_hover(figure, {**tooltips, value_label: "@value{0.000}"}, [cells])
     return figure
 
 

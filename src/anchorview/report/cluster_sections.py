@@ -11,8 +11,8 @@ from anchorview._utils.typing import Array
 from anchorview.estimators.relabeling import mapping_header
 from anchorview.inspection import associate
 from anchorview.inspection.markers import shares_text
-from anchorview.plotting.charts import HeatMap
 from anchorview.plotting.colors import cluster_color
+from anchorview.report.bokeh_charts import heat_map
 from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
 from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
@@ -195,7 +195,7 @@ def confusion_section(fit: CheckedFit) -> Section:
     shown = counts[np.ix_(clusters, classes)]
     cluster_names = [f"cluster {fit.cluster_names[cluster]}" for cluster in clusters]
     class_names = names[classes].tolist()
-    chart = HeatMap(
+    chart = heat_map(
         shown / class_sizes[classes],
         cluster_names,
         class_names,

@@ -13,8 +13,9 @@ from anchorview import __version__
 from anchorview._utils.text import in_words
 from anchorview.estimators.auto.levels import TRIVIAL_NUMBER
 from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
-from anchorview.plotting.charts import HeatMap, Line, LineChart, number_ticks
 from anchorview.plotting.colors import OTHER_COLOR
+from anchorview.plotting.curve_displays import Line, LineChart
+from anchorview.report.bokeh_charts import heat_map, line_chart
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
@@ -27,6 +28,9 @@ MAX_SPLITS = 20
 
 MAX_CHILDREN = 8
 """Maximum number of parts of a cluster that are listed."""
+
+MIN_TICK_RATIO = 1.3
+"""Minimum ratio of neighboring ticks of a logarithmic axis, so that their labels do not overlap."""
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 """Packages whose versions may affect results."""
@@ -49,17 +53,27 @@ def number_section(fit: CheckedFit, findings: Findings) -> Section:
     return Section("Number of clusters", parts)
 
 
+def _number_ticks(numbers: Sequence[int], marked: Sequence[int]) -> list[int]:
+    """Ticks of a logarithmic axis of numbers of clusters: the marked ones, first, and doublings."""
+    ticks: list[int] = []
+    doublings = [2**power for power in range(1, 20) if min(numbers) <= 2**power <= max(numbers)]
+    for number in (*marked, *doublings):
+        if all(max(number, tick) >= MIN_TICK_RATIO * min(number, tick) for tick in ticks):
+            ticks.append(number)
+    return sorted(ticks)
+
+
 def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
     curve, chance = model.curve_, model.chance_curve_
     numbers = curve.index.tolist()
-    chart = LineChart(
+    lines = LineChart(
         [
             Line(numbers, curve.tolist(), "agreement"),
             Line(numbers, chance.tolist(), "by chance", color=OTHER_COLOR),
         ],
         "Number of clusters",
         "Agreement between families",
-        x_ticks=number_ticks(numbers, [chosen, *others]),
+        x_ticks=_number_ticks(numbers, [chosen, *others]),
         log_x=True,
         marked_x=chosen,
         also_marked=others,
@@ -72,7 +86,7 @@ def _level_chart(model: Any, chosen: int, others: Sequence[int]) -> Chart:
         f"larger numbers.{dotted}"
     )
     table = {"Clusters": numbers, "Agreement between families": curve, "By chance": chance}
-    return Chart(chart, text, pd.DataFrame(table))
+    return Chart(line_chart(lines), text, pd.DataFrame(table))
 
 
 def _level_table(levels: pd.DataFrame) -> Table:
@@ -159,7 +173,7 @@ def convergence_parts(fit: CheckedFit) -> list[Part]:
     iterations = list(range(1, len(objective) + 1))
     whose = " of the best candidate" if fit.is_auto else ""
     chart = Chart(
-        LineChart([Line(iterations, objective.tolist())], "Iteration", "Objective"),
+        line_chart(LineChart([Line(iterations, objective.tolist())], "Iteration", "Objective")),
         f"Objective{whose} per iteration, from {objective[0]:.4g} to {objective[-1]:.4g}. A curve "
         "that is flat at its end has converged.",
         pd.DataFrame({"Iteration": iterations, "Objective": objective}),
@@ -202,9 +216,9 @@ def _agreement_chart(model: Any) -> Chart:
     families = (fitted["kind"] + ", " + fitted["scaling"]).to_numpy()
     agreement = agreement.groupby(families, sort=False).mean()
     agreement = agreement.T.groupby(families, sort=False).mean().T
-    names = agreement.index.tolist()
+    names, what = agreement.index.tolist(), "Mean adjusted Rand index"
     return Chart(
-        HeatMap(agreement.to_numpy(), names, names, "Mean adjusted Rand index", "Family", "Family"),
+        heat_map(agreement.to_numpy(), names, names, what, "Family", "Family"),
         "Mean agreement between the partitions of each pair of families of candidates; the "
         "diagonal has the agreement between the partitions of one family.",
         agreement.rename_axis("Family").reset_index(),

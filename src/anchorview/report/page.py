@@ -19,15 +19,14 @@ from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write
 from anchorview._utils.errors import optional_import
 from anchorview._utils.text import percent
-from anchorview.plotting.charts import ChartDescription
-from anchorview.report.bokeh_charts import bokeh_figure
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
     """An interactive chart."""
 
-    content: ChartDescription
+    content: Any
+    """A figure of bokeh."""
     description: str
     """What the chart shows, as the caption and for readers who cannot see the chart."""
     table: pd.DataFrame | None = None
@@ -208,9 +207,8 @@ def _packed(content: object) -> str:
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def _packed_chart(chart: ChartDescription) -> str:
-    embed = optional_import("bokeh.embed", "Reports", "report")
-    return _packed(embed.json_item(bokeh_figure(chart)))
+def _packed_chart(figure: Any) -> str:
+    return _packed(optional_import("bokeh.embed", "Reports", "report").json_item(figure))
 
 
 @cache

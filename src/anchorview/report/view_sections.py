@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import view_sentences
 from anchorview.inspection.left_out_views import MAX_SAMPLES
-from anchorview.plotting.charts import BarChart, HeatMap
+from anchorview.report.bokeh_charts import bar_chart, heat_map
 from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.findings import REFIT_BUDGET, Findings, disagreement
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
@@ -46,12 +46,12 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
     explanations = []
     if hasattr(model, "view_weights_"):
         columns["Weight"] = np.asarray(model.view_weights_, dtype=float)
-        chart = BarChart(names, columns["Weight"], "Weight")
+        chart = bar_chart(names, columns["Weight"], "Weight")
         description = "Weights of the views, which sum to 1."
         charts.append(Chart(chart, description, half=hasattr(model, "view_agreement_")))
     if hasattr(model, "view_agreement_"):
         columns[ALONE] = np.asarray(model.view_agreement_, dtype=float)
-        chart = BarChart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
+        chart = bar_chart(names, columns[ALONE], f"{ALONE}: agreement with the result", x_max=1.0)
         description = "Agreement of a clustering of each view alone with the result."
         charts.append(Chart(chart, description, half=True))
         explanations += [
@@ -132,7 +132,7 @@ def prediction_agreement(fit: CheckedFit) -> list[Chart]:
         "the result but not with each other are complementary. The model was fitted on all views, "
         "so this does not show how well a view could be clustered by itself."
     )
-    chart = HeatMap(matrix, names, names, "Adjusted Rand index", "Views", "Views")
+    chart = heat_map(matrix, names, names, "Adjusted Rand index", "Views", "Views")
     return [Chart(chart, description, table)]
 
 
@@ -155,6 +155,6 @@ def pattern_parts(data: MultiViewData) -> list[Part]:
     if n_rarer:
         names.append(f"{n_rarer:,} other patterns")
         sizes.append(len(data) - sum(sizes))
-    chart = BarChart(names, sizes, "Samples", number_format="0,0")
+    chart = bar_chart(names, sizes, "Samples", number_format="0,0")
     table = pd.DataFrame({"Views": names, "Samples": sizes})
     return [Text(text), Chart(chart, description, table)]
