@@ -18,17 +18,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from anchorview._utils.linalg import (
-    cholesky_rows,
-    gram,
-    pivoted_cholesky_rows,
-    times,
-)
+from anchorview._utils.linalg import cholesky_rows, gram, pivoted_cholesky_rows, times
 from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import ViewScaling, merged_by_key, with_unit_norms
 from anchorview.core.scaled_view import ScaledBlock, scaled_views
-from anchorview.views.container import MultiViewData, RowBlock, concatenate_samples
+from anchorview.views.container import MultiViewData, RowBlock
 from anchorview.views.low_rank_sum import is_sparse
 from anchorview.views.matrix_checks import none_if_complete
 from anchorview.views.row_source import RowSource
@@ -156,22 +151,18 @@ def compress(
         return problem_from_summaries(
             parts, summaries.values(), scalings, unit_norm=unit_norm, dtype=parts.dtype
         )
-    data = parts.reduce(_same, concatenate_samples, "reading")
+    assert isinstance(parts, MultiViewData)
     left = route == "left"
     dtype = np.dtype(np.float64) if left else None
-    matrices, scalings = scaled_views(data, scalings, unit_norm=unit_norm, dtype=dtype)
+    matrices, scalings = scaled_views(parts, scalings, unit_norm=unit_norm, dtype=dtype)
     back = tuple(
-        CompressedFeatures.of(X, data.dtype) if left and X.shape[1] > X.shape[0] else None
+        CompressedFeatures.of(X, parts.dtype) if left and X.shape[1] > X.shape[0] else None
         for X in matrices
     )
     views = tuple(
         X if way is None else way.coordinates for X, way in zip(matrices, back, strict=True)
     )
-    return Problem(views, data.available, scalings, back, data.dtype)
-
-
-def _same(part: MultiViewData) -> MultiViewData:
-    return part
+    return Problem(views, parts.available, scalings, back, parts.dtype)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Starts of K-means: a sample of rows, and greedy k-means++ by matrix products."""
 
 from functools import partial
-from typing import NamedTuple
+from operator import add
 
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
@@ -126,14 +126,8 @@ MARGIN = 1.25
 """Expected number of candidate rows relative to the requested number, so that enough are found."""
 
 
-class _Sample(NamedTuple):
-    """Keys and rows of each block; concatenated once, as samples may be large."""
-
-    keys: list[Array]
-    rows: list[Array]
-
-    def merged(self, other: "_Sample") -> "_Sample":
-        return _Sample(self.keys + other.keys, self.rows + other.rows)
+_Sample = list[tuple[Array, Array]]
+"""Keys and rows of each block; concatenated once, as samples may be large."""
 
 
 def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
@@ -148,17 +142,16 @@ def sampled_rows(rows: EmbeddedRows, count: int, seed: int) -> Array:
     expected = min(MARGIN * count, n)
     for by_length in (True, False):
         sample = rows.reduce(
-            partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length),
-            _Sample.merged,
+            partial(_below, share=MARGIN * count / n, n=n, seed=seed, by_length=by_length), add
         )
         # Rows with equal norms have equal keys. If there are many, too many or too few rows would
         # be sampled, or too few distinct ones.
-        keys = np.concatenate(sample.keys)
+        keys = np.concatenate([keys for keys, _ in sample])
         even = abs(len(keys) - expected) <= 5 * np.sqrt(expected)
         if even and len(np.unique(keys)) >= count / 2:
             break
     order = np.argsort(keys, kind="stable")[:count]
-    return np.concatenate(sample.rows)[order]
+    return np.concatenate([rows_of_block for _, rows_of_block in sample])[order]
 
 
 def _below(
@@ -173,7 +166,7 @@ def _below(
     small = np.flatnonzero(keys < np.uint64(min(share, 1 - 2**-53) * 2**64))
     # Many copies of one row would all be sampled; the surplus is not needed.
     small = small[: int(MARGIN * share * n)]
-    return _Sample([keys[small]], [block[small]])
+    return [(keys[small], block[small])]
 
 
 def _mixed(numbers: Array, seed: int) -> Array:

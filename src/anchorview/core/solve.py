@@ -1,4 +1,7 @@
-"""Stage 3, solve: sizes within what the data allow, a start, and the optimization."""
+"""Stage 3, solve: sizes within what the data allow, a start, and the optimization.
+
+The steps of the optimization, by the numbers of their equations, are in ``alternating``.
+"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -106,7 +109,10 @@ class Sizes:
         components = []
         for p, (m, rank) in enumerate(zip(wanted, ranks, strict=True)):
             if self.per_view is None:
-                m = capped_components(m, rank, len(matrices))
+                # A representation that reproduces its view says nothing about how well the view
+                # fits. A single view cannot gain weight by that, and may keep two components.
+                minimum = 2 if len(matrices) == 1 else 1
+                m = min(m, max(rank // 2, min(rank, minimum)))
             elif m > rank:
                 raise ValueError(
                     f"n_components={m} for {schema.describe_view(p)} is larger than its rank "
@@ -122,16 +128,6 @@ class Sizes:
             )
         default = min(self.default_anchors or self.n_clusters, maximum)
         return self.n_anchors or default, components, complete
-
-
-def capped_components(wanted: int, rank: int, n_views: int) -> int:
-    """Number of components of a view, at most half of its rank.
-
-    A representation that reproduces its view completely says nothing about how well the view fits.
-    A single view cannot gain weight by that, and may keep two components.
-    """
-    minimum = 2 if n_views == 1 else 1
-    return min(wanted, max(rank // 2, min(rank, minimum)))
 
 
 def rank_tolerance(dtype: "np.dtype[Any]") -> float:
@@ -172,18 +168,13 @@ class Spectra(NamedTuple):
     """Leading right singular vectors (columns) and singular values of each view."""
 
 
-def leading_spectra(
-    problem: Problem, n_components: int | Sequence[int], n_directions: int = 0
-) -> Spectra:
-    """Spectra for solutions with at most `n_components` components per view.
-
-    Each view has at least `n_directions` directions, if its rank allows it.
-    """
+def leading_spectra(problem: Problem, n_components: int | Sequence[int]) -> Spectra:
+    """Spectra for solutions with at most `n_components` components per view."""
     tolerance = rank_tolerance(problem.dtype)
     counts = np.broadcast_to(n_components, len(problem.views)).tolist()
     products = problem.grams or (None,) * len(problem.views)
     spectra = [
-        rank_and_directions(X, max(2 * count, n_directions), max(count, n_directions), tolerance, G)
+        rank_and_directions(X, 2 * count, count, tolerance, G)
         for X, count, G in zip(problem.views, counts, products, strict=True)
     ]
     return Spectra([rank for rank, _, _ in spectra], [(D, s) for _, D, s in spectra])

@@ -151,7 +151,7 @@ def _leading_subspaces(
     for step in range(POWER_STEPS):
         report_progress("truncating", step, POWER_STEPS)
         products = parts.reduce(
-            partial(_power_step, scalings=scalings, bases=bases), _added, "truncating"
+            partial(_power_steps, scalings=scalings, bases=bases), _added, "truncating"
         )
         bases = {p: _orthonormal(product) for p, product in products.items()}
     return bases
@@ -161,26 +161,23 @@ def _orthonormal(columns: Array) -> Array:
     return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
 
 
-def _power_step(part: MultiViewData, scalings: tuple[ViewScaling, ...], bases: Bases) -> Bases:
+def _power_steps(part: MultiViewData, scalings: tuple[ViewScaling, ...], bases: Bases) -> Bases:
     """``X'X V`` of the rows of a part, for each view with directions."""
-    return {p: _squared_times(part, p, scalings[p], V) for p, V in bases.items()}
+    return {p: _power_step(part, p, scalings[p], V) for p, V in bases.items()}
 
 
 def _added(a: Bases, b: Bases) -> Bases:
     return {p: a[p] + b[p] for p in a}
 
 
-def _squared_times(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
+def _power_step(part: MultiViewData, p: int, scaling: ViewScaling, V: Array) -> Array:
     if is_sparse(part.views[p]):
         X = SparseScaledView.of(part, p, scaling)
         return np.asarray(X.T @ (X @ V.astype(X.dtype)), dtype=np.float64)
-    columns = V.astype(part.dtype)
-
-    def work(rows: Array) -> Array:
-        return np.asarray(rows.T @ (rows @ columns))
-
-    total = np.zeros(V.shape)
-    for _, product in _over_rows(work, part, p, scaling, "truncating"):
+    columns, total = V.astype(part.dtype), np.zeros(V.shape)
+    for _, product in _over_rows(
+        lambda rows: rows.T @ (rows @ columns), part, p, scaling, "truncating"
+    ):
         total += product
     return total
 
