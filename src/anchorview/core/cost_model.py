@@ -116,9 +116,7 @@ def plan(data: MultiViewData, request: PlanRequest) -> Plan:
 
 
 def _chosen(
-    feasible: Sequence[Route],
-    work: dict[Route, float],
-    memory: dict[Route, float],
+    feasible: Sequence[Route], work: dict[Route, float], memory: dict[Route, float]
 ) -> Route:
     """Cheapest exact route, unless it takes long and the truncated one much less."""
     exact = [route for route in feasible if route != "truncated"]

@@ -211,10 +211,7 @@ class BatchFit:
 
 
 def correction_for(
-    correction: BatchCorrection | None,
-    source: RowSource,
-    fitted: FittedViews,
-    unknown_batch: str,
+    correction: BatchCorrection | None, source: RowSource, fitted: FittedViews, unknown_batch: str
 ) -> BatchCorrection | None:
     """Correction of new samples, which must come with what the fit was given; None without."""
     if unknown_batch not in ("error", "center"):

@@ -84,7 +84,7 @@ REGISTRY = (
         "SMVSC",
         "#009E73",
         {"n_anchors": _multiples},
-        n_clusters_by_default=("n_anchors",),
+        ("n_anchors",),
     ),
     Method(
         "opmc",
@@ -92,7 +92,7 @@ REGISTRY = (
         "OPMC",
         "#AA4499",
         {"scaling": ("rows", "features", "none")},
-        n_clusters_by_default=("n_components",),
+        ("n_components",),
     ),
     Method("uomvsc", "compared.uomvsc.UOMVSC", "UOMVSC", "#A0526E", {"lambda_": (0.0, 0.5, 1.0)}),
     Method("fpmvs-cag", "compared.fpmvscag.FPMVSCAG", "FPMVS-CAG", "#2A9D9D", {}),
@@ -102,7 +102,7 @@ REGISTRY = (
         "OMSC",
         "#7A6FBE",
         {"n_anchors": _multiples, "lambda_": (1.0, 0.1, 0.01, 0.001)},
-        n_clusters_by_default=("n_anchors",),
+        ("n_anchors",),
     ),
     Method("awmvc", "compared.awmvc.AWMVC", "AWMVC", "#8A6D4B", {"n_dimensions": (1, 3, 5)}),
     Method("concat-kmeans", "compared.concatenation.ConcatKMeans", "K-means", "#777777", {}),
@@ -134,7 +134,7 @@ REGISTRY = (
         "EOMSC-CA",
         "#3D6B8E",
         {"n_anchors": _multiples},
-        n_clusters_by_default=("n_anchors",),
+        ("n_anchors",),
     ),
     Method(
         "concat-hdbscan",
@@ -157,7 +157,7 @@ REGISTRY = (
         "DALMC",
         "#D55E00",
         {"beta": BETAS, "n_anchors": _multiples},
-        n_clusters_by_default=("n_anchors",),
+        ("n_anchors",),
         accepts_missing_views=True,
     ),
     # A fit is a consensus of dozens of partitions.
@@ -181,13 +181,7 @@ METHODS = tuple(
 
 
 def find_method(name: str) -> Method:
-    """Return the registry entry of a method.
-
-    Examples
-    --------
-    >>> find_method("fpmvs-cag").display_name
-    'FPMVS-CAG'
-    """
+    """Return the registry entry of a method."""
     for method in REGISTRY:
         if method.name == name:
             return method
@@ -195,12 +189,6 @@ def find_method(name: str) -> Method:
 
 
 def method_class(name: str) -> Any:
-    """Import and return the estimator class of a method.
-
-    Examples
-    --------
-    >>> method_class("awmvc")(n_clusters=3)
-    AWMVC(n_clusters=3)
-    """
+    """Import and return the estimator class of a method."""
     method = find_method(name)
     return getattr(import_module(method.module), method.class_path.rpartition(".")[2])

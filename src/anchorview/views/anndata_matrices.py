@@ -3,9 +3,9 @@
 Neither package is imported: a caller who has such an object has the package.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -25,24 +25,8 @@ ViewSelection = Mapping[str, str]
 """By name of a view, the matrix that it is."""
 
 
-class AnnotatedData(Protocol):
-    """What MuData and AnnData objects have in common."""
-
-    obs: pd.DataFrame
-    obsm: MutableMapping[str, Any]
-    uns: MutableMapping[str, Any]
-
-    @property
-    def obs_names(self) -> "pd.Index[Any]":
-        """Ids of the samples."""
-
-    @property
-    def n_obs(self) -> int:
-        """Number of samples."""
-
-    @property
-    def is_view(self) -> bool:
-        """Whether it is a view of another object."""
+AnnotatedData: TypeAlias = Any
+"""A MuData or AnnData object."""
 
 
 def is_mudata(obj: object) -> bool:
@@ -206,10 +190,7 @@ def chosen_matrix(cells: Any, choice: MatrixChoice, subject: str) -> "tuple[View
 
 
 def aligned_matrix(
-    matrix: View,
-    rows: NDArray[np.intp],
-    ids: "pd.Index[Any]",
-    features: "pd.Index[Any]",
+    matrix: View, rows: NDArray[np.intp], ids: "pd.Index[Any]", features: "pd.Index[Any]"
 ) -> View:
     """Rows of a matrix for samples with these ids; a row of -1 is missing."""
     aligned = reindex_rows(matrix, rows)

@@ -308,10 +308,7 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 
 
 def _checked(
-    views: NamedViews,
-    given: ArrayLike | None = None,
-    first_row: int = 0,
-    nan_cells: bool = False,
+    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0, nan_cells: bool = False
 ) -> NamedViews:
     """Views in memory, checked, with the availability of each sample."""
     views = views.aligned() if views.in_dask else views

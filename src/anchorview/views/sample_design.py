@@ -68,12 +68,7 @@ def stacked_design(parts: Sequence[SampleDesign | None]) -> SampleDesign | None:
 
 
 def sample_design(
-    batch: Any,
-    covariates: Any,
-    X: Any,
-    n_samples: int,
-    ids: Ids,
-    known: SampleDesign | None = None,
+    batch: Any, covariates: Any, X: Any, n_samples: int, ids: Ids, known: SampleDesign | None = None
 ) -> SampleDesign | None:
     """Design of the samples of `X`; `known`, which `X` has itself, if nothing is given.
 

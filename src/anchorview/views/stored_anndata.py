@@ -102,9 +102,7 @@ def _read_rows(view: StoredView, rows: NDArray[np.intp]) -> Matrix:
 
 
 def select_stored(
-    view: StoredView,
-    rows: NDArray[np.intp] | None = None,
-    columns: NDArray[np.intp] | None = None,
+    view: StoredView, rows: NDArray[np.intp] | None = None, columns: NDArray[np.intp] | None = None
 ) -> StoredView:
     """Rows and columns of a view that stays on disk; those of samples without it are zero."""
     n = view.shape[0] if rows is None else len(rows)

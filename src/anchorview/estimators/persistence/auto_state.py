@@ -21,11 +21,7 @@ from anchorview.estimators.persistence.codec import (
     require,
     validate,
 )
-from anchorview.estimators.persistence.fitted_state import (
-    FittedState,
-    require_labels,
-    require_maps,
-)
+from anchorview.estimators.persistence.fitted_state import FittedState, require_labels, require_maps
 
 TABLES = ("candidates_", "levels_", "tree_", "_consistency")
 

@@ -174,12 +174,7 @@ SHAPES |= {
     },
     Embedder: {"scalings": "*"},
     Trace: {},
-    Start: {
-        "to_graph": "d* l",
-        "fill": "d* l",
-        "to_representation": "d* m*",
-        "importance": "v",
-    },
+    Start: {"to_graph": "d* l", "fill": "d* l", "to_representation": "d* m*", "importance": "v"},
     Step: {
         "weights": "v",
         "bases": "d* m*",

@@ -268,8 +268,7 @@ def _aligned_parts(descriptions: tuple[str, ...], *frames: pd.DataFrame) -> list
 
 
 def dask_views(
-    views: ViewFile | Mapping[str, ViewOnDisk] | Sequence[ViewOnDisk],
-    part_rows: int | None = None,
+    views: ViewFile | Mapping[str, ViewOnDisk] | Sequence[ViewOnDisk], part_rows: int | None = None
 ) -> Any:
     """Views on disk as dask arrays, or dataframes, whose blocks the workers read themselves.
 
@@ -384,11 +383,7 @@ def _read_frame(view: StoredView, first: list[StoredView], rows: int, start: int
 
 
 def _read_block(
-    view: StoredView,
-    first: list[StoredView],
-    rows: int,
-    *has: Array,
-    block_id: tuple[int, ...],
+    view: StoredView, first: list[StoredView], rows: int, *has: Array, block_id: tuple[int, ...]
 ) -> Array:
     """Read a block; rows of samples that lack the view become NaN."""
     start = block_id[0] * rows
