@@ -31,7 +31,7 @@ def test_two_threads_never_share_memory():
 
 @pytest.fixture(params=["float64", "float32", "incomplete"])
 def two_parts(request, tmp_path):
-    """Functions that read the parts of a source into the same memory, and the parts themselves."""
+    """Functions that read the parts of a source, and the parts themselves."""
     missing = 0.3 if request.param == "incomplete" else 0
     views, _ = make_multiview(400, n_clusters=3, n_features=(6, 9), missing=missing, random_state=0)
     dtype = np.float32 if request.param == "float32" else np.float64
@@ -42,7 +42,7 @@ def two_parts(request, tmp_path):
     source = open_source(stored, 1e9)
     slices = [slice(0, 200), slice(200, 400)]
     whole = MultiViewData({name: view.astype(dtype) for name, view in views.items()})
-    return [lambda rows=rows: source._passing_part(rows) for rows in slices], [
+    return [lambda rows=rows: source._part(rows) for rows in slices], [
         whole[rows] for rows in slices
     ]
 

@@ -164,14 +164,6 @@ def test_reading_in_a_forked_process(save, tmp_path):
         assert pool.apply_async(_sum, (view,)).get(timeout=20) == expected
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_reading_into_an_array(view, dtype):
-    for order in "CF":
-        out = np.zeros((9, 5), dtype, order)
-        view.read_into(out, 11)
-        np.testing.assert_array_equal(out, NUMBERS[11:20])
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", ">i4", "u8", "f2", ">f8", "g"])
 def test_npy_number_types(tmp_path, dtype, order):
@@ -343,8 +335,6 @@ def test_changed_files_are_not_read(save, change, tmp_path):
     change(view.path)
     with pytest.raises(DataFileError, match=CHANGED):
         view[40:47]
-    with pytest.raises(DataFileError, match=CHANGED):
-        view.read_into(np.zeros((7, 5), np.float32), 40)
 
 
 def test_copy_on_another_machine(tmp_path, monkeypatch):

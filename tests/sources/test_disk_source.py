@@ -418,9 +418,6 @@ class UnreadableView(NpyView):
     def _read(self, start, stop):
         raise AssertionError("A row was read.")
 
-    def read_into(self, out, start):
-        raise AssertionError("A row was read.")
-
 
 @pytest.fixture
 def unreadable(store):

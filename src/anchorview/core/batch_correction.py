@@ -215,19 +215,13 @@ class ViewCorrection:
 class CorrectedRows:
     """A dense view whose rows are corrected when they are taken, in their precision."""
 
-    def __init__(self, view: Array, codes: Array, z: Array, correction: ViewCorrection) -> None:
+    def __init__(self, view: Array, codes: Array, z: Array, by: ViewCorrection) -> None:
         self.view, self.codes, self.shape = view, codes, view.shape
         self.dtype = working_precision([view.dtype])
         self.nbytes = view.size * self.dtype.itemsize
         self.z, self.mean, self.intercepts, self.factors, self.slopes = (
             values.astype(self.dtype)
-            for values in (
-                z,
-                correction.mean,
-                correction.intercepts,
-                correction.factors,
-                correction.slopes,
-            )
+            for values in (z, by.mean, by.intercepts, by.factors, by.slopes)
         )
 
     def __getitem__(self, rows: Any) -> Array:

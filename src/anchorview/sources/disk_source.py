@@ -1,6 +1,5 @@
 """Views on disk, read part by part while other parts are processed."""
 
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -19,7 +18,7 @@ from anchorview._utils.errors import DataFileError
 from anchorview._utils.memory import require_memory
 from anchorview._utils.progress import report_progress
 from anchorview._utils.text import format_bytes, quoted
-from anchorview._utils.threads import ThreadBuffer, n_cores, parallel_map, without_nested_threads
+from anchorview._utils.threads import n_cores, parallel_map, without_nested_threads
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest, plan_in_passes
@@ -50,9 +49,6 @@ INDEX_BYTES = 8
 
 COPIES = 4
 """Memory of a part while it is read, converted, checked and scaled, in sizes of the part."""
-
-_parts: defaultdict[int, ThreadBuffer] = defaultdict(ThreadBuffer)
-"""Memory of the dense views of a part, by position."""
 
 
 def workers() -> int:
@@ -90,18 +86,12 @@ class DiskSource(PartSource):
     def _stored(self) -> list[StoredView]:
         return _stored(self.views.views)
 
-    def _passing_part(self, rows: slice) -> MultiViewData:
-        """Read some samples into memory that is used again for the next part."""
-        matrices = list(self.views.views)
-        for p, view in enumerate(matrices):
-            if isinstance(view, StoredView) and not (view.is_sparse or view.kinds):
-                matrices[p] = _parts[p].array((rows.stop - rows.start, view.shape[1]), view.dtype)
-                view.read_into(matrices[p], rows.start)
-            elif view is not None:
-                matrices[p] = view[rows]
-        return self.placed(self._part(rows, matrices, not self.complete), rows.start)
+    def _part(self, rows: slice) -> MultiViewData:
+        """Read some samples, and prepare them; they are checked in the first pass."""
+        return self.placed(self._read(rows, not self.complete), rows.start)
 
-    def _part(self, rows: slice, matrices: list[Any], check: bool) -> MultiViewData:
+    def _read(self, rows: slice, check: bool) -> MultiViewData:
+        matrices = [None if view is None else view[rows] for view in self.views.views]
         has = self.views.available
         has = None if has is None else has[rows]
         views = replace(self.views, views=matrices, available=has, sample_ids=None)
@@ -109,9 +99,6 @@ class DiskSource(PartSource):
             return container_of_checked(views)
         require_same_ids(self._stored, rows)
         return container_of_views(views.aligned(), first_row=rows.start, nan_cells=self.nan_cells)
-
-    def _read(self, rows: slice) -> list[Any]:
-        return [None if view is None else view[rows] for view in self.views.views]
 
     @property
     def part_rows(self) -> int:
@@ -175,7 +162,7 @@ class DiskSource(PartSource):
     def for_each_part(self, function: PartFunction[None], stage: str) -> None:
         """Call a function with all parts, one after the other."""
         for rows in gen_batches(len(self), self.part_rows):
-            function(self._passing_part(rows))
+            function(self._part(rows))
             report_progress(stage, rows.stop, len(self))
 
     def _over_parts(
@@ -183,10 +170,10 @@ class DiskSource(PartSource):
     ) -> Generator[Result]:
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                result = function(self._passing_part(rows))
+                result = function(self._part(rows))
             if isinstance(result, np.ndarray) and not _is_finite(result):
                 # Values were finite when the first pass checked them: say which are not now.
-                self._part(rows, self._read(rows), check=True)
+                self._read(rows, check=True)
             return result
 
         parts = list(gen_batches(len(self), self.part_rows))
@@ -277,8 +264,7 @@ class DiskSource(PartSource):
             "Use DALMC with solver='compressed', which reads them part by part.",
             self.budget,
         )
-        rows = slice(0, len(self))
-        data = self.placed(self._part(rows, self._read(rows), not self.complete), 0)
+        data = self._part(slice(0, len(self)))
         data.sample_ids = self.sample_ids if data.sample_ids is None else data.sample_ids
         return data
 

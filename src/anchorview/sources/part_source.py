@@ -142,8 +142,7 @@ def embedded(
 def _first_rows(count: int, part: MultiViewData) -> MultiViewData:
     has = availability(part.available, len(part), part.names)
     rows = np.unique(np.concatenate([np.flatnonzero(column)[:count] for column in has.T]))
-    # A copy, as the memory of a part is used again.
-    return concatenate_samples(part[rows])
+    return part[rows]
 
 
 def _fewer(count: int, a: MultiViewData, b: MultiViewData) -> MultiViewData:

@@ -136,10 +136,6 @@ class StoredView(ABC):
             raise self._unreadable(start, stop, f"found only {block.shape[0]} of them")
         return block if self.is_sparse or self.kinds else np.ascontiguousarray(block, self.dtype)
 
-    def read_into(self, out: Array, start: int) -> None:
-        """Read as many rows as `out` has, beginning at row `start`."""
-        out[...] = self[start : start + len(out)]
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Read everything; raise if the view is a table, or sparse: it does not become dense."""
         if self.is_sparse or self.kinds:

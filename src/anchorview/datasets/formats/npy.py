@@ -82,14 +82,6 @@ class NpyView(StoredView):
         fill(block, start, stop)
         return block
 
-    def read_into(self, out: Array, start: int) -> None:
-        """Read as many rows as `out` has, starting at row `start`."""
-        plain = self.stored == self.dtype == out.dtype and out.flags.c_contiguous
-        if self.fortran or not plain:
-            super().read_into(out, start)
-        else:
-            self._guarded(partial(self._fill_rows, out), start, start + len(out))
-
     def _fill_rows(self, out: Array, start: int, stop: int) -> None:
         row_bytes = self.shape[1] * self.stored.itemsize
         with self.path.open("rb") as stream:
