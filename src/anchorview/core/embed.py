@@ -1,6 +1,5 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -54,10 +53,10 @@ class Embedder:
         self.scalings = scalings
         self.complete = complete
         self.maps = maps
-        self._cached_maps: OrderedDict[Pattern, Map] = OrderedDict()
+        self._cached_maps: dict[Pattern, Map] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cached_maps": OrderedDict()}
+        return {**self.__dict__, "_cached_maps": {}}
 
     @property
     def n_anchors(self) -> int:
@@ -82,9 +81,9 @@ class Embedder:
         W = self._cached_maps.get(views)
         if W is None:
             W = embedding_map(self.trace, views)
+            if len(self._cached_maps) >= MAX_CACHED_MAPS:
+                self._cached_maps = {}
             self._cached_maps[views] = W
-            while len(self._cached_maps) > MAX_CACHED_MAPS:
-                self._cached_maps.popitem(last=False)
         return W
 
     def smallest(self, dtype: "np.dtype[Any]") -> "Embedder":

@@ -220,8 +220,7 @@ class EmbeddingClusterer(
         self._join = join
         if isinstance(source, PartSource) and not self._works_in_parts(source, out):
             source = source.read()
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        set_design(source, X, batch, covariates)
         self._require_possible(source)
         self._learn_views(source)
         self._prepared = fit_preparation(source, self.preprocess)
@@ -275,8 +274,7 @@ class EmbeddingClusterer(
                 UserWarning,
                 stacklevel=3,
             )
-        if batch is not None or covariates is not None:
-            set_design(source, X, batch, covariates)
+        set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
         if self._prepared is not None:
             source = prepare(source, self._prepared)

@@ -38,19 +38,13 @@ ratio of 240; of 74 views of images, texts, omics and tables none has all of thi
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """All samples with the same available views."""
+class RowBlock:
+    """Samples with the same available views: a group of all, or few enough to become dense."""
 
     rows: slice | Array
     size: int
     views: tuple[int, ...]
     """Positions of the available views."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowBlock(Group):
-    """Some rows of a group, few enough to be processed as dense arrays."""
-
     group: int
     """Position of the group in :attr:`MultiViewData.groups`."""
 
@@ -135,10 +129,9 @@ class MultiViewData(RowSource):
             self.design = X.design
         else:
             self._set(_checked(parse(X, join=None), available))
-        if batch is not None or covariates is not None:
-            self.design = sample_design(
-                batch, covariates, X, len(self), lambda: self.sample_ids, self.design
-            )
+        self.design = sample_design(
+            batch, covariates, X, len(self), lambda: self.sample_ids, self.design
+        )
 
     def _set(self, contents: NamedViews) -> None:
         self.set_schema(contents, contents.views)
@@ -197,28 +190,27 @@ class MultiViewData(RowSource):
         return data
 
     @cached_property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[RowBlock]:
         """Samples grouped by the views that they have, largest group first."""
         if self.available is None:
-            return [Group(slice(0, len(self)), len(self), tuple(range(len(self.views))))]
+            return [RowBlock(slice(0, len(self)), len(self), tuple(range(len(self.views))), 0)]
         patterns, member = np.unique(self.available, axis=0, return_inverse=True)
         order = np.argsort(member.ravel(), kind="stable")
         sizes = np.bincount(member.ravel(), minlength=len(patterns))
         rows = np.split(order, np.cumsum(sizes)[:-1])
-        groups = [
-            Group(part, len(part), tuple(int(p) for p in np.flatnonzero(pattern)))
-            for part, pattern in zip(rows, patterns, strict=True)
+        return [
+            RowBlock(rows[i], len(rows[i]), tuple(np.flatnonzero(patterns[i]).tolist()), group)
+            for group, i in enumerate(np.argsort(-sizes, kind="stable"))
         ]
-        return sorted(groups, key=lambda group: -group.size)
 
     def blocks(self, block_rows: int | None = None) -> Iterator[RowBlock]:
         """Blocks of rows, each of one group, that cover all samples."""
         step = self.rows_per_block if block_rows is None else block_rows
-        for position, group in enumerate(self.groups):
+        for group in self.groups:
             for start in range(0, group.size, step):
                 part = slice(start, min(start + step, group.size))
                 rows = part if isinstance(group.rows, slice) else group.rows[part]
-                yield RowBlock(rows, part.stop - start, group.views, position)
+                yield RowBlock(rows, part.stop - start, group.views, group.group)
 
     def stored_blocks(self) -> Iterator[RowBlock]:
         """Blocks for work that keeps sparse rows sparse: they may have more rows."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,7 @@ TABLE_CELL = 32
 """Bytes of a cell of a table, which is a Python object or becomes several numbers."""
 
 
-@dataclass(frozen=True)
-class FileVersion:
+class FileVersion(NamedTuple):
     """What tells whether a file has changed."""
 
     size: int
@@ -42,19 +41,15 @@ class FileVersion:
             return None
         return cls(status.st_size, status.st_mtime_ns, status.st_ino, platform.node())
 
-    def differs_from(self, other: "FileVersion") -> bool:
-        """Whether the file has changed; on another machine, which may have a copy, by its size."""
-        if self.machine != other.machine:
-            return self.size != other.size
-        return self != other
-
 
 def require_unchanged(path: Path, version: FileVersion | None, what: str = "it") -> None:
     """Raise if a file no longer has the version that it had when it was opened."""
     if version is None or not path.exists():
         return
     now = FileVersion.of(path)
-    if now is None or version.differs_from(now):
+    # Another machine may have a copy, of the same size.
+    compared = slice(1) if now is not None and now.machine != version.machine else slice(None)
+    if now is None or now[compared] != version[compared]:
         raise DataFileError(
             f"{path}: {what} cannot be read: the file has changed since it was opened. Open it "
             "again when it is complete."

@@ -1,6 +1,6 @@
 """Fitted transformers in model files: those of anchorview as arrays, others by skops."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -31,31 +31,21 @@ class StoredStep:
 
     kind: str
     """Name of one of `CLASSES`, or `FOREIGN`."""
-    parameters: dict[str, str | int | float | bool]
-    numbers: dict[str, int | float]
-    arrays: dict[str, Array]
-    columns: tuple[str, ...]
-    sums: tuple[ColumnSums, ...]
+    parameters: dict[str, str | int | float | bool] = field(default_factory=dict)
+    numbers: dict[str, int | float] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    sums: tuple[ColumnSums, ...] = ()
     """Columns of a table."""
-    content: npt.NDArray[np.uint8]
+    content: npt.NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
     """Bytes that skops has written."""
 
     @classmethod
     def of(cls, step: Any) -> "StoredStep":
         """Store a fitted transformer; raises if it is foreign and skops is not installed."""
-        nothing = np.empty(0, np.uint8)
         if type(step).__name__ not in CLASSES or type(step) is not CLASSES[type(step).__name__]:
             skops = optional_import("skops.io", "Saving transformers of other packages", "skops")
-            content = np.frombuffer(skops.dumps(step), np.uint8)
-            return cls(
-                kind=FOREIGN,
-                parameters={},
-                numbers={},
-                arrays={},
-                columns=(),
-                sums=(),
-                content=content,
-            )
+            return cls(kind=FOREIGN, content=np.frombuffer(skops.dumps(step), np.uint8))
         state = {name: value for name, value in vars(step).items() if name in FITTED}
         if isinstance(step, LogNormalizer):
             state["_median"] = step.total_
@@ -70,7 +60,6 @@ class StoredStep:
             },
             columns=vars(step).get("columns_", ()),
             sums=vars(step).get("_columns", ()),
-            content=nothing,
         )
 
     def restored(self, trusted: tuple[str, ...] | None = ()) -> Any:
