@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -21,15 +21,8 @@ HAS_THREADS = sys.platform != "emscripten"
 """Python in a browser cannot start threads."""
 
 
-class SizedBlock(Protocol):
-    """A block of rows."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-
-
-Block = TypeVar("Block", bound=SizedBlock)
+Block = TypeVar("Block", bound=Any)
+"""A block of rows, whose number is its `size`."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

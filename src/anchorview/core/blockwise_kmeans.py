@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial, reduce
-from operator import add
+from operator import add, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -291,16 +291,13 @@ def _farthest(embedding: Array, first_row: int, *, basis: Array) -> _Farthest:
     return float(squares[first]), embedding[first].astype(np.float64)
 
 
-def _farther(a: _Farthest, b: _Farthest) -> _Farthest:
-    return b if b[0] > a[0] else a
-
-
 def distant_rows_in_blocks(rows: EmbeddedRows, count: int) -> Array:
     """The rows selected by pivoted QR, one pass for each."""
     basis = np.empty((0, rows.shape[1]))
     selected = []
     for _ in range(count):
-        _, row = rows.reduce(partial(_farthest, basis=basis), _farther)
+        farther = partial(max, key=itemgetter(0))
+        _, row = rows.reduce(partial(_farthest, basis=basis), farther)
         selected.append(row)
         rest = row - basis.T @ (basis @ row)
         length = np.linalg.norm(rest)

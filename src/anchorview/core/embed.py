@@ -1,7 +1,7 @@
 """Stage 4, embed: rows of the anchor graph for any sample, from the trace of the optimization."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -225,23 +225,8 @@ def embedding_map(trace: Trace, views: Sequence[int]) -> Array:
     return replayed(trace, parts, available)
 
 
-@dataclass(frozen=True, eq=False)
-class SampleMap:
-    """Embeddings of samples by a fitted model, or their labels if an assignment is given.
-
-    The views of the samples are those of the fit. It has what workers need to know about the model,
-    and no more.
-    """
-
-    embedder: Embedder
-    assignment: Callable[[Array], Array] | None = None
-    factor: float = 1.0
-    """Factor of the embeddings that are returned."""
-
-    def __call__(self, part: MultiViewData) -> Array:
-        """Embeddings or labels of some samples."""
-        embedding = self.embedder(part)
-        if self.assignment is not None:
-            return self.assignment(embedding)
-        embedding *= self.factor
-        return embedding
+def embedded_samples(
+    embedder: Embedder, then: Callable[[Array], Array], part: MultiViewData
+) -> Array:
+    """A function of the embedding of samples, whose views are those of the fit."""
+    return then(embedder(part))

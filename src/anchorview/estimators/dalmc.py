@@ -31,7 +31,7 @@ from anchorview.core.assign import Assignment, cluster_spread, fit_assignment, r
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.compress import EXACT_ROUTES, Problem, Route, compress
 from anchorview.core.cost_model import Plan, PlanRequest, plan
-from anchorview.core.embed import SampleMap, embedder_of
+from anchorview.core.embed import embedded_samples, embedder_of
 from anchorview.core.scale import SCALINGS, ViewScaling, fit_scalings
 from anchorview.core.solve import VARIANTS, Sizes, SolverSettings, solve
 from anchorview.core.truncate import compress_truncated
@@ -400,7 +400,7 @@ class DALMC(IncrementalClusterer):
         %(new_labels)s
         """
         source = self._open_new(X, out, batch, covariates, unknown_batch)
-        function = SampleMap(self._embedder, self._labels_of)
+        function = partial(embedded_samples, self._embedder, self._labels_of)
         path = None if out is None else Path(out)
         labels = source.map_rows(function, None, np.int32, "labeling", path)
         return by_sample_id(labels, source.sample_ids, "cluster")
@@ -498,8 +498,8 @@ class DALMC(IncrementalClusterer):
         self._spread = cluster_spread(rows, self._assignment, known)
         self._relabeling = None
 
-    def _embedding_map(self, factor: float) -> SampleMap:
-        return SampleMap(self._embedder, factor=factor)
+    def _embedding_map(self, factor: float) -> Callable[[MultiViewData], Array]:
+        return partial(embedded_samples, self._embedder, partial(np.multiply, factor))
 
     def _certain_labels(self, threshold: float | None) -> Any:
         function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
@@ -509,7 +509,7 @@ class DALMC(IncrementalClusterer):
 
     def _predict_certain(self, source: RowSource, threshold: float | None) -> Any:
         function = partial(self.__anchorview_explain__().certain_labels, threshold=threshold)
-        labels = SampleMap(self._embedder, function)
+        labels = partial(embedded_samples, self._embedder, function)
         return source.map_rows(labels, None, np.int32, "labeling", None)
 
     def __anchorview_explain__(self) -> EmbeddingExplanation:

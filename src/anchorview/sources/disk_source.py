@@ -68,6 +68,7 @@ class DiskSource(PartSource):
         has = views.available
         has = None if has is None else availability(has, len(self), self.names)
         self.views = replace(views, available=has)
+        self._stored = [view for view in views.views if isinstance(view, StoredView)]
         self.nan_cells = nan_cells
         self.budget = budget
         self._reserved = 0.0
@@ -82,23 +83,17 @@ class DiskSource(PartSource):
         all_rows = slice(len(self))
         return next((ids for v in self._stored if (ids := v.ids(all_rows)) is not None), None)
 
-    @property
-    def _stored(self) -> list[StoredView]:
-        return _stored(self.views.views)
-
     def _part(self, rows: slice) -> MultiViewData:
         """Read some samples, and prepare them; they are checked in the first pass."""
-        return self.placed(self._read(rows, not self.complete), rows.start)
-
-    def _read(self, rows: slice, check: bool) -> MultiViewData:
         matrices = [None if view is None else view[rows] for view in self.views.views]
         has = self.views.available
         has = None if has is None else has[rows]
         views = replace(self.views, views=matrices, available=has, sample_ids=None)
-        if not check:
-            return container_of_checked(views)
+        if self.complete:
+            return self.placed(container_of_checked(views), rows.start)
         require_same_ids(self._stored, rows)
-        return container_of_views(views.aligned(), first_row=rows.start, nan_cells=self.nan_cells)
+        part = container_of_views(views.aligned(), first_row=rows.start, nan_cells=self.nan_cells)
+        return self.placed(part, rows.start)
 
     @property
     def part_rows(self) -> int:
@@ -170,11 +165,7 @@ class DiskSource(PartSource):
     ) -> Generator[Result]:
         def work(rows: slice) -> Result:
             with without_nested_threads():
-                result = function(self._part(rows))
-            if isinstance(result, np.ndarray) and not _is_finite(result):
-                # Values were finite when the first pass checked them: say which are not now.
-                self._read(rows, check=True)
-            return result
+                return function(self._part(rows))
 
         parts = list(gen_batches(len(self), self.part_rows))
         for rows, result in parallel_map(work, parts, workers()):
@@ -288,13 +279,9 @@ def view_on_disk(view: Any) -> Any:
     return view if stored is None else stored
 
 
-def _stored(views: Iterable[Any]) -> list[StoredView]:
-    return [view for view in views if isinstance(view, StoredView)]
-
-
-def require_same_ids(views: Iterable[Any], rows: slice) -> None:
+def require_same_ids(views: Iterable[StoredView], rows: slice) -> None:
     """Raise if files with sample ids do not have the same ids in these rows."""
-    with_ids = [(view, ids) for view in _stored(views) if (ids := view.ids(rows)) is not None]
+    with_ids = [(view, ids) for view in views if (ids := view.ids(rows)) is not None]
     for view, ids in with_ids[1:]:
         first, expected = with_ids[0]
         differ = np.flatnonzero(np.asarray(ids != expected))
@@ -351,10 +338,3 @@ def _row_bytes(view: Any, itemsize: int) -> int:
     if stored is None:
         return int(view.shape[1] * size)
     return int(-(-stored * (size + INDEX_BYTES) // view.shape[0]))
-
-
-def _is_finite(rows: Array) -> bool:
-    """Whether all values of an array, or of the fields of records, are finite."""
-    if rows.dtype.names is not None:
-        return all(_is_finite(rows[name]) for name in rows.dtype.names)
-    return bool(np.isfinite(np.sum(rows)))
