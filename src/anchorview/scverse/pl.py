@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anchorview._utils.docstring_fragments import docstring_filler
 from anchorview.plotting.bar_displays import ClusterSizesDisplay, ViewAgreementDisplay
 from anchorview.plotting.curve_displays import ClusterNumberDisplay
 from anchorview.plotting.map_layout import map_layout
@@ -14,7 +15,26 @@ from anchorview.views.anndata_matrices import AnnotatedData
 
 __all__ = ["cluster_map", "number_of_clusters", "sizes", "views"]
 
+_filled = docstring_filler(
+    {
+        "results": """\
+data : MuData or AnnData
+    With results under `key`.
+key : str
+    Name of the results, such as "dalmc".""",
+        "cells": """\
+Examples
+--------
+>>> import anndata
+>>> from anchorview import make_multiview
+>>> from anchorview import scverse as av
+>>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
+>>> cells = anndata.AnnData(X["view_0"])""",
+    }
+)
 
+
+@_filled
 def cluster_map(
     data: AnnotatedData, key: str, *, color: str | None = None, **plot_kw: Any
 ) -> SampleMapDisplay:
@@ -22,10 +42,7 @@ def cluster_map(
 
     Parameters
     ----------
-    data : MuData or AnnData
-        With results under `key`.
-    key : str
-        Name of the results, such as "dalmc".
+    %(results)s
     color : str, default=None
         A column of ``obs`` that colors the cells; by default the clusters.
     **plot_kw : dict
@@ -35,16 +52,10 @@ def cluster_map(
     -------
     display : SampleMapDisplay
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"])
+    %(cells)s
     >>> av.tl.dalmc(cells, 3)
     >>> len(av.pl.cluster_map(cells, "dalmc").points)
-    60
+    90
     """
     clusters = clusters_of(data, key)
     rows = np.flatnonzero(clusters.notna())
@@ -58,15 +69,13 @@ def cluster_map(
     return SampleMapDisplay(points, color=color or "cluster").plot(**plot_kw)
 
 
+@_filled
 def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     """Draw the sizes of the clusters and, if it is known, the mean confidence of their cells.
 
     Parameters
     ----------
-    data : MuData or AnnData
-        With results under `key`.
-    key : str
-        Name of the results, such as "dalmc".
+    %(results)s
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ClusterSizesDisplay.plot`, such as `ax`.
 
@@ -74,16 +83,10 @@ def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     -------
     display : ClusterSizesDisplay
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"])
+    %(cells)s
     >>> av.tl.dalmc(cells, 3)
     >>> int(av.pl.sizes(cells, "dalmc").sizes.sum())
-    60
+    90
     """
     clusters = clusters_of(data, key)
     counts = clusters.value_counts(sort=False)
@@ -93,15 +96,13 @@ def sizes(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterSizesDisplay:
     return ClusterSizesDisplay(counts, confidence).plot(**plot_kw)
 
 
+@_filled
 def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay:
     """Draw the weights of the views and how well each agrees with the clusters.
 
     Parameters
     ----------
-    data : MuData or AnnData
-        With results under `key`.
-    key : str
-        Name of the results, such as "dalmc".
+    %(results)s
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ViewAgreementDisplay.plot`, such as `ax`.
 
@@ -109,13 +110,7 @@ def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay
     -------
     display : ViewAgreementDisplay
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(60, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"])
+    %(cells)s
     >>> av.tl.dalmc(cells, 3, views={"genes": "X"})
     >>> av.pl.views(cells, "dalmc").weights.index.tolist()
     ['genes']
@@ -128,6 +123,7 @@ def views(data: AnnotatedData, key: str, **plot_kw: Any) -> ViewAgreementDisplay
     return ViewAgreementDisplay(weights, agreement).plot(**plot_kw)
 
 
+@_filled
 def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> ClusterNumberDisplay:
     """Draw the agreement for every number of clusters that :func:`tl.auto` has tried.
 
@@ -136,7 +132,7 @@ def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> Cluster
     data : MuData or AnnData
         With results of :func:`tl.auto` under `key`, of which it chose the number.
     key : str
-        Name of the results, such as "dalmc".
+        Name of the results, such as "auto_dalmc".
     **plot_kw : dict
         Parameters of :meth:`anchorview.plotting.ClusterNumberDisplay.plot`, such as `ax`.
 
@@ -144,13 +140,7 @@ def number_of_clusters(data: AnnotatedData, key: str, **plot_kw: Any) -> Cluster
     -------
     display : ClusterNumberDisplay
 
-    Examples
-    --------
-    >>> import anndata
-    >>> from anchorview import make_multiview
-    >>> from anchorview import scverse as av
-    >>> X, _ = make_multiview(90, n_clusters=3, random_state=0)
-    >>> cells = anndata.AnnData(X["view_0"])
+    %(cells)s
     >>> av.tl.auto(cells, range(2, 5), budget="fast")
     >>> display = av.pl.number_of_clusters(cells, "auto_dalmc")
     >>> display.n_clusters == len(cells.obs["auto_dalmc"].cat.categories)
