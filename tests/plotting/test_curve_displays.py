@@ -26,11 +26,6 @@ def test_curves_of_two_models_have_names_and_different_colors(dalmc, auto):
     assert names == ["one $x$", "two"]
 
 
-def test_iterations_and_objective_must_have_the_same_length():
-    with pytest.raises(ValueError, match=r"iterations has shape \(2,\).* \(3,\)"):
-        ConvergenceDisplay([3, 2, 1], [1, 2])
-
-
 def test_curve_with_the_chosen_number(auto):
     display = ClusterNumberDisplay.from_estimator(auto)
     assert display.line_.get_xdata().tolist() == [3, 4, 5]

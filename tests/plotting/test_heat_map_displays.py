@@ -80,9 +80,9 @@ def test_effects_that_are_all_zero_or_missing():
     assert display.im_.get_clim() == (-1, 1)
 
 
-def test_wrong_markers_raise(markers):
+def test_wrong_markers_raise(problem):
     with pytest.raises(ValueError, match="n_features=0 should be >= 1"):
-        MarkerHeatmapDisplay.from_markers(markers, n_features=0)
+        MarkerHeatmapDisplay.from_estimator(problem[1], problem[0], n_features=0)
     with pytest.raises(ValueError, match="indexed by view and feature"):
         MarkerHeatmapDisplay(pd.DataFrame([[1.0]]))
 

@@ -27,10 +27,8 @@ class ConvergenceDisplay:
 
     Parameters
     ----------
-    objective : array-like (n_values,)
-        Values of the objective.
-    iterations : array-like (n_values,), default=None
-        Numbers of the iterations; by default from 1 on.
+    objective : array-like (n_iter,)
+        Value of the objective after every iteration.
     name : str, default=None
         Name in the legend; without it there is no legend.
 
@@ -55,19 +53,9 @@ class ConvergenceDisplay:
     ('Iteration', 'Objective')
     """
 
-    def __init__(
-        self, objective: ArrayLike, iterations: ArrayLike | None = None, *, name: str | None = None
-    ) -> None:
-        self.objective = np.asarray(objective, dtype=float)
-        self.iterations = np.asarray(
-            range(1, len(self.objective) + 1) if iterations is None else iterations
-        )
-        if self.iterations.shape != self.objective.shape:
-            raise ValueError(
-                f"iterations has shape {self.iterations.shape}, but objective has shape "
-                f"{self.objective.shape}. Pass one number per value."
-            )
-        self.name = name
+    objective: ArrayLike
+    _: KW_ONLY
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -103,7 +91,8 @@ class ConvergenceDisplay:
         """
         ax = axes_or_new(ax, 5.5, 4)
         color = cluster_color(len(ax.lines))
-        line = Line(self.iterations.tolist(), self.objective.tolist(), self.name or "", color=color)
+        values = np.asarray(self.objective, dtype=float).tolist()
+        line = Line(range(1, len(values) + 1), values, self.name or "", color=color)
         (self.line_,) = draw_lines(LineChart([line], "Iteration", "Objective"), ax)
         self.line_.set(**line_kw)
         if self.name is not None:

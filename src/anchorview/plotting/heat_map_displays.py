@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anchorview._utils.errors import optional_import
-from anchorview.inspection import PartitionComparison, cluster_markers, compare_partitions
+from anchorview.inspection import cluster_markers, compare_partitions
 from anchorview.inspection.markers import leading_markers
 from anchorview.plotting.axes import (
     add_color_bar,
@@ -97,26 +97,9 @@ class MarkerHeatmapDisplay:
             row.
         %(drawing)s
         """
-        markers = cluster_markers(model_or_labels, X)
-        return cls.from_markers(markers, n_features=n_features, ax=ax, **plot_kw)
-
-    @classmethod
-    def from_markers(
-        cls, markers: pd.DataFrame, *, n_features: int = 3, ax: Any = None, **plot_kw: Any
-    ) -> Self:
-        """Draw the leading rows of a table of markers.
-
-        Parameters
-        ----------
-        markers : DataFrame
-            As :func:`~anchorview.inspection.cluster_markers` returns it for all features; cells of
-            features that are left out for some of the clusters stay empty.
-        n_features : int, default=3
-            Number of markers per cluster.
-        %(drawing)s
-        """
         if n_features < 1:
             raise ValueError(f"n_features={n_features} should be >= 1.")
+        markers = cluster_markers(model_or_labels, X)
         effects = _leading_effects(markers, n_features)
         shares = None
         if "kind" in markers:
@@ -259,27 +242,7 @@ class PartitionComparisonDisplay:
             Names of the axes, first that of `a`.
         %(drawing)s
         """
-        return cls.from_comparison(compare_partitions(a, b), names=names, ax=ax, **plot_kw)
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: PartitionComparison,
-        *,
-        names: tuple[str, str] = NAMES,
-        ax: Any = None,
-        **plot_kw: Any,
-    ) -> Self:
-        """Draw the result of :func:`~anchorview.inspection.compare_partitions`.
-
-        Parameters
-        ----------
-        comparison : PartitionComparison
-            The comparison.
-        names : tuple of two str
-            Names of the axes, first that of the rows.
-        %(drawing)s
-        """
+        comparison = compare_partitions(a, b)
         return cls(comparison.table, scores=comparison.scores, names=names).plot(ax, **plot_kw)
 
     def plot(
