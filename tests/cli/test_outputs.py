@@ -196,7 +196,7 @@ def test_paths_that_the_system_rejects_have_no_traceback(data, tmp_path):
 
 def test_errors_of_the_system_name_the_file(data, monkeypatch):
     denied = PermissionError(errno.EACCES, "Permission denied", str(data))
-    monkeypatch.setattr(anchorview.datasets, "stays_on_disk", Mock(side_effect=denied))
+    monkeypatch.setattr(anchorview.datasets, "read_views", Mock(side_effect=denied))
     assert error_of("fit", data, *QUICK) == f"{data}: Permission denied."
 
 

@@ -3,7 +3,7 @@
 # Imported by ``--help``: light modules only, as scikit-learn takes seconds to import.
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,6 @@ from anchorview import __version__
 from anchorview._utils.progress import report_progress
 from anchorview.cli import experiment_commands, options, summaries, terminal
 from anchorview.cli.clustering import NOT_WRITTEN, cluster
-from anchorview.cli.explaining import explain
 from anchorview.cli.loading import (
     LoadedData,
     MetadataOptions,
@@ -238,7 +237,54 @@ def predict(
         printing.show(record, lines(), out)
 
 
-app.command()(explain)
+@app.command()
+@options.with_groups
+def explain(
+    model: options.Model,
+    data: options.Data,
+    reading: ReadingOptions,
+    about: MetadataOptions,
+    printing: Printing,
+    markers: options.Markers = None,
+    summary: options.ClusterSummary = None,
+    report: options.Report = None,
+    batch: options.Batch = None,
+) -> None:
+    """Explain the clusters of a saved model: features, typical samples, nearest clusters.
+
+    DATA may be new samples, but --report is about those of the fit.
+    """
+    with explained_errors(options=OPTION_NAMES):
+        outputs = {"--markers": markers, "--summary": summary, "--report": report}
+        given = {option: path for option, path in outputs.items() if path is not None}
+        about.require_report(report)
+        check_outputs(given, {"MODEL": model, "DATA": data, **about.inputs}, printing)
+        with progress_bar(shown=printing.shows_progress):
+            report_progress("reading", 0, 1)
+            from anchorview.inspection import cluster_markers, cluster_summary
+
+            fitted = load_model(model)
+            loaded = about.added_to(reading.load_for(data, fitted, batch))
+            clusters = cluster_summary(fitted, loaded.views)
+            rows = clusters.reset_index()
+            for name in ("medoids", "features"):
+                rows[name] = rows[name].map(lambda each: "; ".join(map(str, each)))
+            writers: dict[str, Callable[[Path], object]] = {
+                "--markers": lambda path: write_table(cluster_markers(fitted, loaded.views), path),
+                "--summary": lambda path: write_table(rows, path),
+                "--report": lambda path: loaded.write_report(path, fitted),
+            }
+            written, errors = terminal.write_outputs(writers, given)
+        record = {
+            "method": type(fitted).__name__,
+            "n_samples": len(loaded),
+            "n_clusters": len(clusters),
+            "clusters": clusters.reset_index().astype(object).to_dict("records"),
+            **summaries.outcome_record({}, written),
+        }
+        printing.show(record, summaries.explained_lines(clusters, record))
+        if errors:
+            raise ExceptionGroup("Some outputs failed", errors)
 
 
 @app.command()

@@ -146,17 +146,14 @@ class ReadingOptions(TableOptions):
         Tables that have the class labels in a column are read as a whole.
         """
         from anchorview._utils.memory import memory_budget
-        from anchorview.datasets import open_views, stays_on_disk
+        from anchorview.datasets import open_views
         from anchorview.datasets.file_contents import data_file_errors
         from anchorview.datasets.reading import find_format
 
         budget = memory_budget(memory_limit)
-        if not stays_on_disk(path):
-            return False
         with data_file_errors(path):
             format_ = find_format(path)
-        has_labels = self.class_labels is not None
-        if format_ is not None and (format_.open is None or (has_labels and format_.by_id)):
+        if format_ is None or format_.open is None or (self.class_labels and format_.by_id):
             return False
         views: Any = open_views(path, **self.arguments).views.values()
         return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)

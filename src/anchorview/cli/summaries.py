@@ -18,6 +18,9 @@ Record = Mapping[str, Any]
 MAX_LISTED_NUMBERS = 6
 """Maximum number of numbers of clusters that are listed one by one."""
 
+SHOWN_CLUSTERS = 40
+"""Maximum number of clusters in the table of explained ones."""
+
 MAX_SPLITS = 5
 """Maximum number of clusters whose splits are listed."""
 
@@ -182,6 +185,25 @@ def closing_lines(record: Record) -> Iterator[str]:
     for option, path in record["outputs"].items():
         what = WRITTEN.get(option, f"{option.capitalize()} written")
         yield f"{what} to {'standard output' if path == '-' else printable(path)}"
+
+
+def explained_lines(summary: "pd.DataFrame", record: Record) -> Iterator[str]:
+    """Yield the lines on the clusters of a model, from a table with a row each."""
+    shown = summary.head(SHOWN_CLUSTERS)
+    # Clusters without samples have neither a confidence nor a separation.
+    columns = {
+        "Samples": shown["size"],
+        "Confidence": shown["confidence"].map("{:.2f}".format).replace("nan", ""),
+        "Nearest": ["" if each is None else printable(each) for each in shown["nearest_cluster"]],
+        "Separation": shown["separation"].map("{:.2f}".format).replace("nan", ""),
+        "Leading feature": [printable(each[0]) if each else "" for each in shown["features"]],
+    }
+    yield table(zip(shown.index, *columns.values(), strict=True), "Cluster", *columns)
+    if len(shown) < len(summary):
+        more = len(summary) - len(shown)
+        yield f"and {more} more clusters; --summary writes all of them to a file"
+    yield f"{record['n_samples']} samples in {len(summary)} clusters"
+    yield from closing_lines(record)
 
 
 def level_lines(model: Any) -> Iterator[str]:
