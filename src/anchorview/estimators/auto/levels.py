@@ -313,9 +313,9 @@ def fit_levels(
             fitted[number] = Clustering(found.candidates, result.consensus)
             labeled.append(LevelLabels(number, result.labels, found.by_family))
     rows = []
-    for coarse, fine in pairwise(labeled):
-        by_chance = [partitions_at(reference, level.n_clusters) for level in (coarse, fine)]
-        rows += find_branches(coarse, fine, _split_chance(*by_chance))
+    by_chance = [partitions_at(reference, level.n_clusters) for level in labeled]
+    for (coarse, fine), splits in zip(pairwise(labeled), pairwise(by_chance), strict=True):
+        rows += find_branches(coarse, fine, _split_chance(*splits))
     return fitted, pd.DataFrame(rows, columns=list(BRANCH)).astype(BRANCH)
 
 

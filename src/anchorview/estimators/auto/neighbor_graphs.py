@@ -97,7 +97,8 @@ class NeighborGraph:
             # Communities must not depend on rounding, which the order of samples decides.
             graph.data = np.round(graph.data, WEIGHT_DIGITS)
             # Not its Leiden class, which draws from the C library's generator without a seed.
-            labels = Louvain(resolution=resolution).fit_predict(graph)
+            method = Louvain(resolution, return_probs=False, return_aggregate=False)
+            labels = method.fit_predict(graph)
             self._communities[resolution] = labels
         return self._communities[resolution]
 
@@ -108,6 +109,9 @@ class NeighborGraph:
         There may be fewer, if the graph does not have as many.
         """
         more: Array | None = None
+        for labels in self._communities.values():
+            if labels.max() + 1 == n_clusters:
+                return labels
         for _ in range(MAX_TRIALS):
             labels = self.communities(self._next_resolution(n_clusters))
             count = int(labels.max()) + 1
