@@ -173,6 +173,18 @@ def test_tables_of_levels_and_branches(nested):
     assert (split["split_agreement"] > split["split_chance"]).all()
 
 
+def test_layers_are_the_levels_from_fine_to_coarse(nested):
+    _, _, model = nested
+    numbers = model.levels_.index[::-1]
+    assert len(model.cluster_layers_) == len(numbers) > 1
+    for layer, number in zip(model.cluster_layers_, numbers, strict=True):
+        np.testing.assert_array_equal(layer, model.labels_at(number))
+    single = AutoDALMC(2, budget="fast", random_state=0)
+    assert not hasattr(single, "cluster_layers_")
+    single.fit(np.random.default_rng(0).standard_normal((40, 3)))
+    np.testing.assert_array_equal(single.cluster_layers_, [single.labels_])
+
+
 def test_levels_predict_as_they_label(nested, tmp_path):
     views, _, model = nested
     model.save(tmp_path / "model.anchorview")

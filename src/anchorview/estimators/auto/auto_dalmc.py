@@ -133,6 +133,8 @@ class AutoDALMC(EmbeddingClusterer):
         `split_chance` on data without clusters. NaN if the parent does not split.
     level_labels_ : array (n, n_levels - 1) of int32 or None
         Clusters at the levels other than the chosen one; see `labels_at`.
+    cluster_layers_ : list of arrays (n,) of int32
+        Clusters at all levels, from fine to coarse: the form that datamapplot and Toponymy take.
     candidates_ : pandas.DataFrame
         One row per candidate: its settings; `agreement`, the highest score of its partitions;
         `agreement_with_result`, the adjusted Rand index of its first partition with `labels_`;
@@ -490,6 +492,33 @@ class AutoDALMC(EmbeddingClusterer):
         self.chance_curve_ = None if table is None else table["chance"]
         self.levels_, self.tree_ = fitted.levels, fitted.tree
         self.structure_, self._borders = fitted.structure.value, fitted.structure.borders
+
+    @property
+    def cluster_layers_(self) -> list[Any]:
+        """Clusters of the samples of `fit` at all levels, from fine to coarse.
+
+        This is the form of EVoC, for tools that name or draw topics: datamapplot takes one array of
+        names per layer, Toponymy layers made of the arrays. Every sample has a cluster, so that
+        there is no -1 for noise. As by `labels_at`, clusters are those of the fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anchorview import AutoDALMC
+        >>> rng, part = np.random.default_rng(0), np.arange(360) % 12
+        >>> views = [
+        ...     4 * rng.standard_normal((3, 20))[part // 4]
+        ...     + rng.standard_normal((12, 20))[part]
+        ...     + rng.standard_normal((360, 20))
+        ...     for _ in range(3)
+        ... ]
+        >>> model = AutoDALMC(range(2, 16), budget="fast", random_state=0).fit(views)
+        >>> [len(set(layer)) for layer in model.cluster_layers_]
+        [12, 6, 3]
+        """
+        check_is_fitted(self, "labels_")
+        numbers = sorted((*self._others, self.n_clusters_fit_), reverse=True)
+        return [self.labels_at(number) for number in numbers]
 
     @property
     def borders_(self) -> tuple[str, ...] | None:
