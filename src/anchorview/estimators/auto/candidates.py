@@ -156,15 +156,12 @@ class CandidatePool:
         *,
         importance: Array | None = None,
         errors: Mapping[str, Exception] | None = None,
-        n_runs: int = N_KMEANS_RUNS,
-        repairs_runs: bool = False,
     ) -> None:
         self.coordinates = coordinates
         self.seed = seed
         self.norm_factor = norm_factor
         self.importance = np.ones(len(self.data.views)) if importance is None else importance
         self.errors = errors or {}
-        self.n_runs, self.repairs_runs = n_runs, repairs_runs
         self.n_landmarks = self.n_carriers = N_LANDMARKS
         """Numbers of landmarks per view that candidates are fitted to, and that pass their labels
         on, if there are as many samples."""
@@ -192,14 +189,19 @@ class CandidatePool:
         settings: Sequence[Setting],
         n_clusters: int,
         say: Callable[[str], object] | None = None,
+        *,
+        repairs: bool = False,
     ) -> FittedCandidates:
-        """Fit all settings; `say`, if given, is called with what happens."""
+        """Fit all settings; `say`, if given, is called with what happens.
+
+        With `repairs`, each has the partition of one repaired K-means run.
+        """
 
         def work(setting: Setting) -> tuple[Candidate, Array] | Exception:
             # The stages of a candidate are too short to be reported.
             with listen_to_progress(lambda *_: None):
                 try:
-                    return self._fit(setting, n_clusters)
+                    return self._fit(setting, n_clusters, repairs)
                 except FIT_ERRORS as error:
                     return error
 
@@ -273,7 +275,7 @@ class CandidatePool:
             raise self.errors.get(scaling, ValueError(f"There are no views with {scaling!r}."))
         return self.coordinates[scaling]
 
-    def _fit(self, setting: Setting, n_clusters: int) -> tuple[Candidate, Array]:
+    def _fit(self, setting: Setting, n_clusters: int, repairs: bool) -> tuple[Candidate, Array]:
         """Candidate, and labels of the samples in its partitions."""
         clock = perf_counter()
         embedder, weights, objective = None, None, np.empty(0)
@@ -289,8 +291,9 @@ class CandidatePool:
             else:
                 graph = self.graph(setting.scaling, setting.n_neighbors)
                 rows = graph.eigenvectors(n_clusters, diffused=setting.kind != "graph")
+            n_runs = 1 if repairs else N_KMEANS_RUNS
             runs, labels, inertia = kmeans_runs(
-                rows, n_clusters, self.seed, self.n_runs, repairs=self.repairs_runs
+                rows, n_clusters, self.seed, n_runs, repairs=repairs
             )
         # Such partitions would agree completely, whatever the data.
         if (labels == labels[:, :1]).all(axis=1).any():

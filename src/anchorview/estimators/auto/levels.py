@@ -35,6 +35,9 @@ from anchorview.views.container import MultiViewData, container_with_views
 ROWS = 2_000
 """Maximum number of rows by which levels are compared."""
 
+REFERENCE_ROWS = 1_000
+"""Maximum number of rows of data without clusters."""
+
 LOG_RESOLUTIONS = np.arange(-2, 4.6, 0.5)
 """Base-2 logarithms of the resolutions that are tried by default."""
 
@@ -121,15 +124,11 @@ class LevelScan:
 
 def scan_levels(pool: CandidatePool, numbers: Sequence[int]) -> LevelScan:
     """Compare numbers of clusters, or if there are none, those at several resolutions."""
-    rows = np.random.default_rng(0).choice(len(pool), min(ROWS, len(pool)), replace=False)
-    some = some_rows(pool.coordinates, np.sort(rows))
-    # Runs that end with two clusters in one would lower the agreement at the right number.
-    compared, reference = (
-        CandidatePool(
-            coordinates, pool.seed, importance=pool.importance, n_runs=1, repairs_runs=True
-        )
-        for coordinates in (some, without_clusters(some, np.random.default_rng(pool.seed)))
-    )
+    rows = np.random.default_rng(0).permutation(len(pool))
+    compared = pool if len(pool) <= ROWS else _some(pool, rows[:ROWS])
+    some = _some(pool, rows[:REFERENCE_ROWS]).coordinates
+    drawn = without_clusters(some, np.random.default_rng(pool.seed))
+    reference = CandidatePool(drawn, pool.seed, importance=pool.importance)
     if numbers:
         table = pd.DataFrame([_at_number(compared, number) for number in numbers])
     else:
@@ -183,17 +182,20 @@ def partitions_at(pool: CandidatePool, number: int) -> Array:
 
 
 def _with_directions(pool: CandidatePool, communities: list[Array], number: int) -> Array:
-    return np.vstack([*communities, pool.fit(COMPARED_DIRECTIONS, number).by_family])
+    # Runs that end with two clusters in one would lower the agreement at the right number.
+    directions = pool.fit(COMPARED_DIRECTIONS, number, repairs=True)
+    return np.vstack([*communities, directions.by_family])
 
 
-def some_rows(coordinates: Mapping[str, MultiViewData], rows: Array) -> dict[str, MultiViewData]:
-    """Coordinates of some samples; views have the norms of all."""
+def _some(pool: CandidatePool, rows: Array) -> CandidatePool:
+    """Pool of some samples; views have the norms of all."""
+    rows = np.sort(rows)
     selected = {}
-    for scaling, data in coordinates.items():
+    for scaling, data in pool.coordinates.items():
         factor = data.dtype.type(np.sqrt(len(data) / len(rows)))
         part = data[rows]
         selected[scaling] = container_with_views(part, tuple(v * factor for v in part.views))
-    return selected
+    return CandidatePool(selected, pool.seed, importance=pool.importance)
 
 
 def without_clusters(

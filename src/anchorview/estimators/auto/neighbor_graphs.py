@@ -8,6 +8,7 @@ view's neighbors through the graphs of the others: ``sum_v w_v N_v mean(w_u N_u,
 mean(w_v N_v) / 2``.
 """
 
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -108,44 +109,20 @@ class NeighborGraph:
         If no resolution has as many, the most connected ones of the next larger number are merged.
         There may be fewer, if the graph does not have as many.
         """
-        more: Array | None = None
-        for labels in self._communities.values():
-            if labels.max() + 1 == n_clusters:
-                return labels
+        tried: dict[float, Array] = {}
         for _ in range(MAX_TRIALS):
-            labels = self.communities(self._next_resolution(n_clusters))
-            count = int(labels.max()) + 1
-            if count == n_clusters:
-                return labels
-            if count > n_clusters and (more is None or count <= more.max()):
-                more = labels
+            counts = {power: int(labels.max()) + 1 for power, labels in tried.items()}
+            power = _next_power(counts, n_clusters)
+            tried[power] = self.communities(2.0**power)
+            if tried[power].max() + 1 == n_clusters:
+                return tried[power]
         # Further away the number grows fast, and merging takes cubic time in it.
-        resolution = max(self._communities)
-        while more is None:
-            resolution = min(2 * resolution, 2.0 ** LOG_RESOLUTIONS[1])
-            labels = self.communities(resolution)
-            if labels.max() >= n_clusters or resolution == 2.0 ** LOG_RESOLUTIONS[1]:
-                more = labels
-        return _merged(more, self.mean, n_clusters)
-
-    def _next_resolution(self, n_clusters: int) -> float:
-        """Resolution at which a number of communities is expected from those that are known."""
-        low, high = LOG_RESOLUTIONS
-        known = sorted((np.log2(r), int(found.max()) + 1) for r, found in self._communities.items())
-        below = [(x, count) for x, count in known if count < n_clusters]
-        above = [(x, count) for x, count in known if count >= n_clusters]
-        if not known:
-            return 1.0
-        if below and above:
-            # At least a quarter of the way from both, as in a bisection.
-            (x, few), (z, many) = max(below), min(above)
-            share = np.log2(n_clusters / few) / np.log2(many / few) if many > n_clusters else 1.0
-            return float(2.0 ** (x + (z - x) * np.clip(share, 0.25, 0.75)))
-        x, count = max(below) if below else min(above)
-        step = np.log2(n_clusters / count)
-        return float(
-            2.0 ** np.clip(x + (max(step, 0.25) if below else min(step, -0.25)), low, high)
-        )
+        power = max(tried)
+        while tried[power].max() < n_clusters and power < LOG_RESOLUTIONS[1]:
+            power = min(power + 1, LOG_RESOLUTIONS[1])
+            tried[power] = self.communities(2.0**power)
+        enough = [labels for labels in tried.values() if labels.max() >= n_clusters]
+        return _merged(min(enough or [tried[power]], key=np.max), self.mean, n_clusters)
 
     def eigenvectors(self, count: int, *, diffused: bool) -> Array:
         """Leading eigenvectors (columns) of the mean graph, or after cross-diffusion."""
@@ -196,6 +173,26 @@ class NeighborGraph:
         W = sparse.csr_array((weights.ravel(), indices), shape=(n, n))
         W = W.maximum(W.T)
         return _normalized(W, np.asarray(W.sum(axis=1)).ravel())
+
+
+def _next_power(counts: Mapping[float, int], n_clusters: int) -> float:
+    """Base-2 logarithm of the resolution at which a number of communities is expected.
+
+    `counts` are numbers of communities by such logarithms.
+    """
+    below = [(x, count) for x, count in counts.items() if count < n_clusters]
+    above = [(x, count) for x, count in counts.items() if count >= n_clusters]
+    if not counts:
+        return 0.0
+    if below and above:
+        # At least a quarter of the way from both, as in a bisection.
+        (x, few), (z, many) = max(below), min(above)
+        share = np.log2(n_clusters / few) / np.log2(many / few) if many > n_clusters else 1.0
+        return float(x + (z - x) * np.clip(share, 0.25, 0.75))
+    x, count = max(below) if below else min(above)
+    step = np.log2(n_clusters / count)
+    step = max(step, 0.25) if below else min(step, -0.25)
+    return float(np.clip(x + step, *LOG_RESOLUTIONS))
 
 
 def _inverse_roots(degrees: Array) -> Array:
