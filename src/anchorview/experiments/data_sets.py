@@ -47,14 +47,7 @@ BUILT_IN: Mapping[str, Callable[[], LabeledData]] = {"digits": _digits, "synthet
 
 @dataclass(frozen=True)
 class DataSet:
-    """Description of a data set, which can load it.
-
-    Examples
-    --------
-    >>> digits, synthetic = data_sets(None, None)
-    >>> digits.n_samples, digits.n_clusters, digits.n_features_per_view
-    (2000, 10, (240, 76, 216, 47, 64, 6))
-    """
+    """Description of a data set, which can load it."""
 
     name: str
     """Name of the file without its suffix, or of a built-in data set."""

@@ -20,14 +20,7 @@ RowOrder = Literal["file", "sorted", "shuffled"]
 
 @dataclass(frozen=True)
 class Job:
-    """One method with one choice of settings on one data set; runs in one process.
-
-    Examples
-    --------
-    >>> job = Job.of("digits", "dalmc", {"n_anchors": 20, "beta": 0.1}, runs=5)
-    >>> job.settings
-    (('beta', 0.1), ('n_anchors', 20))
-    """
+    """One method with one choice of settings on one data set; runs in one process."""
 
     data: str
     """Name of the data set."""

@@ -33,13 +33,7 @@ def is_own(name: str) -> bool:
 
 
 def find_method(name: str) -> Method:
-    """Entry of a method of the registry, or one made for ``module:name``.
-
-    Examples
-    --------
-    >>> find_method("mypackage.mymvc:MyMVC").display_name
-    'MyMVC'
-    """
+    """Entry of a method of the registry, or one made for ``module:name``."""
     if not is_own(name):
         return methods.find_method(name)
     return Method(name, name, name.rpartition(":")[2], color="", grid={})

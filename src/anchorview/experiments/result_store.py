@@ -51,15 +51,6 @@ class Store:
 
     The file is created if it does not exist. A file or a row that cannot be used raises a
     DataFileError that names it and says what to do.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> job, result = Job("digits", "dalmc"), Result("time", "longer than 60 s")
-    >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite") as store:
-    ...     store.add(job.key("abc"), job, result, {"python": "3.11.2"})
-    ...     [result.status for result in store.results().values()]
-    ['time']
     """
 
     def __init__(self, path: Path) -> None:

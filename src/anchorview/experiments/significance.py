@@ -29,13 +29,6 @@ def compared_with_best(runs: Mapping[Name, Sequence[float]]) -> tuple[set[Name],
     there are too few runs. If there are such columns, the second value is the number of runs per
     column from which the test can reject, else None. Columns with a single run among others with
     more, which are not repeated by design, do not count.
-
-    Examples
-    --------
-    >>> compared_with_best({"a": (0.9, 0.8, 0.7, 0.6), "b": (0.8, 0.9, 0.6, 0.7)})
-    ({'b'}, None)
-    >>> compared_with_best({"a": (0.9, 0.8, 0.7), "b": (0.8, 0.9, 0.6)})
-    (set(), 4)
     """
     runs = {name: scores for name, scores in runs.items() if len(scores)}
     if len(runs) < 2:
@@ -54,13 +47,7 @@ def compared_with_best(runs: Mapping[Name, Sequence[float]]) -> tuple[set[Name],
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Correct p-values for multiple testing by Holm's step-down method.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Correct p-values for multiple testing by Holm's step-down method."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p)
     corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -92,12 +79,6 @@ class Overall:
 
         Groups and their columns are in the order of ranks; columns that differ from all others are
         in none of them.
-
-        Examples
-        --------
-        >>> ranks = {"a": 1.0, "b": 2.0, "c": 2.5, "d": 4.0}
-        >>> Overall(ranks, None, {}, critical_difference=1.6).similar_groups()
-        [['a', 'b', 'c'], ['c', 'd']]
         """
         names = sorted(self.ranks, key=lambda name: self.ranks[name])
         groups: list[list[str]] = []
@@ -114,11 +95,6 @@ def critical_difference(n_columns: int, n_data_sets: int) -> float:
     """Difference of mean ranks from which two columns differ by the test of Nemenyi.
 
     The family-wise level over all pairs of columns is :data:`LEVEL`.
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14), 2)
-    1.25
     """
     quantile = stats.studentized_range.ppf(1 - LEVEL, n_columns, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_columns * (n_columns + 1) / (6 * n_data_sets)))
@@ -129,12 +105,6 @@ def overall(scores: pd.DataFrame, reference: str) -> Overall:
 
     Scores have one row per data set and one column per method; higher is better. NaN, for a method
     that did not finish, ranks last.
-
-    Examples
-    --------
-    >>> scores = pd.DataFrame({"a": [0.9, 0.8], "b": [0.7, np.nan], "c": [0.7, 0.9]})
-    >>> overall(scores, "a").ranks
-    {'a': 1.5, 'b': 2.75, 'c': 1.75}
     """
     ranks = scores.rank(axis="columns", ascending=False, na_option="bottom")
     n_columns, enough = len(scores.columns), len(scores) >= ENOUGH_DATA_SETS

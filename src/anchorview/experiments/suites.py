@@ -190,11 +190,6 @@ def oracle_grid(
     :mod:`anchorview.estimators.methods`, in canonical form and without duplicates. The maximum over
     a larger grid is higher by chance alone: methods with grids of different sizes are not compared
     on equal terms.
-
-    Examples
-    --------
-    >>> oracle_grid("smvsc", 5)
-    [{}, {'n_anchors': 10}, {'n_anchors': 15}]
     """
     grid = (find_method(method).grid or {}) if grid is None else grid
     values = [each(n_clusters) if callable(each) else each for each in grid.values()]
@@ -211,11 +206,6 @@ def canonical_settings(method: str, n_clusters: int, settings: Settings) -> dict
     """Settings without those that equal the method's default on the data set.
 
     Settings with the same effect must be equal, so that their job runs only once.
-
-    Examples
-    --------
-    >>> canonical_settings("dalmc", 5, {"beta": 0.1, "n_anchors": 5, "tol": 1})
-    {'tol': 1.0}
     """
     defaults = default_settings(method)
     by_default = find_method(method).n_clusters_by_default
