@@ -12,8 +12,7 @@ import psutil
 
 from anchorview._utils.memory import free_memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.result_store import Store
+from anchorview.experiments.jobs import Job, Result, Store
 from anchorview.experiments.runner import run_jobs
 
 

@@ -16,8 +16,7 @@ from _measurements import header, row
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import find_method
 from anchorview.experiments.jobs import METRICS
-from anchorview.experiments.ranks import rank_picture
-from anchorview.experiments.significance import LEVEL
+from anchorview.experiments.ranks import LEVEL, rank_picture
 from anchorview.experiments.tables import BUSY_CORES
 from compared_results import (
     COLUMNS,

@@ -7,8 +7,7 @@ from contextlib import closing
 import pytest
 
 from anchorview._utils.errors import DataFileError
-from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.result_store import Store, environment
+from anchorview.experiments.jobs import Job, Result, Store, environment
 
 JOB = Job("digits", "dalmc")
 RESULT = Result("done", scores={"ACC": (0.5, 0.25)}, returned={"ACC": 0.5}, objective=(2.0, 1.0))
@@ -17,7 +16,7 @@ ENDLESS = """
 import sys
 from pathlib import Path
 from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.result_store import Store
+from anchorview.experiments.jobs import Store
 
 job, result = Job("digits", "dalmc"), Result("done", objective=tuple(range(2000)))
 with Store(Path(sys.argv[1])) as store:

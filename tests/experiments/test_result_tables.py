@@ -9,9 +9,8 @@ import pytest
 
 from anchorview.experiments.evaluation import suite_results
 from anchorview.experiments.jobs import Result
-from anchorview.experiments.ranks import rankings
+from anchorview.experiments.ranks import critical_difference, rankings
 from anchorview.experiments.result_table import ResultTable
-from anchorview.experiments.significance import critical_difference
 from anchorview.experiments.tables import tables
 from helpers.handmade import ODD, Book, around, done, whole_book
 

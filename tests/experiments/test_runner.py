@@ -7,9 +7,8 @@ import numpy as np
 import psutil
 import pytest
 
-from anchorview.experiments.jobs import Job
+from anchorview.experiments.jobs import Job, Store
 from anchorview.experiments.measuring import run_job
-from anchorview.experiments.result_store import Store
 from anchorview.experiments.runner import run_jobs
 from helpers import job_problems
 from helpers.job_problems import FAST, LIMITS, SEVERAL, SLOW, MadeData, UnusualData, count_threads

@@ -11,8 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from anchorview import MultiViewData, make_multiview
-from anchorview.experiments.jobs import Job, Result
-from anchorview.experiments.result_store import Store
+from anchorview.experiments.jobs import Job, Result, Store
 from anchorview.experiments.runner import run_jobs
 
 LIMITS = {"time_limit": 300.0, "memory_limit": 2e9}

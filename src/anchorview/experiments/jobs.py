@@ -1,11 +1,29 @@
-"""Jobs, the units of work of experiments, and their results."""
+"""Jobs, the units of work of experiments, their results, and the store of these.
+
+The store is an SQLite file with one row per finished job, and its environment. A row is written
+completely or not at all, even if the process is killed.
+"""
 
 import json
-from collections.abc import Mapping
+import platform
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, Self, get_args
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, get_args
 
+import psutil
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_info
+
+import anchorview
+from anchorview._utils.errors import DataFileError
+from anchorview._utils.text import one_line
+from anchorview._utils.threads import n_cores
 from anchorview.estimators.methods import SettingValue
 
 METRICS = ("ACC", "NMI", "F1", "Purity", "ARI")
@@ -105,3 +123,139 @@ class Result:
 def canonical_json(content: Any) -> str:
     """JSON text that is the same for equal contents."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+# Loads a BLAS library, so that threadpoolctl sees it.
+
+
+Value = TypeVar("Value")
+
+APPLICATION_ID = 0x416E5669
+"""Identifies the file as a result store in the header of SQLite files."""
+
+VERSION = 2
+"""Version of the schema."""
+
+EXPECTED = [APPLICATION_ID, VERSION, "ok"]
+
+SCHEMA = """
+    CREATE TABLE results (
+        key TEXT PRIMARY KEY,
+        job TEXT NOT NULL,
+        result TEXT NOT NULL,
+        environment TEXT NOT NULL
+    )
+"""
+
+
+class Store:
+    """Results of jobs in an SQLite file.
+
+    The file is created if it does not exist. A file or a row that cannot be used raises a
+    DataFileError that names it and says what to do.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._errors_explained():
+            # Without implicit transactions of the module sqlite3.
+            self._database = sqlite3.connect(path, isolation_level=None)
+            try:
+                self._create_or_check()
+            except BaseException:
+                self._database.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def add(self, key: str, job: Job, result: Result, environment: Mapping[str, Any]) -> None:
+        """Add the result of the job with a key, durably; an existing result is kept."""
+        row = (key, *map(canonical_json, (job.to_json(), asdict(result), environment)))
+        with self._errors_explained():
+            self._database.execute("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", row)
+
+    def forget_unfinished(self, keys: Iterable[str]) -> None:
+        """Remove the results with these keys that are not done."""
+        results = self.results()
+        unfinished = [(k,) for k in keys if k in results and results[k].status != "done"]
+        with self._errors_explained():
+            self._database.executemany("DELETE FROM results WHERE key = ?", unfinished)
+
+    def results(self) -> dict[str, Result]:
+        """All results by key, in the order in which they were added."""
+        return self._parsed("result", Result.from_json)
+
+    def environments(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        """Distinct environments of the results with these keys, in the order of their addition."""
+        wanted = set(keys)
+        by_key = self._parsed("environment", dict)
+        distinct = {canonical_json(each): each for key, each in by_key.items() if key in wanted}
+        return list(distinct.values())
+
+    def _parsed(self, column: str, parse: Callable[[Any], Value]) -> dict[str, Value]:
+        """Contents of a column by key; a DataFileError names a row that is damaged."""
+        query = f"SELECT rowid, key, {column} FROM results ORDER BY rowid"
+        with self._errors_explained():
+            rows = self._database.execute(query).fetchall()
+        contents = {}
+        for row, key, text in rows:
+            try:
+                contents[key] = parse(json.loads(text))
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                delete = f"DELETE FROM results WHERE rowid = {row}"
+                raise DataFileError(
+                    f"{self.path}: row {row} of the table results is damaged ({one_line(error)}). "
+                    "Restore the file from a copy, or delete the row with "
+                    f"\"sqlite3 {self.path.name} '{delete}'\"; the job is then run again."
+                ) from None
+        return contents
+
+    def _create_or_check(self) -> None:
+        execute = self._database.execute
+        # Locks the file, since another process may be creating it at the same time.
+        execute("BEGIN IMMEDIATE")
+        if execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+            execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            execute(f"PRAGMA user_version = {VERSION}")
+            execute(SCHEMA)
+        execute("COMMIT")
+        pragmas = ("application_id", "user_version", "quick_check")
+        if [execute(f"PRAGMA {each}").fetchone()[0] for each in pragmas] != EXPECTED:
+            raise sqlite3.DatabaseError("it is damaged, or of another program or version")
+
+    @contextmanager
+    def _errors_explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise DataFileError(
+                f"{self.path}: cannot be used as a result store ({error}). Check that its folder "
+                "exists and is writable and that no other program has locked the file, or give "
+                "another path."
+            ) from error
+
+
+def environment() -> dict[str, Any]:
+    """Versions, BLAS libraries and machine on which results may depend; memory in bytes."""
+    blas = {
+        " ".join(filter(None, map(info.get, ("internal_api", "version", "architecture"))))
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    }
+    # platform.processor() is empty on Linux.
+    table = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", table.read_text()) if table.exists() else None
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
+        "anchorview": anchorview.__version__,
+        "blas": sorted(blas),
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
+        "cores": n_cores(),
+        "memory": psutil.virtual_memory().total,
+        "system": f"{platform.system()} {platform.machine()}",
+    }

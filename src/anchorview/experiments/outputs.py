@@ -18,11 +18,10 @@ from anchorview._utils.threads import n_cores
 from anchorview.experiments.data_sets import DataSet
 from anchorview.experiments.evaluation import NOT_RUN, STATUS_TEXTS, evaluated, suite_results
 from anchorview.experiments.figures import FIGURES, Figure
-from anchorview.experiments.jobs import Result
+from anchorview.experiments.jobs import Result, Store
 from anchorview.experiments.own_methods import check_method, is_own
 from anchorview.experiments.plan import LABEL_MODES, ExperimentPlan
 from anchorview.experiments.ranks import Ranking, rankings
-from anchorview.experiments.result_store import Store
 from anchorview.experiments.result_table import ResultTable, markdown_escaped
 from anchorview.experiments.runner import Listener, run_jobs
 from anchorview.experiments.suites import Entry, entries

@@ -22,9 +22,8 @@ from anchorview._utils.text import format_bytes
 from anchorview._utils.threads import n_cores, without_nested_threads
 from anchorview.estimators.methods import REGISTRY
 from anchorview.experiments.data_sets import DataSet
-from anchorview.experiments.jobs import Job, Result
+from anchorview.experiments.jobs import Job, Result, Store, environment
 from anchorview.experiments.measuring import Measure, fit_and_score, run_job
-from anchorview.experiments.result_store import Store, environment
 
 POLL_SECONDS = 0.05
 """Interval between checks of the time and memory of the running jobs."""

@@ -21,14 +21,13 @@ from anchorview.experiments.evaluation import (
 )
 from anchorview.experiments.jobs import METRICS
 from anchorview.experiments.plan import LABEL_MODES, MODES
-from anchorview.experiments.ranks import rankings
+from anchorview.experiments.ranks import LEVEL, compared_with_best, rankings
 from anchorview.experiments.result_table import (
     ResultTable,
     file_names,
     marks_of_ranks,
     number_texts,
 )
-from anchorview.experiments.significance import LEVEL, compared_with_best
 from anchorview.experiments.suites import ROW_ORDERS, order_column
 
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from anchorview.experiments.significance import (
+from anchorview.experiments.ranks import (
     Overall,
     compared_with_best,
     critical_difference,
