@@ -8,8 +8,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC, load, make_multiview
 from anchorview.inspection import doubtful
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import inspect_fit
+from anchorview.report.findings import CheckedFit, inspect_fit
 from helpers.command_line import error_of, output_of
 
 MODELS = [

@@ -10,9 +10,8 @@ import pytest
 
 from anchorview.core.assign import ClusterSpread
 from anchorview.report import sample_map as map_module
-from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import cluster_cards
-from anchorview.report.findings import Certainty, Findings
+from anchorview.report.findings import Certainty, CheckedFit, Findings
 from anchorview.report.page import Section, write_page
 from anchorview.report.sample_map import SampleContents
 from helpers.browsing import hover

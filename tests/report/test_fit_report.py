@@ -23,14 +23,13 @@ from anchorview.inspection import (
     representatives,
 )
 from anchorview.report import findings, write_fit_report
-from anchorview.report.checked_fit import CheckedFit
 from anchorview.report.cluster_sections import (
     cluster_cards,
     cluster_table,
     confusion_section,
     doubtful_section,
 )
-from anchorview.report.findings import Certainty, Findings, inspect_fit, verdict
+from anchorview.report.findings import Certainty, CheckedFit, Findings, inspect_fit, verdict
 from anchorview.report.model_sections import convergence_parts, python_call
 from anchorview.report.page import Table, Text
 from anchorview.report.sample_map import SampleContents

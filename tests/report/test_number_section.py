@@ -7,8 +7,7 @@ import pytest
 
 from anchorview import AutoDALMC
 from anchorview.report import model_sections
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import inspect_fit
+from anchorview.report.findings import CheckedFit, inspect_fit
 from anchorview.report.model_sections import candidate_parts
 from anchorview.report.page import Chart, Folded, Table
 from helpers.data import nested_views

@@ -8,8 +8,7 @@ import pytest
 
 from anchorview import DALMC, AutoDALMC
 from anchorview.report import sample_map, write_fit_report
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import inspect_fit
+from anchorview.report.findings import CheckedFit, inspect_fit
 from anchorview.report.sample_map import SampleContents, pattern_name, thumbnail
 from helpers.data import clustered_views, nested_views
 

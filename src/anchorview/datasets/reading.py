@@ -20,8 +20,12 @@ from anchorview.datasets.file_contents import (
     require_free_memory,
     require_regular_file,
 )
-from anchorview.datasets.formats.annotated_files import open_annotated
-from anchorview.datasets.formats.array_stores import ZARR_METADATA, open_hdf5, open_zarr
+from anchorview.datasets.formats.array_stores import (
+    ZARR_METADATA,
+    open_annotated,
+    open_hdf5,
+    open_zarr,
+)
 from anchorview.datasets.formats.matlab import is_hdf5, open_matlab73, read_matlab5
 from anchorview.datasets.formats.npy import open_npy_folder, read_npz
 from anchorview.datasets.formats.table_checks import all_numbers

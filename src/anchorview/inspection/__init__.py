@@ -9,9 +9,13 @@ from anchorview.inspection.association import associate
 from anchorview.inspection.left_out_views import leave_one_view_out
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
-from anchorview.inspection.soft_memberships import memberships, outlier_scores
 from anchorview.inspection.summary import cluster_summary
-from anchorview.inspection.typical_samples import doubtful, representatives
+from anchorview.inspection.typical_samples import (
+    doubtful,
+    memberships,
+    outlier_scores,
+    representatives,
+)
 from anchorview.inspection.view_contributions import view_contributions
 
 __all__ = [

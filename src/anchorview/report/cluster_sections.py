@@ -13,8 +13,7 @@ from anchorview.inspection import associate
 from anchorview.inspection.markers import shares_text
 from anchorview.plotting.colors import cluster_color
 from anchorview.report.bokeh_charts import heat_map
-from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
 from anchorview.report.sample_map import SampleContents
 

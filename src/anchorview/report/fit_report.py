@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from anchorview._utils.atomic_files import require_writable
 from anchorview._utils.errors import optional_import
 from anchorview.report import cluster_sections, model_sections, view_sections
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings, inspect_fit, verdict
+from anchorview.report.findings import CheckedFit, Findings, inspect_fit, verdict
 from anchorview.report.page import Facts, Folded, Part, Section, write_page
 from anchorview.report.sample_map import SampleContents, sample_map
 from anchorview.views.container import ViewsLike

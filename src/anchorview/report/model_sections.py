@@ -16,8 +16,7 @@ from anchorview.inspection.cluster_splits import LevelStep, Split, level_steps
 from anchorview.plotting.colors import OTHER_COLOR
 from anchorview.plotting.curve_displays import Line, LineChart
 from anchorview.report.bokeh_charts import heat_map, line_chart
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import CheckedFit, Findings
 from anchorview.report.page import Chart, Code, Facts, Folded, Part, Section, Table, Text
 
 NEARLY_ONE = 0.1

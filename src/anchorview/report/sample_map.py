@@ -14,8 +14,7 @@ from anchorview._utils.errors import optional_import
 from anchorview._utils.typing import Array
 from anchorview.plotting.colors import CLUSTER_COLORS
 from anchorview.plotting.map_layout import map_layout
-from anchorview.report.checked_fit import UNKNOWN_CLASS, CheckedFit
-from anchorview.report.findings import Findings
+from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Interactive, Text
 
 RESOLUTION = 2**16 - 1

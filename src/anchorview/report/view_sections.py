@@ -10,8 +10,7 @@ from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import view_sentences
 from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.report.bokeh_charts import bar_chart, heat_map
-from anchorview.report.checked_fit import CheckedFit
-from anchorview.report.findings import REFIT_BUDGET, Findings, disagreement
+from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings, disagreement
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
 from anchorview.report.sample_map import pattern_name
 from anchorview.views.container import MultiViewData
