@@ -9,7 +9,6 @@ import warnings
 import zipfile
 from dataclasses import dataclass, replace
 from functools import partial
-from io import BufferedReader
 from math import prod
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -76,36 +75,20 @@ class NpyView(StoredView):
     """Whether the file is in column-major order."""
 
     def _read(self, start: int, stop: int) -> Array:
+        n_rows, (n, width) = stop - start, self.shape
+        # In column-major order, the columns one after the other.
+        n_parts, values_per_part = (width, n_rows) if self.fortran else (1, n_rows * width)
+        parts = []
         # Not by a memory map, whose pages would count as memory of the process.
-        block = np.empty((stop - start, self.shape[1]), self.stored)
-        fill = self._fill_columns if self.fortran else self._fill_rows
-        fill(block, start, stop)
-        return block
-
-    def _fill_rows(self, out: Array, start: int, stop: int) -> None:
-        row_bytes = self.shape[1] * self.stored.itemsize
         with self.path.open("rb") as stream:
-            n_read = _fill(stream, self.offset + start * row_bytes, out) // row_bytes
-        self._require_rows(n_read, start, stop)
-
-    def _fill_columns(self, out: Array, start: int, stop: int) -> None:
-        size = self.stored.itemsize
-        column = np.empty(stop - start, self.stored)
-        with self.path.open("rb") as stream:
-            for j in range(self.shape[1]):
-                position = self.offset + (j * len(self) + start) * size
-                self._require_rows(_fill(stream, position, column) // size, start, stop)
-                out[:, j] = column
-
-    def _require_rows(self, n_read: int, start: int, stop: int) -> None:
-        if n_read < stop - start:
-            raise self._unreadable(start, stop, f"found only {n_read} of them")
-
-
-def _fill(stream: BufferedReader, position: int, out: Array) -> int:
-    """Read a contiguous array from a position in a file; return the number of bytes read."""
-    stream.seek(position)
-    return stream.readinto(out.reshape(-1).view(np.uint8).data)
+            for j in range(n_parts):
+                place = j * n + start if self.fortran else start * width
+                stream.seek(self.offset + place * self.stored.itemsize)
+                parts.append(np.fromfile(stream, self.stored, values_per_part))
+        if self.fortran:
+            shortest = min(map(len, parts))
+            return np.column_stack([part[:shortest] for part in parts])
+        return parts[0][: len(parts[0]) // width * width].reshape(-1, width)
 
 
 def read_npy_header(stream: IO[bytes]) -> Header:
