@@ -105,7 +105,7 @@ class AutoDALMC(EmbeddingClusterer):
         Confidence below which a sample is doubtful: 0.5.
     structure_ : float or None
         How far clusters are separated (see Notes), from 0, as on data without clusters, to 1. From
-        0.53 on it is strong, from 0.43 on moderate, else weak. None for fewer than 50 samples, or 4
+        0.54 on it is strong, from 0.44 on moderate, else weak. None for fewer than 50 samples, or 4
         per cluster, of which clusters cannot be told from noise.
     borders_ : tuple of str or None
         For each cluster: "separated", "touching" (neighboring clusters overlap), or "continuum",
@@ -503,18 +503,12 @@ class AutoDALMC(EmbeddingClusterer):
 
         Examples
         --------
-        >>> import numpy as np
         >>> from anchorview import AutoDALMC
-        >>> rng, part = np.random.default_rng(0), np.arange(360) % 12
-        >>> views = [
-        ...     4 * rng.standard_normal((3, 20))[part // 4]
-        ...     + rng.standard_normal((12, 20))[part]
-        ...     + rng.standard_normal((360, 20))
-        ...     for _ in range(3)
-        ... ]
-        >>> model = AutoDALMC(range(2, 16), budget="fast", random_state=0).fit(views)
+        >>> from anchorview.datasets import make_multiview
+        >>> views, _ = make_multiview(200, n_clusters=4, random_state=0)
+        >>> model = AutoDALMC([2, 4, 8], budget="fast", random_state=0).fit(views)
         >>> [len(set(layer)) for layer in model.cluster_layers_]
-        [12, 6, 3]
+        [4]
         """
         check_is_fitted(self, "labels_")
         numbers = sorted((*self._others, self.n_clusters_fit_), reverse=True)
