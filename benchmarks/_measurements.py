@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import psutil
 
 from anchorview._utils.memory import free_memory
 from anchorview._utils.progress import listen_to_progress
-from anchorview.experiments.jobs import Job, Result, Store
+from anchorview.experiments.jobs import Job, Result, Store, environment
 from anchorview.experiments.runner import run_jobs
 
 
@@ -32,6 +33,12 @@ def parse_resumable(seeds: int) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", help="data sets to run on; no table is written")
     parser.add_argument("--results", type=Path, default=Path(name))
     return parser.parse_args()
+
+
+def measured_by(command: str) -> str:
+    """Sentence, without a full stop, that `refresh.py` finds on a page."""
+    where = environment()
+    return f"Measured {date.today()} on {where['cores']} cores of {where['cpu']} by `{command}`"
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:

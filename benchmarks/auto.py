@@ -20,6 +20,7 @@ from _measurements import (
     Pair,
     header,
     measured,
+    measured_by,
     parse_resumable,
     row,
     stage_seconds,
@@ -312,7 +313,8 @@ def report(results: Results, names: list[str], seeds: int) -> list[str]:
     return [
         *pool_lines(results, names),
         "",
-        f"`python benchmarks/auto.py --seeds {seeds}`: ACC, means over {seeds} seeds. Oracle: the "
+        f"{measured_by(f'python benchmarks/auto.py --seeds {seeds}')}: ACC, means over {seeds} "
+        "seeds. Oracle: the "
         "best of AutoDALMC's candidates, selected by the classes. More confident half: ACC of the "
         "half of the samples with the higher confidence. DALMC, communities of the mean neighbor "
         "graph with the known number, and ConcatSpectral: default settings, one seed, at most "

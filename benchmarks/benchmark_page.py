@@ -24,6 +24,7 @@ from compared_results import (
     LOW_PASS,
     MADE,
     MISSING,
+    NOT_GIVEN,
     SCALED,
     ResultFile,
     is_imputed,
@@ -62,6 +63,7 @@ def pages(file: ResultFile) -> dict[Path, str]:
         score_tables,
         costs,
         incomplete,
+        number_not_given,
         order_section,
         scaling,
         environment_section,
@@ -89,7 +91,8 @@ def introduction(results: Results) -> Iterator[str]:
         "- Rows are shuffled, since many files are sorted by class "
         "([why that matters](#order-of-rows)).",
         "- All settings are the defaults, on all data sets. Classes are used for scores and for "
-        "the number of clusters only, in no run for a choice.",
+        "the number of clusters only, in no run for a choice. `ConcatHDBSCAN` ignores the number; "
+        "its noise counts as one cluster.",
         "- Times are CPU seconds of one fit (user and system, one thread), as other programs ran "
         f"on the machine. A fit that takes more than {CPU_MINUTES} CPU minutes is shown as -.",
         f"- {seeds_text(results)}",
@@ -290,6 +293,48 @@ def incomplete(results: Results) -> Iterator[str]:
         yield f"Without {listed(left_out)}, where not every method is done."
 
 
+def number_not_given(results: Results) -> Iterator[str]:
+    ways = {
+        "auto (number not given)": "`AutoDALMC`",
+        "graph-leiden (number not given)": "`GraphLeiden` at resolution 1",
+        "concat-hdbscan": "`ConcatHDBSCAN`",
+    }
+    assert {*NOT_GIVEN} <= {*ways}
+    measured = {column: ways[column] for column in ways if column in {*results.frame["column"]}}
+    yield from (
+        "## Number of clusters not given",
+        "",
+        "ARI in percent and, in brackets, the number of clusters found, of methods that choose the "
+        "number. Few of these numbers are right, and ARI says how much that costs: clusters that "
+        "are parts of classes lose less than those that join them. The noise of HDBSCAN counts as "
+        "one cluster.",
+        "",
+    )
+    if not measured:
+        yield NOT_MEASURED
+        return
+    columns = list(measured)
+    scores, found = (results.pivot(q, columns=columns) for q in ("ARI", "clusters"))
+    limits = scores.max(axis="columns")
+    yield from header("data", "classes", *measured.values())
+    for name in results.sets:
+        cells = []
+        for column in columns:
+            shown = percent(scores.loc[name, column])
+            shown = f"**{shown}**" if scores.loc[name, column] == limits[name] else shown
+            known = pd.notna(found.loc[name, column])
+            cells.append(f"{shown} ({found.loc[name, column]:.0f})" if known else shown)
+        yield row(name, results.file.data[name][1], *cells)
+    yield row("**mean**", "", *(percent(scores[column].mean()) for column in columns))
+    given = results.pivot("ARI")[[c for c in ("auto", "graph-leiden") if c in results.columns]]
+    yield ""
+    yield (
+        "With the number of classes given, the means are "
+        + listed([f"{percent(given[c].mean())} ({marked_up(c)})" for c in given])
+        + "."
+    )
+
+
 def order_section(results: Results) -> Iterator[str]:
     columns = [*results.by_rank, LOW_PASS]
     by_class, random = (
@@ -385,15 +430,28 @@ def environment_section(results: Results) -> Iterator[str]:
         "`python benchmarks/compared.py --methods auto --again` repeats the measurements of one "
         "method. [All results](../benchmarks/compared.md) has F1 and purity too.",
         "",
-        f"Measured with anchorview {where['anchorview']}, Python {where['python']}, "
-        f"NumPy {where['numpy']}, SciPy {where['scipy']} and scikit-learn {where['scikit-learn']} "
-        f"on {where['cpu']}.",
+        *(f"{sentence}." for sentence in when(results)),
+        "",
+        f"The last version was anchorview {where['anchorview']} with Python {where['python']}, "
+        f"NumPy {where['numpy']}, SciPy {where['scipy']} and scikit-learn {where['scikit-learn']}.",
         "",
     )
     yield from header("data", "samples", "classes", "features per view")
     for name in results.sets:
         n_samples, n_classes, features = results.file.data[name]
         yield row(name, n_samples, n_classes, ", ".join(map(str, features)))
+
+
+def when(results: Results) -> Iterator[str]:
+    """Sentences, without a full stop, that `refresh.py` finds: a date and the methods."""
+    where, dates = results.file.environment, results.file.dates
+    for day in sorted(set(dates.values())):
+        columns = [c for c in (*results.columns, *results.references) if dates[c] == day]
+        if columns:
+            yield (
+                f"Measured {day} on {where['cores']} cores of {where['cpu']} by "
+                f"`python benchmarks/compared.py`: {listed([marked_up(c) for c in columns])}"
+            )
 
 
 def ranks_svg(results: Results) -> str:
@@ -410,10 +468,10 @@ def scaling_svg(results: Results) -> str:
 
 def all_results(results: Results) -> Iterator[str]:
     yield (
-        "`python benchmarks/compared.py`, `python benchmarks/benchmark_page.py`: all methods with "
-        "default settings on shuffled rows, means over the seeds, CPU seconds with one thread, and "
-        "memory beyond the data. The last three columns are with 30 % of the (sample, view) "
-        "entries removed, imputed by means for methods that do not accept missing views. -: more "
+        f"{'. '.join(when(results))}. All methods with default settings on shuffled rows, means "
+        "over the seeds, CPU seconds with one thread, and memory beyond the data. The last three "
+        "columns are with 30 % of the (sample, view) entries removed, imputed by means for methods "
+        "that do not accept missing views. -: more "
         f"than {CPU_MINUTES} CPU minutes. Empty: not run. See the "
         "[benchmark page](../docs/benchmark.md)."
     )

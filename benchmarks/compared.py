@@ -1,7 +1,7 @@
 """All methods with default settings: scores, time and memory.
 
     python benchmarks/compared.py [--methods NAME ...] [--only DATA ...] [--again]
-        [--cpu-limit SECONDS] [--results FILE]
+        [--seeds N] [--cpu-limit SECONDS] [--results FILE]
 
 Runs on the `.npz` files of the data folder (see `data.py`), complete and with 30 % of the
 (sample, view) entries removed, and on made data of growing size. Rows are shuffled, and on some
@@ -38,6 +38,7 @@ from compared_results import (
     CPU_MINUTES,
     MADE,
     MISSING,
+    NOT_GIVEN,
     PATH,
     SCALED,
     Position,
@@ -46,7 +47,7 @@ from compared_results import (
 )
 from data import FOLDER, load
 
-SEEDS = range(3)
+N_SEEDS = 3
 CHEAP_SECONDS = 10.0
 """CPU time of the first seed up to which a job is repeated with the other seeds."""
 
@@ -62,7 +63,7 @@ SORTED_SETS = ("3sources", "msrcv1", "orl", "bbcsport", "handwritten")
 MADE_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 MADE_FEATURES = (100,) * 4
 MADE_CLUSTERS = 10
-GRAPH_METHODS = ("amgl", "concat-spectral", "uomvsc")
+GRAPH_METHODS = ("amgl", "concat-hdbscan", "concat-spectral", "graph-leiden", "uomvsc")
 """Methods that need the neighbors of every sample among all others."""
 GRAPH_SIZE = 30_000
 """Maximum number of made samples for these."""
@@ -108,7 +109,8 @@ def labeled_data(job: Job) -> tuple[MultiViewData, np.ndarray]:
 
 def measure(job: Job, limit: Measurement) -> Result:
     data, y = labeled_data(job)
-    model = method_class(job.method)(len(np.unique(y)), random_state=job.seed, **dict(job.settings))
+    settings = {"n_clusters": len(np.unique(y)), "random_state": job.seed, **dict(job.settings)}
+    model = method_class(job.method)(**settings)
     result = measured_fit(model, data, y, limit.cpu_limit)
     if result.status == "done":
         assert np.isfinite(model.objective_).all()
@@ -130,13 +132,14 @@ def measured_fit(model: Any, data: MultiViewData, y: np.ndarray, limit: float) -
         "wall": times["fit_seconds"],
         "others": times["other_cores"],
         "megabytes": memory.bytes / 1e6,
+        "clusters": len(np.unique(model.labels_)),
     }
     if hasattr(model, "n_iter_"):
         measured["iterations"] = model.n_iter_
     return Result("done", scores={name: (float(value),) for name, value in measured.items()})
 
 
-def positions(file: ResultFile) -> list[list[Position]]:
+def positions(file: ResultFile, n_seeds: int) -> list[list[Position]]:
     """Jobs in the order in which they run, so that the first results cover all sections."""
     names = sorted(
         (name for name in file.data if not name.startswith(MADE)), key=lambda n: file.data[n][0]
@@ -144,7 +147,7 @@ def positions(file: ResultFile) -> list[list[Position]]:
     small = [name for name in names if file.data[name][0] < SMALL]
     large = [name for name in names if file.data[name][0] >= LARGE]
     medium = [name for name in names if name not in (*small, *large)]
-    usual = [column for column in COLUMNS if "authors' start" not in column]
+    usual = [c for c in COLUMNS if "authors' start" not in c and c not in NOT_GIVEN]
     fast = [column for column in usual if column not in SLOW]
 
     def first(
@@ -185,7 +188,7 @@ def positions(file: ResultFile) -> list[list[Position]]:
             *first(names, usual, MISSING),
             *first(SORTED_SETS, usual, order="sorted"),
         )
-        for seed in SEEDS[1:]
+        for seed in range(1, n_seeds)
         if (seconds := seconds_at(file, (*position, 0))) and seconds <= CHEAP_SECONDS
     ]
     return [*groups, cheap]
@@ -217,11 +220,11 @@ def run(file: ResultFile, options: argparse.Namespace) -> None:
                 rows = f"{job.order} rows{missing}, seed {job.seed}"
                 print(f"{place}: {job.method} on {job.data}, {rows}", flush=True)
 
-    for number in range(len(positions(file))):
+    for number in range(len(positions(file, options.seeds))):
         # The last group depends on the results of those before.
         todo = [
             job_at(position)
-            for position in positions(file)[number]
+            for position in positions(file, options.seeds)[number]
             if COLUMNS[position[1]][0] in options.methods
             and (options.only is None or position[0] in options.only)
         ]
@@ -241,6 +244,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--only", nargs="*", help="data sets to run on")
     parser.add_argument("--again", action="store_true", help="repeat what is in the results")
+    parser.add_argument("--seeds", type=int, default=N_SEEDS, help="for jobs of a few seconds")
     parser.add_argument("--cpu-limit", type=float, default=60 * CPU_MINUTES)
     parser.add_argument("--results", type=Path, default=PATH)
     options = parser.parse_args()

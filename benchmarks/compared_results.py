@@ -8,6 +8,7 @@ from it.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
 
 PATH = Path(__file__).with_name("compared.json")
 
+NOT_GIVEN = {f"{name} (number not given)": name for name in ("auto", "graph-leiden")}
+"""Columns of methods that choose the number of clusters, and the methods."""
+
 COLUMNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{name: (name, {}) for name in METHODS},
     "dalmc (as published)": ("dalmc", PUBLISHED_SETTINGS),
@@ -27,6 +31,7 @@ COLUMNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         f"{name} (authors' start)": (name, {"init": "identity"})
         for name in ("awmvc", "fpmvs-cag", "omsc", "smvsc")
     },
+    **{column: (name, {"n_clusters": None}) for column, name in NOT_GIVEN.items()},
 }
 """Method and settings of each column."""
 
@@ -52,11 +57,11 @@ MADE = "made-"
 """Start of the names of made data sets; the number of samples follows."""
 
 POSITION = ("data", "column", "missing", "order", "seed")
-MEASURED = (*METRICS, "seconds", "megabytes", "iterations", "wall", "others")
-"""Seconds are of CPU time; the last two, which old rows lack, are those of the wall clock and the
-number of cores that other programs used meanwhile."""
+MEASURED = (*METRICS, "seconds", "megabytes", "iterations", "wall", "others", "clusters")
+"""Seconds are of CPU time; the last three, which old rows lack, are those of the wall clock, the
+number of cores that other programs used meanwhile, and the number of clusters found."""
 DIGITS = {**dict.fromkeys(METRICS, 4), "seconds": 3, "megabytes": 1, "iterations": 0}
-DIGITS |= {"wall": 3, "others": 2}
+DIGITS |= {"wall": 3, "others": 2, "clusters": 0}
 FIELDS = (*POSITION, "status", *MEASURED)
 
 Position = tuple[str, str, float, RowOrder, int]
@@ -91,6 +96,8 @@ class ResultFile:
     path: Path = PATH
     environment: dict[str, Any] = field(default_factory=dict)
     """Versions and machine of the last measurement."""
+    dates: dict[str, str] = field(default_factory=dict)
+    """Date of the first measurement of each column."""
     data: dict[str, list[Any]] = field(default_factory=dict)
     """Numbers of samples and classes, and the numbers of features, of each data set."""
     rows: dict[Position, list[Any]] = field(default_factory=dict)
@@ -99,7 +106,8 @@ class ResultFile:
     def __post_init__(self) -> None:
         if self.path.exists():
             content = json.loads(self.path.read_text(encoding="utf-8"))
-            self.environment, self.data = content["environment"], content["data"]
+            self.environment, self.dates = content["environment"], content["dates"]
+            self.data = content["data"]
             n = len(POSITION)
             self.rows = {tuple(row[:n]): row[n:] for row in content["rows"]}
 
@@ -121,17 +129,20 @@ class ResultFile:
         measured = {name: values[0] for name, values in result.scores.items()}
         numbers = [round(measured[n], DIGITS[n]) if n in measured else None for n in MEASURED]
         self.rows[position] = [status, *numbers]
+        self.dates.setdefault(position[1], str(date.today()))
         self.write()
 
     def forget(self, columns: Iterable[str]) -> None:
         """Remove the rows of some columns."""
         forgotten = set(columns)
         self.rows = {key: row for key, row in self.rows.items() if key[1] not in forgotten}
+        self.dates = {key: day for key, day in self.dates.items() if key not in forgotten}
 
     def write(self) -> None:
         """Write the file, sorted."""
         lines = [json.dumps([*position, *row]) for position, row in sorted(self.rows.items())]
-        head = {"environment": self.environment, "data": dict(sorted(self.data.items()))}
+        head: dict[str, Any] = {"environment": self.environment}
+        head |= {"dates": dict(sorted(self.dates.items())), "data": dict(sorted(self.data.items()))}
         text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())
         rows = ",\n".join(lines)
         with atomic_write(self.path) as stream:

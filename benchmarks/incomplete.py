@@ -21,7 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from _measurements import header, option_parser, row
+from _measurements import header, measured_by, option_parser, row
 from anchorview import DALMC, MultiViewData, load_digits
 from anchorview.metrics import clustering_accuracy
 from core import make_data
@@ -177,8 +177,11 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     lines = [
-        f"`python benchmarks/incomplete.py --masks {options.masks} "
-        f"--peer-masks {options.peer_masks}`",
+        measured_by(
+            f"python benchmarks/incomplete.py --masks {options.masks} "
+            f"--peer-masks {options.peer_masks}"
+        )
+        + ".",
     ]
     for table in (speed_table, digits_table, held_out_table, data_table):
         lines.append("")

@@ -33,7 +33,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from _measurements import option_parser, write_lines
+from _measurements import measured_by, option_parser, write_lines
 
 N_GENES, N_PROTEINS, N_TYPES = 20_000, 150, 12
 SEEDS = 3
@@ -276,7 +276,7 @@ def page(results: dict) -> list[str]:
             "that have it. All others cluster all samples; K-means and WNN, which cannot, get the "
             "mean of a view for samples that lack it.",
             "",
-            "By `python benchmarks/omics.py tumors DATA`.",
+            f"{measured_by('python benchmarks/omics.py tumors DATA')}.",
             "",
             "| method | " + " | ".join(sets) + " |",
             "|---|" + "---|" * len(sets),
@@ -295,8 +295,8 @@ def page(results: dict) -> list[str]:
             f"{N_GENES:,} genes (sparse) and {N_PROTEINS} proteins in an `.h5mu` file, {N_TYPES} "
             "planted types, on 2 cores. `tl.auto` reads both modalities in parts and chooses the "
             "number of clusters; scanpy has the genes in memory. Other work ran on the machine, "
-            "which seconds include and CPU seconds do not. By `make`, `auto` and `scanpy` of "
-            "`python benchmarks/omics.py`.",
+            "which seconds include and CPU seconds do not. "
+            f"{measured_by('python benchmarks/omics.py')} with `make`, `auto` and `scanpy`.",
             "",
             "| run | seconds | CPU seconds | peak memory (GB) | clusters | ARI |",
             "|---|---|---|---|---|---|",

@@ -14,7 +14,7 @@ CLOSE = 1.0
 NEIGHBORS = "neighbor graphs"
 FAMILIES = {
     NEIGHBORS: (
-        ("amgl", "concat-spectral", "uomvsc"),
+        ("amgl", "concat-hdbscan", "concat-spectral", "graph-leiden", "uomvsc"),
         "They cluster a graph of nearest neighbors, whose clusters need to be connected but not "
         "compact. The embedding of DALMC is linear in the features of each view, so it cannot "
         "unfold a curved cluster. The price is a search for the neighbors of every sample among "

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from _measurements import header, option_parser, row
+from _measurements import header, measured_by, option_parser, row
 from anchorview import DALMC
 from anchorview.experiments.jobs import METRICS
 from anchorview.metrics import clustering_scores
@@ -21,7 +21,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     lines = [
-        f"`python benchmarks/quality.py --seeds {options.seeds}`: `DALMC(n_clusters=k)`, means "
+        f"{measured_by(f'python benchmarks/quality.py --seeds {options.seeds}')}: "
+        "`DALMC(n_clusters=k)`, means "
         f"over {options.seeds} seeds, deviation of ACC.",
         "",
         *header("data", "n", "k", "views", "ACC", "+-", *METRICS[1:], "iterations", "solver", "s"),

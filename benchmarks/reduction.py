@@ -12,7 +12,7 @@ import heapq
 from dataclasses import dataclass
 from math import ceil, log
 
-from _measurements import header, option_parser, row, write_lines
+from _measurements import header, measured_by, option_parser, row, write_lines
 
 FAN_IN = 4
 """Number of results that a merge adds, as in anchorview.distributed."""
@@ -215,7 +215,11 @@ def table() -> list[str]:
 
 def main() -> None:
     options = option_parser().parse_args()
-    lines = ["Seconds, by the model and by the simulation (`python benchmarks/reduction.py`).", ""]
+    lines = [
+        f"{measured_by('python benchmarks/reduction.py')}: seconds, by the model and by the "
+        "simulation.",
+        "",
+    ]
     name, job, rates = CASES[2]
     stages = whole_fit(job, rates, columns=20, lloyd_steps=30)
     whole = ", ".join(f"{stage} {seconds:.0f}" for stage, seconds in stages.items())

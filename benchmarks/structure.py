@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from _measurements import header, option_parser, row
+from _measurements import header, measured_by, option_parser, row
 from anchorview import AutoDALMC
 from anchorview.estimators.auto.structure import structure_word
 from data import TABLE, load
@@ -84,7 +84,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     options = parser.parse_args()
     lines = [
-        f"`python benchmarks/structure.py --seeds {options.seeds}`: how often structure is called "
+        f"{measured_by(f'python benchmarks/structure.py --seeds {options.seeds}')}: how often "
+        "structure is called "
         f"none, weak, moderate or strong on {N_SAMPLES} samples without clusters.",
         "",
         *header("data", "number of clusters", *WORDS),

@@ -15,11 +15,9 @@ prince, in an environment of their own. Finished measurements are kept in a resu
 
 import json
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -35,6 +33,7 @@ from _measurements import (
     PeakMemory,
     header,
     measured,
+    measured_by,
     parse_resumable,
     row,
     write_lines,
@@ -245,8 +244,8 @@ def main() -> None:
         return
     results = measured(pairs, options.results, measure)
     lines = [
-        f"`python benchmarks/tables.py --seeds {options.seeds}`, {date.today()}, {os.cpu_count()} "
-        f"cores ({platform.machine()}), with kmodes 0.12 and prince 0.23.",
+        f"{measured_by(f'python benchmarks/tables.py --seeds {options.seeds}')}, with kmodes 0.12 "
+        "and prince 0.23.",
         "",
         "<!-- docs/tables.md has what follows -->",
         *quality_lines(results, options.seeds),

@@ -33,7 +33,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import adjusted_rand_score
 
-from _measurements import PeakMemory, header, option_parser, row, write_lines
+from _measurements import PeakMemory, header, measured_by, option_parser, row, write_lines
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.linalg import unit_rows
 from anchorview.metrics import clustering_accuracy
@@ -261,6 +261,9 @@ CASES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
+COMMAND = "python benchmarks/wide.py"
+
+
 def kept_rows(path: Path, measured: Sequence[str]) -> dict[str, list[str]]:
     """Rows of the table in a file, by case, of cases that were not measured again."""
     kept: dict[str, list[str]] = {}
@@ -280,7 +283,10 @@ def main() -> None:
     rows = kept_rows(options.out, chosen)
     rows |= {case: [found.cells(case) for found in CASES[case]()] for case in chosen}
     head = header("case", "ours / reference", "ours", "reference", "ratio", "required", "met")
-    write_lines(options.out, head + [line for case in CASES for line in rows.get(case, [])])
+    # Cases that are kept are as old as the page.
+    when = options.out.read_text().splitlines()[0] if options.only else f"{measured_by(COMMAND)}."
+    table = [line for case in CASES for line in rows.get(case, [])]
+    write_lines(options.out, [when, "", *head, *table])
 
 
 if __name__ == "__main__":

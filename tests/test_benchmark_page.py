@@ -1,5 +1,6 @@
-"""The benchmark page, its figures and the table of all results are those of the stored results."""
+"""Measurements on pages: the benchmark is that of the stored results, others say when and how."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,21 +10,33 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 
 
-@pytest.fixture
-def benchmark_page(monkeypatch):
+@pytest.fixture(autouse=True)
+def importable_benchmarks(monkeypatch):
     if not BENCHMARKS.exists():
         pytest.skip("the source distribution is without the benchmarks")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     before = set(sys.modules)
-    import benchmark_page
-
-    yield benchmark_page
+    yield
     for name in set(sys.modules) - before:
         if (
             getattr(sys.modules[name], "__file__", None)
             and BENCHMARKS in Path(sys.modules[name].__file__).parents
         ):
             del sys.modules[name]
+
+
+@pytest.fixture
+def benchmark_page(importable_benchmarks):
+    import benchmark_page
+
+    return benchmark_page
+
+
+@pytest.fixture
+def refresh(importable_benchmarks):
+    import refresh
+
+    return refresh
 
 
 def test_page_is_made_from_the_stored_results(benchmark_page):
@@ -36,7 +49,8 @@ def test_page_is_made_from_the_stored_results(benchmark_page):
 def test_stored_results_round_trip(benchmark_page, tmp_path):
     stored = benchmark_page.ResultFile()
     copy = benchmark_page.ResultFile(tmp_path / "copy.json")
-    copy.environment, copy.data, copy.rows = stored.environment, stored.data, stored.rows
+    copy.environment, copy.dates = stored.environment, stored.dates
+    copy.data, copy.rows = stored.data, stored.rows
     copy.write()
     assert copy.path.read_text(encoding="utf-8") == stored.path.read_text(encoding="utf-8")
     assert benchmark_page.ResultFile(copy.path).rows == stored.rows
@@ -59,3 +73,30 @@ def test_results_are_found_again_by_their_jobs(benchmark_page, tmp_path):
     assert set(benchmark_page.ResultFile(file.path).results()) == {
         job_at(position).key("") for position in positions
     }
+
+
+def test_measured_code_exists(refresh):
+    for script, code in refresh.MEASURED_CODE.items():
+        assert (BENCHMARKS / f"{script}.py").is_file()
+        assert all((ROOT / "src/anchorview" / path).exists() for path in code), script
+
+
+def test_measurements_on_pages_are_found(refresh):
+    for page in refresh.pages():
+        found = list(refresh.measurements(page))
+        dated = re.findall(r"\bmeasured\s+\d{4}", page.read_text(encoding="utf-8"), re.IGNORECASE)
+        assert len(found) == len(dated), f"{page}: write as in CONTRIBUTING.md"
+        for measurement in found:
+            refresh.measured_code(measurement.command)
+
+
+def test_pages_with_tables_of_measurements_say_when(refresh):
+    seconds = re.compile(r"^\|.*\d s(,.*)? \|", re.MULTILINE)
+    with_seconds = [
+        page
+        for page in refresh.pages()
+        if page.parent == BENCHMARKS or seconds.search(page.read_text(encoding="utf-8"))
+    ]
+    assert ROOT / "docs/scaling.md" in with_seconds
+    for page in with_seconds:
+        assert any(refresh.measurements(page)), page
