@@ -37,8 +37,13 @@ def parse_resumable(seeds: int) -> argparse.Namespace:
 
 def measured_by(command: str) -> str:
     """Sentence, without a full stop, that `refresh.py` finds on a page."""
+    return f"Measured {when_and_where()} by `{command}`"
+
+
+def when_and_where() -> str:
+    """Today's date and this machine."""
     where = environment()
-    return f"Measured {date.today()} on {where['cores']} cores of {where['cpu']} by `{command}`"
+    return f"{date.today()} on {where['cores']} cores of {where['cpu']}"
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:

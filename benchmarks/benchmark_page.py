@@ -237,6 +237,12 @@ def costs(results: Results) -> Iterator[str]:
             "shows and CPU seconds hardly. Results without wall seconds are older than this mark; "
             "other programs ran beside most of them."
         )
+    if len(list(when(results))) > 1:
+        yield ""
+        yield (
+            "Not all methods were measured on the same machine ([which](#repeat-it)): compare "
+            "seconds only among those that were."
+        )
     tables = {"CPU seconds": "seconds", "Wall seconds": "wall", "Memory in MB": "megabytes"}
     for title, quantity in tables.items():
         values, marked = results.pivot(quantity), None if quantity == "megabytes" else busy
@@ -443,15 +449,12 @@ def environment_section(results: Results) -> Iterator[str]:
 
 
 def when(results: Results) -> Iterator[str]:
-    """Sentences, without a full stop, that `refresh.py` finds: a date and the methods."""
-    where, dates = results.file.environment, results.file.dates
-    for day in sorted(set(dates.values())):
-        columns = [c for c in (*results.columns, *results.references) if dates[c] == day]
-        if columns:
-            yield (
-                f"Measured {day} on {where['cores']} cores of {where['cpu']} by "
-                f"`python benchmarks/compared.py`: {listed([marked_up(c) for c in columns])}"
-            )
+    """Sentences, without a full stop, that `refresh.py` finds: date, machine and methods."""
+    measured = results.file.measured
+    shown = [*results.columns, *results.references, *(c for c in NOT_GIVEN if c in measured)]
+    for place in sorted({measured[column] for column in shown}):
+        names = [marked_up(column) for column in shown if measured[column] == place]
+        yield f"Measured {place} by `python benchmarks/compared.py`: {listed(names)}"
 
 
 def ranks_svg(results: Results) -> str:

@@ -8,12 +8,12 @@ from it.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from _measurements import when_and_where
 from anchorview._utils.atomic_files import atomic_write
 from anchorview.estimators.methods import METHODS, PUBLISHED_SETTINGS, find_method
 from anchorview.experiments.jobs import METRICS, Job, Result, RowOrder
@@ -96,8 +96,8 @@ class ResultFile:
     path: Path = PATH
     environment: dict[str, Any] = field(default_factory=dict)
     """Versions and machine of the last measurement."""
-    dates: dict[str, str] = field(default_factory=dict)
-    """Date of the first measurement of each column."""
+    measured: dict[str, str] = field(default_factory=dict)
+    """Date and machine of the first measurement of each column."""
     data: dict[str, list[Any]] = field(default_factory=dict)
     """Numbers of samples and classes, and the numbers of features, of each data set."""
     rows: dict[Position, list[Any]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class ResultFile:
     def __post_init__(self) -> None:
         if self.path.exists():
             content = json.loads(self.path.read_text(encoding="utf-8"))
-            self.environment, self.dates = content["environment"], content["dates"]
+            self.environment, self.measured = content["environment"], content["measured"]
             self.data = content["data"]
             n = len(POSITION)
             self.rows = {tuple(row[:n]): row[n:] for row in content["rows"]}
@@ -129,20 +129,21 @@ class ResultFile:
         measured = {name: values[0] for name, values in result.scores.items()}
         numbers = [round(measured[n], DIGITS[n]) if n in measured else None for n in MEASURED]
         self.rows[position] = [status, *numbers]
-        self.dates.setdefault(position[1], str(date.today()))
+        self.measured.setdefault(position[1], when_and_where())
         self.write()
 
     def forget(self, columns: Iterable[str]) -> None:
         """Remove the rows of some columns."""
         forgotten = set(columns)
         self.rows = {key: row for key, row in self.rows.items() if key[1] not in forgotten}
-        self.dates = {key: day for key, day in self.dates.items() if key not in forgotten}
+        self.measured = {key: at for key, at in self.measured.items() if key not in forgotten}
 
     def write(self) -> None:
         """Write the file, sorted."""
         lines = [json.dumps([*position, *row]) for position, row in sorted(self.rows.items())]
         head: dict[str, Any] = {"environment": self.environment}
-        head |= {"dates": dict(sorted(self.dates.items())), "data": dict(sorted(self.data.items()))}
+        head["measured"] = dict(sorted(self.measured.items()))
+        head["data"] = dict(sorted(self.data.items()))
         text = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())
         rows = ",\n".join(lines)
         with atomic_write(self.path) as stream:

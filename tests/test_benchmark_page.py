@@ -49,7 +49,7 @@ def test_page_is_made_from_the_stored_results(benchmark_page):
 def test_stored_results_round_trip(benchmark_page, tmp_path):
     stored = benchmark_page.ResultFile()
     copy = benchmark_page.ResultFile(tmp_path / "copy.json")
-    copy.environment, copy.dates = stored.environment, stored.dates
+    copy.environment, copy.measured = stored.environment, stored.measured
     copy.data, copy.rows = stored.data, stored.rows
     copy.write()
     assert copy.path.read_text(encoding="utf-8") == stored.path.read_text(encoding="utf-8")
