@@ -1,10 +1,10 @@
 """Docstring fragments that several baselines share."""
 
+from typing import TypeVar
+
 from anchorview._utils.docstring_fragments import docstring_filler
 
-VERBOSE = """\
-verbose : int, default=0
-    Verbosity level. 1 prints the size of the data, the number of iterations and the time."""
+Class = TypeVar("Class", bound=type)
 
 FRAGMENTS = {
     # Parameters
@@ -53,11 +53,12 @@ view_importance : dict of str to float, default={default}
 n_init : int, default={default}
     Number of K-means runs with different initializations; the run with the lowest inertia gives
     the labels.""",
-    "random_state_and_verbose": f"""\
+    "random_state": """\
 random_state : int, RandomState instance or None, default=None
-    Determines the random initialization of K-means. Pass an int for reproducible results.
-{VERBOSE}""",
-    "verbose": VERBOSE,
+    Determines the random initialization of K-means. Pass an int for reproducible results.""",
+    "verbose": """\
+verbose : int, default=0
+    Verbosity level. 1 prints the size of the data, the number of iterations and the time.""",
     # Attributes
     "labels_": """\
 labels_ : ndarray of shape (n_samples,), dtype=int32
@@ -139,5 +140,27 @@ True""",
 ``{class}`` by the name of the class."""
 
 
-fill_docstring = docstring_filler(FRAGMENTS)
-"""Replaces each line ``%(name)s`` of a class docstring by the fragment of that name."""
+_fill = docstring_filler(FRAGMENTS)
+
+
+def fill_docstring(cls: Class) -> Class:
+    """Replace each line ``%(name)s`` of a class docstring by the fragment of that name.
+
+    What all baselines have is added, unless the class describes it: the first and last parameters,
+    the first and last attributes.
+    """
+    doc = cls.__doc__ or ""
+    # Python dedents docstrings from version 3.13 on.
+    indent = doc.partition("Parameters\n")[0].rpartition("\n")[2]
+    for name, place, before in (
+        ("n_clusters", "Parameters\n{0}----------\n", False),
+        ("verbose", "\n{0}Attributes\n", True),
+        ("random_state", "{0}%(verbose)s\n", True),
+        ("labels_", "Attributes\n{0}----------\n", False),
+        ("n_iter_and_input", "\n{0}Notes\n", True),
+    ):
+        if f"{indent}{name} :" not in doc and f"%({name})s" not in doc:
+            marked, line = place.format(indent), f"{indent}%({name})s\n"
+            doc = doc.replace(marked, line + marked if before else marked + line, 1)
+    cls.__doc__ = doc
+    return _fill(cls)

@@ -72,24 +72,20 @@ class AMGL(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(view_importance)s
     %(n_neighbors)s
     %(max_iter)s
     %(tol)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`F`, with orthonormal columns.
     view_weights_ : Series of shape (n_views,)
         :math:`\alpha`, normalized to sum to 1.
     %(objective_)s
         It never increases.
-    %(n_iter_and_input)s
 
     Notes
     -----

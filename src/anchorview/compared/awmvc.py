@@ -113,7 +113,6 @@ class AWMVC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_dimensions : int, default=3
         Number of latent dimensions k, 2k, ..., `n_dimensions` * k.
     init : {'svd', 'identity'}, default='svd'
@@ -126,11 +125,9 @@ class AWMVC(Baseline):
     %(max_iter)s
     %(tol)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, min(k, rank of the views))
         The consensus :math:`S^\top`.
     view_weights_ : Series of shape (n_views,)
@@ -140,7 +137,6 @@ class AWMVC(Baseline):
     alignment_weights_ : ndarray of shape (n_dimensions,)
         :math:`c`.
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -251,7 +251,6 @@ class BMVC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     code_length : int, default=128
         Number L of bits per code, at most `n_anchors`.
     n_anchors : int, default=None
@@ -278,7 +277,6 @@ class BMVC(Baseline):
         results use 1.
     random_state : int, RandomState instance or None, default=None
         Determines the anchors and the initial centers. Pass an int for reproducible results.
-    %(verbose)s
 
     Attributes
     ----------
@@ -295,7 +293,6 @@ class BMVC(Baseline):
     %(view_weights_)s
     %(objective_)s
         It never increases.
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -27,18 +27,14 @@ class ConcatKMeans(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_features)
         The standardized features of all views.
     %(equal_view_weights_)s
     %(single_objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----
@@ -80,19 +76,15 @@ class ConcatSpectral(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(n_neighbors)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`F`, with orthonormal columns.
     %(equal_view_weights_)s
     %(single_objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----
@@ -140,7 +132,6 @@ class ConcatHDBSCAN(Baseline):
         Minimum number of samples of a cluster, at least 2.
     random_state : Ignored
         Present for API consistency: the method is deterministic.
-    %(verbose)s
 
     Attributes
     ----------
@@ -155,7 +146,6 @@ class ConcatHDBSCAN(Baseline):
     %(equal_view_weights_)s
     objective_ : ndarray of shape (1,)
         Share of the samples that are noise; the method has no objective.
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -61,7 +61,6 @@ class EOMSCCA(AnchorGraphBaseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_anchors : int, default=None
         Number of anchors m, between `n_clusters` and the number of samples. None means
         `n_clusters`. The paper tries k to 7k.
@@ -70,11 +69,9 @@ class EOMSCCA(AnchorGraphBaseline):
         Relative change of the objective below which to stop.
     %(view_importance)s
     %(graph_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     %(components_)s
     %(view_weights_)s
     graph_ : csr_array of shape (n_samples, n_anchors)
@@ -86,7 +83,6 @@ class EOMSCCA(AnchorGraphBaseline):
     %(projections_)s
     %(objective_)s
         It may increase: the update of Z is a heuristic.
-    %(n_iter_and_input)s
 
     Notes
     -----

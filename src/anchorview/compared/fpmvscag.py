@@ -28,17 +28,14 @@ class FPMVSCAG(AnchorGraphBaseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(fixed_max_iter)s
     %(graph_init)s
     %(view_importance)s
     %(weighted_z)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     %(view_weights_)s
     graph_ : ndarray of shape (n_samples, n_clusters)
         :math:`Z`, with rows on the simplex.
@@ -48,7 +45,6 @@ class FPMVSCAG(AnchorGraphBaseline):
         :math:`A`, orthogonal.
     %(projections_)s
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -43,11 +43,9 @@ class GraphLeiden(Baseline):
     %(n_neighbors)s
     random_state : int, RandomState instance or None, default=None
         Determines the order in which samples are moved. Pass an int for reproducible results.
-    %(verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     n_clusters_ : int
         Number of communities.
     resolution_ : float
@@ -55,7 +53,6 @@ class GraphLeiden(Baseline):
     %(equal_view_weights_)s
     objective_ : ndarray of shape (1,)
         Modularity at `resolution_`.
-    %(n_iter_and_input)s
 
     Notes
     -----

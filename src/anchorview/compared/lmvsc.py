@@ -33,7 +33,6 @@ class LMVSC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_anchors : int, default=None
         Number of anchors m of each view, at least `n_clusters`. None means 50 (`n_clusters` if that
         is more), but at most half of the samples. The paper tries k, 50 and 100.
@@ -46,11 +45,9 @@ class LMVSC(Baseline):
     tol : float, default=1e-6
         Optimality gap of the quadratic programs at which to stop, relative to their linear term.
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     graphs_ : list of ndarray of shape (n_samples, n_anchors)
         :math:`Z_v`, with rows on the simplex.
     anchors_ : list of ndarray of shape (n_anchors, n_features_v)
@@ -59,7 +56,6 @@ class LMVSC(Baseline):
         Left singular vectors, orthonormal; fewer if the graphs have a lower rank.
     %(equal_view_weights_)s
     %(single_objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -98,7 +98,6 @@ class MVSC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_anchors : int, default=None
         Number of anchors, more than `n_clusters`. None means 200 (``n_clusters + 1`` if that is
         more), but at most half of the samples. The paper uses 200 to 400.
@@ -120,16 +119,13 @@ class MVSC(Baseline):
     tol : float, default=1e-6
         Relative change of the objective at which to stop.
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Rows of :math:`G` of the samples, scaled to length 1.
     %(view_weights_)s
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

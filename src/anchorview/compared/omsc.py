@@ -41,7 +41,6 @@ class OMSC(AnchorGraphBaseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(n_anchors)s
     lambda_ : float, default=1.0
         Weight of the distance between the graph and the codes of the clusters. The paper tries 1,
@@ -52,11 +51,9 @@ class OMSC(AnchorGraphBaseline):
         The authors' program also adds the term in :math:`\lambda` once per view. The objective can
         increase with True as well if an empty cluster is filled.
     %(view_importance)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     %(view_weights_)s
     embedding_ : ndarray of shape (n_samples, n_anchors)
         The graph :math:`Z`, with rows on the simplex.
@@ -66,7 +63,6 @@ class OMSC(AnchorGraphBaseline):
         :math:`G`, the code of each cluster, with orthonormal columns.
     %(projections_)s
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

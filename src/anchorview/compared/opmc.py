@@ -224,7 +224,6 @@ class OPMC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_components : int, default=None
         Dimension c of the latent space. None means `n_clusters`, as published. A view with fewer
         features keeps all its dimensions.
@@ -243,7 +242,6 @@ class OPMC(Baseline):
     %(tol)s
     random_state : int, RandomState instance or None, default=None
         Determines the random initializations. Pass an int for reproducible results.
-    %(verbose)s
 
     Attributes
     ----------
@@ -255,7 +253,6 @@ class OPMC(Baseline):
         1 / V each: all views have equal weights.
     %(objective_)s
         It is that of the best run and never increases.
-    %(n_iter_and_input)s
 
     Notes
     -----

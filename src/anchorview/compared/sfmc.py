@@ -105,7 +105,6 @@ class SFMC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     n_anchors : int, default=None
         Number of anchors m, at least `n_clusters`. None means 256 (`n_clusters` if that is more),
         but at most half of the samples, which is the authors' choice.
@@ -116,11 +115,9 @@ class SFMC(Baseline):
         How much views count, by name; 1 for those that are not named, and relative to the mean over
         the views. In every iteration, the weights that minimize the objective are multiplied by it
         and divided by their sum. To ignore a view, leave it out.
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     %(components_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Leading left singular vectors of the normalized graph, orthonormal.
@@ -130,7 +127,6 @@ class SFMC(Baseline):
         Positions of the samples that are anchors.
     %(view_weights_)s
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -26,7 +26,6 @@ class SMVSC(AnchorGraphBaseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     %(n_anchors)s
     lambda_ : float, default=1.0
         Weight of the graph's squared norm; larger values spread samples over more anchors.
@@ -37,11 +36,9 @@ class SMVSC(AnchorGraphBaseline):
     %(view_importance)s
     %(weighted_z)s
     %(n_init)s
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     %(view_weights_)s
     graph_ : ndarray of shape (n_samples, n_anchors)
         :math:`Z`, with rows on the simplex.
@@ -51,7 +48,6 @@ class SMVSC(AnchorGraphBaseline):
         :math:`A`, with orthonormal rows.
     %(projections_)s
     %(objective_)s
-    %(n_iter_and_input)s
 
     Notes
     -----

@@ -129,7 +129,6 @@ class UOMVSC(Baseline):
 
     Parameters
     ----------
-    %(n_clusters)s
     lambda_ : float, default=0.5
         Weight of the graphs of the embeddings relative to those of the samples, between 0 and 1.
     %(view_importance)s
@@ -138,11 +137,9 @@ class UOMVSC(Baseline):
     %(tol)s
     n_init : int, default=20
         Number of K-means runs for the initial labels; the run with the lowest inertia is kept.
-    %(random_state_and_verbose)s
 
     Attributes
     ----------
-    %(labels_)s
     embedding_ : ndarray of shape (n_samples, n_clusters)
         :math:`H`, with orthonormal columns.
     view_weights_ : Series of shape (n_views,)
@@ -154,7 +151,6 @@ class UOMVSC(Baseline):
         :math:`\beta`; the last one is that of the concatenated views.
     %(objective_)s
         It usually increases.
-    %(n_iter_and_input)s
 
     Notes
     -----
