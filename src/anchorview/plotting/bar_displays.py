@@ -91,8 +91,6 @@ class ClusterSizesDisplay:
             Colors of the confidence.
         bar_kw : dict, default=None
             Properties of the bars.
-
-        %(display)s
         """
         n_clusters = len(self.sizes)
         ax = axes_or_new(ax, float(np.clip(2 + 0.4 * n_clusters, 5, 13)), 4)
@@ -178,8 +176,6 @@ class ViewAgreementDisplay:
         %(ax)s
         **bar_kw : dict
             Properties of the bars.
-
-        %(display)s
         """
         weights = fitted_attribute(model, "view_weights_")
         if not isinstance(weights, pd.Series):
@@ -194,8 +190,6 @@ class ViewAgreementDisplay:
         %(ax)s
         **bar_kw : dict
             Properties of the bars.
-
-        %(display)s
         """
         n_views = len(self.weights)
         ax = axes_or_new(ax, 6.5, 1.6 + 0.5 * n_views)

@@ -73,8 +73,6 @@ class ConvergenceDisplay:
             Axes to draw on, for example those of another model's display; if None, new ones.
         **line_kw : dict
             Properties of the line.
-
-        %(display)s
         """
         return cls(fitted_attribute(model, "objective_"), name=name).plot(ax, **line_kw)
 
@@ -86,8 +84,6 @@ class ConvergenceDisplay:
         %(ax)s
         **line_kw : dict
             Properties of the line.
-
-        %(display)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         color = cluster_color(len(ax.lines))
@@ -166,8 +162,6 @@ class ClusterNumberDisplay:
         %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
-
-        %(display)s
         """
         require_labels(model)
         curve = getattr(model, "curve_", None)
@@ -192,8 +186,6 @@ class ClusterNumberDisplay:
         %(ax)s
         **line_kw : dict
             Properties of the line of the agreement.
-
-        %(display)s
         """
         ax = axes_or_new(ax, 5.5, 4)
         lines = [Line(self.curve.index.tolist(), self.curve.tolist(), "agreement")]

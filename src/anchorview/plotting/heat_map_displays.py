@@ -119,8 +119,6 @@ class MarkerHeatmapDisplay:
             Colors of the effects, from negative to positive.
         im_kw : dict, default=None
             Properties of the image, as for `Axes.imshow`.
-
-        %(display)s
         """
         n_rows, n_columns = self.effects.shape
         width = float(np.clip(4 + 0.28 * n_columns, 5.5, 14))
@@ -264,8 +262,6 @@ class PartitionComparisonDisplay:
             Properties of the image, as for `Axes.imshow`.
         text_kw : dict, default=None
             Properties of the numbers.
-
-        %(display)s
         """
         counts = self.table.to_numpy()
         n_rows, n_columns = counts.shape

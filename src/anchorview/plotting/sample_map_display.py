@@ -182,8 +182,6 @@ class SampleMapDisplay:
             Properties of the points, as for `Axes.scatter`.
         text_kw : dict, default=None
             Properties of the numbers or names on the map.
-
-        %(display)s
         """
         color = self.color if color is None else color
         if color not in self.points:
