@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from lifelines.statistics import multivariate_logrank_test
 from scipy import stats
@@ -120,6 +121,11 @@ def test_dates_and_objects_are_tested_like_numbers(table):
     for name in ("objects", "date", "zoned"):
         pd.testing.assert_series_equal(found.loc[name], found.loc["days"], check_names=False)
     assert found.loc["flag", "kind"] == "categorical"
+    others = pl.from_pandas(changed.drop(columns="zoned"))
+    others = others.with_columns(pl.col("date").cast(pl.Date))
+    expected = associate(LABELS.to_numpy(), changed.drop(columns="zoned"))
+    for tables in (others, others.to_arrow()):
+        pd.testing.assert_frame_equal(associate(LABELS.to_numpy(), tables), expected)
 
 
 def test_columns_with_the_same_name_are_refused(table):
@@ -131,5 +137,5 @@ def test_columns_with_the_same_name_are_refused(table):
 def test_one_cluster_cannot_be_compared(table):
     with pytest.raises(ValueError, match="All samples are in one cluster"):
         associate(0 * LABELS, table)
-    with pytest.raises(TypeError, match="Give the variables as a DataFrame"):
+    with pytest.raises(TypeError, match="dataframe"):
         associate(LABELS, {"a": [1]})

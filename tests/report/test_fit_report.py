@@ -328,6 +328,8 @@ def test_tables_with_categories(report, tmp_path, kind):
     for row in first.to_dict("records"):
         shares = f"{percent(row['mean_in'])} ({percent(row['mean_out'])} elsewhere)"
         assert f"{row['feature']} {shares}" in page.text
+    described = "customers: 1 number, 3 categories (9 levels), 1 date." in page.text
+    assert described == (kind != "labels")
     assert 'title="since: mean 202' in (tmp_path / "report.html").read_text()
 
 

@@ -58,13 +58,19 @@ def _sentences(model: Any) -> list[str]:
     return [capitalized(text) for text in (*view_sentences(model), *batch_sentences(model))]
 
 
+def table_descriptions(model: Any) -> dict[str, str]:
+    """How many numbers, categories and dates there are, by the name of a view that is a table."""
+    steps = getattr(model, "preprocessing_", None) or ()
+    named = zip(model.view_names_in_, steps, strict=False)
+    return {name: step.description for name, step in named if hasattr(step, "description")}
+
+
 def _views(model: Any) -> pd.DataFrame:
     """Text on each view, by its name."""
-    names = list(map(shorten, model.view_names_in_))
-    features = [f"{width} features" for width in model.n_features_per_view_]
-    for p, step in enumerate(getattr(model, "preprocessing_", None) or ()):
-        features[p] = getattr(step, "description", features[p])
-    table = pd.DataFrame({"features": features}, names)
+    tables = table_descriptions(model)
+    widths = zip(model.view_names_in_, model.n_features_per_view_, strict=True)
+    features = [tables.get(name, f"{width} features") for name, width in widths]
+    table = pd.DataFrame({"features": features}, list(map(shorten, model.view_names_in_)))
     for column, attribute in {"weight": "view_weights_", "agreement": "view_agreement_"}.items():
         if hasattr(model, attribute):
             table[column] = [f"{value:.2f}" for value in getattr(model, attribute)]

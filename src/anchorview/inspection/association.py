@@ -10,7 +10,7 @@ from anchorview._utils.text import quoted
 from anchorview._utils.typing import Array
 from anchorview.inspection.labeled_parts import label_values, matched_rows
 from anchorview.inspection.markers import adjusted_p_values
-from anchorview.views.table_columns import coded_column
+from anchorview.views.table_columns import coded_column, pandas_frame
 
 
 class _Test(NamedTuple):
@@ -24,7 +24,7 @@ class _Test(NamedTuple):
 
 
 def associate(
-    model_or_labels: Any, table: pd.DataFrame, *, time: str | None = None, event: str | None = None
+    model_or_labels: Any, table: Any, *, time: str | None = None, event: str | None = None
 ) -> pd.DataFrame:
     """Test whether variables of the samples differ between clusters.
 
@@ -39,7 +39,7 @@ def associate(
         Labels, if they are a Series, and samples of an estimator that has `sample_ids_` are matched
         with the index of the table; all of them must be there. Otherwise rows are matched by
         position, and there must be as many.
-    table : DataFrame
+    table : DataFrame of pandas, polars or pyarrow
         One row per sample and one column per variable. Numbers and dates are numeric variables,
         all else (strings, booleans, categories) is categorical. Convert numbers that are codes to
         categories: ``table["stage"].astype("category")``.
@@ -82,8 +82,7 @@ def associate(
     0      age  Kruskal-Wallis   0.771    0.050
     1      sex      chi-square   0.333    0.414
     """
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"Give the variables as a DataFrame; got {type(table).__name__}.")
+    table = pandas_frame(table)
     labels, ids = label_values(model_or_labels)
     samples = (ids, len(labels), "the vector of labels")
     rows = matched_rows(samples, (table.index, len(table), "the table"))

@@ -16,6 +16,7 @@ from anchorview.report.bokeh_charts import heat_map
 from anchorview.report.findings import UNKNOWN_CLASS, CheckedFit, Findings
 from anchorview.report.page import Chart, Facts, Interactive, Section, Table, Text
 from anchorview.report.sample_map import SampleContents
+from anchorview.views.table_columns import pandas_frame
 
 N_DOUBTFUL = 30
 """Number of samples in the table of doubtful ones."""
@@ -230,9 +231,11 @@ SIGNIFICANT = 0.05
 """False discovery rate below which the introduction counts a variable."""
 
 
-def associations_of(fit: CheckedFit, metadata: pd.DataFrame) -> pd.DataFrame:
+def associations_of(fit: CheckedFit, metadata: Any) -> pd.DataFrame:
     """Associations of the clusters with variables of the samples, which are matched by id."""
-    columns = {name: fit.aligned(values, "metadata") for name, values in metadata.items()}
+    columns = {
+        name: fit.aligned(values, "metadata") for name, values in pandas_frame(metadata).items()
+    }
     return associate(fit.labels, pd.DataFrame(columns))
 
 

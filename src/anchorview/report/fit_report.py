@@ -30,7 +30,7 @@ def write_fit_report(
     name: str | None = None,
     texts: Sequence[str | None] | None = None,
     thumbnails: Sequence[str | os.PathLike[str] | None] | None = None,
-    metadata: pd.DataFrame | None = None,
+    metadata: Any = None,
     associations: pd.DataFrame | None = None,
 ) -> None:
     """Write a report on a fitted model as one self-contained HTML file.
@@ -72,7 +72,7 @@ def write_fit_report(
     thumbnails : sequence of path-like (n,), default=None
         An image file per sample, or None. Small copies are embedded, first of typical and doubtful
         samples, then of others on the map, up to a total of 1.5 MB.
-    metadata : DataFrame, default=None
+    metadata : DataFrame of pandas, polars or pyarrow, default=None
         Other variables of the samples, matched by index if both have ids, else by position. A
         section says which of them differ between clusters
         (:func:`~anchorview.inspection.associate`); samples that it lacks have missing values.

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import capitalized
-from anchorview.estimators.representation import view_sentences
+from anchorview.estimators.representation import table_descriptions, view_sentences
 from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.report.bokeh_charts import bar_chart, heat_map
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings, disagreement
@@ -42,7 +42,8 @@ def view_section(fit: CheckedFit, findings: Findings) -> Section:
         available = fit.data.available
         columns["Samples"] = len(fit.data) if available is None else available.sum(axis=0)
     charts: list[Part] = []
-    explanations = []
+    tables = table_descriptions(model) if hasattr(model, "view_names_in_") else {}
+    explanations = [f"{name}: {description}." for name, description in tables.items()]
     if hasattr(model, "view_weights_"):
         columns["Weight"] = np.asarray(model.view_weights_, dtype=float)
         chart = bar_chart(names, columns["Weight"], "Weight")

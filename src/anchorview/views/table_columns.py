@@ -288,9 +288,8 @@ def named_columns(
         ) from error
     names = np.array(table.columns, dtype=object)
     if not all(dtype.is_numeric() or dtype == nw.Boolean for dtype in schema.values()):
-        frame = pd.DataFrame({name: _pandas_column(table[name]) for name in table.columns})
         _warn([], table.columns, description)
-        return TableView(frame, description), names
+        return TableView(pandas_frame(view), description), names
     values = table.to_numpy()
     if values.dtype.kind == "O":
         values = table.select(nw.all().cast(nw.Float64)).to_numpy()
@@ -299,11 +298,21 @@ def named_columns(
     return values, names
 
 
+def pandas_frame(table: Any) -> pd.DataFrame:
+    """Table of any library in pandas; raises if it is none."""
+    if isinstance(table, pd.DataFrame):
+        return table
+    own = nw.from_native(table, eager_only=True)
+    return pd.DataFrame({name: _pandas_column(own[name]) for name in own.columns})
+
+
 def _pandas_column(column: Any) -> "pd.Series[Any]":
     """Column of another library's table in pandas, without its optional dependencies."""
-    if column.dtype.is_numeric() or isinstance(column.dtype, nw.Datetime | nw.Date):
+    if column.dtype.is_numeric() or isinstance(column.dtype, nw.Datetime):
         return pd.Series(column.to_list(), dtype=None)
     values = pd.Series(column.to_list(), dtype=object)
+    if isinstance(column.dtype, nw.Date):
+        return pd.to_datetime(values)
     is_category = isinstance(column.dtype, nw.Categorical | nw.Enum)
     return values.astype("category") if is_category else values
 

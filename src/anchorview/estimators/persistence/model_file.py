@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anchorview import __version__
 from anchorview._utils.atomic_files import atomic_write_binary, require_writable
+from anchorview._utils.errors import MissingPackageError
 from anchorview._utils.typing import Array
 from anchorview.estimators.methods import REGISTRY, method_class
 from anchorview.estimators.persistence.codec import (
@@ -80,6 +81,8 @@ def save_model(model: "DALMC | AutoDALMC", path: str | os.PathLike[str]) -> None
         document = json.loads(json.dumps(document))
         insert_arrays(document, arrays)
         document, arrays = _stored(_restored(document))
+    except MissingPackageError:
+        raise
     except (ValueError, TypeError, OverflowError, LookupError) as error:
         raise ValueError(f"The model cannot be saved: {error}. Fit it again.") from error
     _write(Path(path), document, arrays)

@@ -44,7 +44,7 @@ class StoredStep:
     def of(cls, step: Any) -> "StoredStep":
         """Store a fitted transformer; raises if it is foreign and skops is not installed."""
         if type(step).__name__ not in CLASSES or type(step) is not CLASSES[type(step).__name__]:
-            skops = optional_import("skops.io", "Saving transformers of other packages", "skops")
+            skops = optional_import("skops.io", "Transformers of other packages", "skops")
             return cls(kind=FOREIGN, content=np.frombuffer(skops.dumps(step), np.uint8))
         state = {name: value for name, value in vars(step).items() if name in FITTED}
         if isinstance(step, LogNormalizer):
@@ -65,7 +65,7 @@ class StoredStep:
     def restored(self, trusted: tuple[str, ...] | None = ()) -> Any:
         """Fitted transformer; raises if a type of a foreign one is not trusted."""
         if self.kind == FOREIGN:
-            skops = optional_import("skops.io", "Loading transformers of other packages", "skops")
+            skops = optional_import("skops.io", "Transformers of other packages", "skops")
             content = self.content.tobytes()
             types = skops.get_untrusted_types(data=content)
             unknown = [] if trusted is None else sorted(set(types) - set(trusted) - HARMLESS)
