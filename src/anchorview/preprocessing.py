@@ -28,7 +28,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from anchorview._utils.sklearn_compat import Interval, StrOptions
 from anchorview._utils.typing import Array, Matrix
 from anchorview.views.row_source import working_precision
-from anchorview.views.table_columns import CATEGORICAL, TableView, coded_column, named_columns
+from anchorview.views.table_columns import (
+    CATEGORICAL,
+    TableView,
+    coded_column,
+    describe_kinds,
+    named_columns,
+)
 
 __all__ = ["CellImputer", "CenteredLogRatio", "LogNormalizer", "PeakTfidf", "TableEncoder"]
 
@@ -128,7 +134,7 @@ class ViewTransformer(TransformerMixin, BaseEstimator):
         return tags
 
 
-class _CountTransformer(OneToOneFeatureMixin, ViewTransformer):
+class CountTransformer(OneToOneFeatureMixin, ViewTransformer):
     """Logarithms of counts that are divided by a quantity of the sample. Zeros stay zeros."""
 
     def transform(self, X: Any) -> Matrix:
@@ -180,7 +186,7 @@ class _CountTransformer(OneToOneFeatureMixin, ViewTransformer):
         return tags
 
 
-class LogNormalizer(_CountTransformer):
+class LogNormalizer(CountTransformer):
     """Counts to ``log(1 + x m / t)``, with the total ``t`` of the sample and the median ``m``.
 
     The median is that of the totals of the samples of `fit`, without those of total 0. This is
@@ -230,7 +236,7 @@ class LogNormalizer(_CountTransformer):
         return _divided(self.total_, _sums(counts, axis=1))
 
 
-class CenteredLogRatio(_CountTransformer):
+class CenteredLogRatio(CountTransformer):
     """Counts to ``log(1 + x / g)``, with the geometric mean ``g`` of ``1 + x`` over the features.
 
     The centered log-ratio per sample, as it is used for proteins.
@@ -254,7 +260,7 @@ class CenteredLogRatio(_CountTransformer):
         return np.exp(-_sums(logs, axis=1) / counts.shape[1])
 
 
-class PeakTfidf(_CountTransformer):
+class PeakTfidf(CountTransformer):
     """Counts to ``log(1 + 10^4 x / t) log(1 + n / s)``, as for accessible regions of chromatin.
 
     ``t`` is the total of the sample, and ``s`` the sum of the feature over the n samples of `fit`.
@@ -513,14 +519,8 @@ class TableEncoder(ViewTransformer):
     @property
     def description(self) -> str:
         """How many numbers, categories and dates there are."""
-        kinds = [CATEGORICAL.get(kind, kind) for kind in self.kinds_]
         n_levels = sum(len(column.levels) for column in self._columns)
-        parts = []
-        for kind, plural in (("number", "numbers"), ("category", "categories"), ("date", "dates")):
-            if number := kinds.count(kind):
-                levels = f" ({n_levels} levels)" if kind == "category" else ""
-                parts.append(f"{number} {kind if number == 1 else plural}{levels}")
-        return ", ".join(parts)
+        return describe_kinds(self.kinds_, f" ({n_levels} levels)")
 
     def get_feature_names_out(self, input_features: object = None) -> Array:
         """Names of the encoded columns, such as "age" and "plan=premium".

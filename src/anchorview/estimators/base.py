@@ -34,7 +34,7 @@ from anchorview.estimators.preparation import (
     prepare,
 )
 from anchorview.estimators.relabeling import RelabelMixin
-from anchorview.estimators.representation import result_html, result_lines
+from anchorview.estimators.representation import result_html, result_lines, table_descriptions
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource, require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
@@ -225,8 +225,8 @@ class EmbeddingClusterer(
         self._learn_views(source)
         self._prepared = fit_preparation(source, self.preprocess)
         if self._prepared is not None:
-            for sentence in self._prepared.sentences(self.view_names_in_):
-                self._say(sentence)
+            for name, description in table_descriptions(self).items():
+                self._say(f"{name}: {description}")
             source = prepare(source, self._prepared)
         source.hints_at_counts = self.preprocess is None
         if isinstance(source, MultiViewData):

@@ -4,11 +4,11 @@ Transformers are those of :mod:`anchorview.preprocessing`, by name, or any other
 form. A table with categories, or with missing cells, has one by default.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -21,12 +21,14 @@ from anchorview._utils.typing import FeatureNames, Matrix
 from anchorview.preprocessing import (
     CellImputer,
     CenteredLogRatio,
+    CountTransformer,
     LogNormalizer,
     PeakTfidf,
     TableEncoder,
     ViewTransformer,
 )
 from anchorview.sources.part_source import PartSource
+from anchorview.views.alignment import reindex_rows
 from anchorview.views.container import MultiViewData, container_with_views
 from anchorview.views.row_source import RowSource, working_precision
 from anchorview.views.table_columns import TableView
@@ -127,24 +129,11 @@ class Preparation:
 
     def _transformed(self, data: MultiViewData, p: int, step: Any) -> Matrix:
         rows = available_rows(data, p)
-        n, width = len(data), self.widths[p]
         if not len(rows):
-            return sparse.csr_array((n, width), dtype=np.float32)
-        result = transformed(data, p, step, rows)
-        if len(rows) == n:
-            return result
-        if sparse.issparse(result):
-            place = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))))
-            place.resize(n, len(rows))
-            return sparse.csr_array(place.astype(result.dtype) @ result)
-        placed = np.zeros((n, result.shape[1]), result.dtype)
-        placed[rows] = result
-        return placed
-
-    def sentences(self, names: Sequence[str]) -> list[str]:
-        """What was done with views that are tables."""
-        steps = zip(names, self.steps, strict=True)
-        return [f"{n}: {s.description}" for n, s in steps if isinstance(s, TableEncoder)]
+            return sparse.csr_array((len(data), self.widths[p]), dtype=np.float32)
+        place = np.full(len(data), -1)
+        place[rows] = np.arange(len(rows))
+        return cast(Matrix, reindex_rows(transformed(data, p, step, rows), place))
 
 
 def fit_preparation(source: RowSource, preprocess: Preprocess) -> Preparation | None:
@@ -308,17 +297,13 @@ def _with_view(data: RowSource, p: int, function: Any) -> Any:
 def _require_counts(data: MultiViewData, p: int, step: Any) -> None:
     """Raise if a value of a view is negative, and a step needs counts, which are not."""
     view: Any = data.views[p]
-    if not isinstance(step, LogNormalizer | CenteredLogRatio | PeakTfidf):
+    if not isinstance(step, CountTransformer) or isinstance(view, TableView):
         return
-    entries = view.data if sparse.issparse(view) else view
-    # Rows of samples without the view may be NaN, and comparisons with NaN are False.
-    if isinstance(view, TableView) or not (entries < 0).any():
+    known = available_rows(data, p)
+    rows, columns = ((view if len(known) == len(data) else view[known]) < 0).nonzero()
+    if not len(rows):
         return
-    rows, columns = (view < 0).nonzero()
-    known = np.flatnonzero(np.isin(rows, available_rows(data, p)))
-    if not len(known):
-        return
-    row, column = int(rows[known[0]]), int(columns[known[0]])
+    row, column = int(known[rows[0]]), int(columns[0])
     names, ids = data.feature_names[p], data.sample_ids
     feature = f"{column}" if names is None else f"{column} ({names[column]!r})"
     sample = "" if ids is None else f" (sample {quoted(ids[row])})"

@@ -160,10 +160,10 @@ def test_auto(case, tmp_path, set_constants):
 def test_failed_candidates(tmp_path, monkeypatch):
     fit = candidates.CandidatePool._fit
 
-    def fail(pool, setting, n_clusters):
+    def fail(pool, setting, *others):
         if setting.family == ("directions", "unit-center"):
             raise ValueError(f"no luck with „{setting}“\n")
-        return fit(pool, setting, n_clusters)
+        return fit(pool, setting, *others)
 
     monkeypatch.setattr(candidates.CandidatePool, "_fit", fail)
     with pytest.warns(UserWarning, match="1 of 8 candidates could not be fitted"):
