@@ -1,5 +1,7 @@
 """Views that disagree are found, in every form of input and with every kind of estimator."""
 
+from inspect import getmodule
+
 import dask
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from anchorview import DALMC, AutoDALMC
 from anchorview._utils.progress import listen_to_progress
 from anchorview.compared import OPMC
-from anchorview.inspection import leave_one_view_out, left_out_views
+from anchorview.inspection import leave_one_view_out
 from helpers.dask_problems import in_dask, stored
 from helpers.data import clustered_views
 
@@ -69,7 +71,7 @@ def test_numbers_equal_refits(kind):
 @pytest.mark.usefixtures("many_parts")
 @pytest.mark.parametrize("most", [N, N // 3])
 def test_files_and_dask_give_the_same(tmp_path, most, set_constants):
-    set_constants(left_out_views, MAX_SAMPLES=most)
+    set_constants(getmodule(leave_one_view_out), MAX_SAMPLES=most)
     views = with_extra("other clusters", missing=0.2)
     model = DALMC(K, random_state=0).fit(views)
     expected = leave_one_view_out(model, views)

@@ -6,7 +6,6 @@ metrics; imports no plotting.
 """
 
 from anchorview.inspection.association import associate
-from anchorview.inspection.left_out_views import leave_one_view_out
 from anchorview.inspection.markers import cluster_markers
 from anchorview.inspection.partition_comparison import PartitionComparison, compare_partitions
 from anchorview.inspection.summary import cluster_summary
@@ -16,7 +15,7 @@ from anchorview.inspection.typical_samples import (
     outlier_scores,
     representatives,
 )
-from anchorview.inspection.view_contributions import view_contributions
+from anchorview.inspection.view_contributions import leave_one_view_out, view_contributions
 
 __all__ = [
     "PartitionComparison",

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from anchorview.inspection.labeled_parts import require_labels
-from anchorview.plotting.axes import axes_or_new
+from anchorview.plotting.axes import axes_or_new, display
 from anchorview.plotting.colors import MAIN_COLOR, MARK_COLOR, OTHER_COLOR, cluster_color
-from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import fitted_attribute
 
 MARKERS = ("o", "s", "^", "D", "v")

@@ -13,13 +13,13 @@ from anchorview.inspection.markers import leading_markers
 from anchorview.plotting.axes import (
     add_color_bar,
     axes_or_new,
+    display,
     font_size,
     name_columns,
     name_rows,
     write_numbers,
 )
 from anchorview.plotting.colors import heat_map_palette
-from anchorview.plotting.display import display
 
 SHOWN_SHARE = 0.99
 """Share of the effects within the color scale, so that a few large ones do not hide the others."""

@@ -17,11 +17,11 @@ from anchorview.plotting.axes import (
     add_color_bar,
     arrange,
     axes_or_new,
+    display,
     font_size,
     size_in_points,
 )
 from anchorview.plotting.colors import CLUSTER_COLORS, MISSING_COLOR, spread_colors
-from anchorview.plotting.display import display
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding
 from anchorview.plotting.map_layout import MAX_POINTS, map_layout
 

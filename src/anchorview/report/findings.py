@@ -17,10 +17,10 @@ from anchorview.estimators.explanation import DOUBTFUL_SHARE, explanation_of_mod
 from anchorview.estimators.representation import batch_sentences, view_sentences
 from anchorview.inspection import cluster_markers, leave_one_view_out
 from anchorview.inspection.labeled_parts import labeled_source
-from anchorview.inspection.left_out_views import MAX_SAMPLES
 from anchorview.inspection.markers import leading_markers
 from anchorview.inspection.summary import DistanceSums, summary_of, with_borders
 from anchorview.inspection.typical_samples import Samples, kept_samples, samples_of_blocks
+from anchorview.inspection.view_contributions import MAX_SAMPLES
 from anchorview.metrics import clustering_scores
 from anchorview.plotting.drawn_samples import DrawnSamples, normalizes_embedding, stored_embedding
 from anchorview.views.container import container_with_views

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from anchorview._utils.text import capitalized
 from anchorview.estimators.representation import table_descriptions, view_sentences
-from anchorview.inspection.left_out_views import MAX_SAMPLES
+from anchorview.inspection.view_contributions import MAX_SAMPLES
 from anchorview.report.bokeh_charts import bar_chart, heat_map
 from anchorview.report.findings import REFIT_BUDGET, CheckedFit, Findings, disagreement
 from anchorview.report.page import Chart, Folded, Part, Section, Table, Text
