@@ -94,7 +94,8 @@ def introduction(results: Results) -> Iterator[str]:
         "the number of clusters only, in no run for a choice. `ConcatHDBSCAN` ignores the number; "
         "its noise counts as one cluster.",
         "- Times are CPU seconds of one fit (user and system, one thread), as other programs ran "
-        f"on the machine. A fit that takes more than {CPU_MINUTES} CPU minutes is shown as -.",
+        "on the machine, and not all on the same machine ([which](#repeat-it)). A fit that takes "
+        f"more than {CPU_MINUTES} CPU minutes is shown as -.",
         f"- {seeds_text(results)}",
         "",
         "It is not fair in one respect. The defaults of `DALMC` and the rules of `AutoDALMC` were "
@@ -213,7 +214,7 @@ def wide_table(
     limits = getattr(values, best)(axis="columns")
     ran = results.was_run()
     yield from header("method", *results.sets)
-    for column in (*results.by_rank, *results.references):
+    for column in (c for c in (*results.by_rank, *results.references) if c in values):
         cells = []
         for name in results.sets:
             value = values.loc[name, column]
@@ -245,8 +246,10 @@ def costs(results: Results) -> Iterator[str]:
         )
     tables = {"CPU seconds": "seconds", "Wall seconds": "wall", "Memory in MB": "megabytes"}
     for title, quantity in tables.items():
-        values, marked = results.pivot(quantity), None if quantity == "megabytes" else busy
-        if values.notna().any(axis=None):
+        # Old rows lack the wall clock.
+        values = results.pivot(quantity).dropna(axis="columns", how="all")
+        marked = None if quantity == "megabytes" else busy
+        if not values.empty:
             yield from ("", f"### {title}", "")
             yield from wide_table(results, values, number, "min", marked)
 
@@ -311,9 +314,7 @@ def number_not_given(results: Results) -> Iterator[str]:
         "## Number of clusters not given",
         "",
         "ARI in percent and, in brackets, the number of clusters found, of methods that choose the "
-        "number. Few of these numbers are right, and ARI says how much that costs: clusters that "
-        "are parts of classes lose less than those that join them. The noise of HDBSCAN counts as "
-        "one cluster.",
+        "number. The noise of HDBSCAN counts as one cluster.",
         "",
     )
     if not measured:

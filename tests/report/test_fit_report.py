@@ -524,6 +524,11 @@ def sentence(doubtful_by_cluster, disagreeing=()):
             "disagree with the other views.",
         ),
         ([20, 20], "", "2 clusters, none of them clear; 40 of 40 samples are doubtful."),
+        (
+            [10, 10, 0, 10, 10],
+            "",
+            "5 clusters, only 1 of them clear; 40 of 100 samples are doubtful.",
+        ),
     ],
 )
 def test_verdict(doubtful, disagreeing, expected):

@@ -328,6 +328,8 @@ def _verdict_on_clusters(fit: CheckedFit, findings: Findings) -> str:
     names = np.asarray(fit.cluster_names, dtype=object)[is_unclear].tolist()
     if len(names) in (0, fit.n_clusters):
         return f"{number}, {'none' if names else 'all'} of them clear"
+    if 2 * len(names) > fit.n_clusters > 4:
+        return f"{number}, only {fit.n_clusters - len(names)} of them clear"
     return (
         f"{number}, clear but for {'cluster' if len(names) == 1 else 'clusters'} {in_words(names)}"
     )
