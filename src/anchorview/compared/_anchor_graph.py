@@ -11,6 +11,7 @@ Each iteration passes over each view twice: for ``X_v W_v A``, which gives ``Z``
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from anchorview.compared._base import ArraysHeld, Baseline, BaselineResult
 from anchorview.compared._partition import KMEANS_RUNS, kmeans
 from anchorview.compared._simplex import project_rows_to_simplex
 from anchorview.compared._view_scaling import standardized_views
+from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 MIN_UNEXPLAINED = 1e-6
@@ -223,8 +225,12 @@ def kmeans_indicator(embedding: Array, n_clusters: int, seed: int) -> Array:
     return np.eye(n_clusters)[labels]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnchorGraphBaseline(Baseline):
-    """Base class of SMVSC, FPMVS-CAG and OMSC."""
+    """Base class of SMVSC, FPMVS-CAG, OMSC and EOMSC-CA."""
+
+    init: str = "gcca"
+    view_importance: ViewImportance = None
 
     _default_anchors: ClassVar[int] = 0
     _arrays_held: ClassVar[ArraysHeld] = ArraysHeld(
@@ -235,16 +241,14 @@ class AnchorGraphBaseline(Baseline):
         """Initial state, and the indicator of the initial clusters (n, k); rows may be zero."""
         views, seed, importance = standardized_views(data), self._seeds()[0], self._importance(data)
         n, k, m = len(data), self.n_clusters, self._anchor_count(data)
-        if self.init == "identity":
-            model = AnchorGraphModel(
-                views, np.eye(n, m), k, weighted_z=self.weighted_z, importance=importance
-            )
-            return model, np.eye(n, k)
-        embedding = gcca_embedding(views, k, importance)
-        graph = kmeans_indicator(embedding, m, seed)
-        indicator = graph if m == k else kmeans_indicator(embedding, k, seed)
+        graph, indicator = np.eye(n, m), np.eye(n, k)
+        if self.init == "gcca":
+            embedding = gcca_embedding(views, k, importance)
+            graph = kmeans_indicator(embedding, m, seed)
+            indicator = graph if m == k else kmeans_indicator(embedding, k, seed)
         model = AnchorGraphModel(views, graph, k, weighted_z=self.weighted_z, importance=importance)
-        model.fit_anchors()
+        if self.init == "gcca":
+            model.fit_anchors()
         return model, indicator
 
     def _cluster_graph(self, data: MultiViewData, ridge: float, tol: float) -> BaselineResult:

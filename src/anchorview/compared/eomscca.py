@@ -15,7 +15,6 @@ from anchorview.compared._anchor_graph import (
 )
 from anchorview.compared._base import ArraysHeld, BaselineResult, baseline
 from anchorview.compared._bipartite import cluster_labels, structured_graph
-from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -117,8 +116,6 @@ class EOMSCCA(AnchorGraphBaseline):
     n_anchors: int | None = None
     max_iter: int = 50
     tol: float = 1e-4
-    init: str = "gcca"
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         model, _ = self._initial_model(data)

@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
-from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -76,10 +75,8 @@ class FPMVSCAG(AnchorGraphBaseline):
     normalize_embedding: ClassVar[bool] = True
 
     max_iter: int = 20
-    init: str = "gcca"
     weighted_z: bool = False
     n_init: int = 50
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, ridge=0.0, tol=0.0)

@@ -8,7 +8,6 @@ from anchorview._utils.typing import Array
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
 from anchorview.compared._partition import fill_empty_clusters
-from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -92,9 +91,7 @@ class OMSC(AnchorGraphBaseline):
     n_anchors: int | None = None
     lambda_: float = 1.0
     max_iter: int = 15
-    init: str = "gcca"
     weighted_z: bool = False
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         # F (n, k), with zero rows for samples without a cluster, and G (m, k).

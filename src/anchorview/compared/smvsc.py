@@ -4,7 +4,6 @@ from typing import ClassVar
 
 from anchorview.compared._anchor_graph import AnchorGraphBaseline
 from anchorview.compared._base import BaselineResult, baseline
-from anchorview.core.view_importance import ViewImportance
 from anchorview.views.container import MultiViewData
 
 
@@ -79,10 +78,8 @@ class SMVSC(AnchorGraphBaseline):
     lambda_: float = 1.0
     max_iter: int = 51
     tol: float = 1e-3
-    init: str = "gcca"
     weighted_z: bool = False
     n_init: int = 50
-    view_importance: ViewImportance = None
 
     def _cluster(self, data: MultiViewData) -> BaselineResult:
         return self._cluster_graph(data, self.lambda_, self.tol)

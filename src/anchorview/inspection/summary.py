@@ -1,6 +1,5 @@
 """A table with one row per cluster, computed in one pass over the rows."""
 
-from collections.abc import Iterable
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -141,11 +140,6 @@ class DistanceSums(NamedTuple):
             squares,
             members @ separation,
         )
-
-    @classmethod
-    def of_all(cls, blocks: Iterable[Located]) -> "DistanceSums":
-        """Sums over the samples of all blocks."""
-        return reduce(cls.merged, map(cls.of, blocks))
 
     def merged(self, other: "DistanceSums") -> "DistanceSums":
         """Sums over the samples of both."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -217,7 +217,7 @@ def _overview_of_model(fit: CheckedFit) -> Overview:
     model, embedding = fit.model, stored_embedding(fit.model)
     if hasattr(model, "__anchorview_explain__") and embedding is not None and not fit.is_auto:
         explanation, rows = model.__anchorview_explain__(), np.asarray(embedding)
-        sums = DistanceSums.of_all(explanation.located_rows(rows))
+        sums = reduce(DistanceSums.merged, map(DistanceSums.of, explanation.located_rows(rows)))
         samples = samples_of_blocks(explanation.located_rows(rows), 0, Samples.in_order)
         clusters = sums.table(pd.RangeIndex(fit.n_clusters))
         return clusters, _certainty(fit, samples), None

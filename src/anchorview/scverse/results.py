@@ -171,22 +171,15 @@ def _rows_of_cells(data: AnnotatedData, model: Any, partial: bool) -> NDArray[np
 
 def _storable(value: Any) -> Any:
     """Convert a parameter to a type that HDF5 and anndata can store."""
-    if value is None:
-        return "None"
-    if isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
         items = [_storable(item) for item in value]
         # A list is stored as an array, which nested lists may not be.
-        nested = any(isinstance(item, list) for item in items)
-        return json.dumps(items) if nested else items
+        return json.dumps(items) if any(isinstance(item, list) for item in items) else items
     if isinstance(value, Mapping):
         return json.dumps({str(name): _storable(item) for name, item in value.items()})
-    return str(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)
 
 
 def clusters_of(data: AnnotatedData, key: str) -> "pd.Series[Any]":
