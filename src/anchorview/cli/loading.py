@@ -255,12 +255,13 @@ class MetadataOptions:
         if self.metadata is None:
             return data
         from anchorview._utils.errors import DataFileError
+        from anchorview.datasets.file_contents import ReadOptions
+        from anchorview.datasets.formats.table_folder import read_table
 
-        path, has_ids = self.metadata, data.ids is not None
-        # Ids may have zeros in front.
-        table = _read_table(path, dtype={0: str} if has_ids else None)
+        path = self.metadata
+        table = read_table(path, ReadOptions(id_column=data.ids is not None), path.stem)
         if data.ids is not None:
-            table = table.set_index(_ids_like(table.iloc[:, 0], data.ids)).iloc[:, 1:]
+            table.index = _ids_like(table.index, data.ids)
             if not table.index.isin(data.ids).any():
                 raise DataFileError(
                     f"{path}: the first column has none of the sample ids of the data, but "
@@ -303,8 +304,10 @@ def _read_batch(path: Path, ids: "pd.Index[Any] | None") -> Any:
     import pandas as pd
 
     from anchorview._utils.errors import DataFileError
+    from anchorview.datasets.file_contents import ReadOptions
+    from anchorview.datasets.formats.table_folder import read_table
 
-    table = _read_table(path, dtype=str)
+    table = read_table(path, ReadOptions(id_column=False))
     if table.shape[1] == 1:
         return table.iloc[:, 0].to_numpy()
     if table.shape[1] != 2 or ids is None:
@@ -317,21 +320,7 @@ def _read_batch(path: Path, ids: "pd.Index[Any] | None") -> Any:
     return pd.Series(table.iloc[:, 1].to_numpy(), index=_ids_like(table.iloc[:, 0], ids))
 
 
-def _read_table(path: Path, **options: Any) -> "pd.DataFrame":
-    import pandas as pd
-
-    from anchorview._utils.errors import DataFileError
-
-    try:
-        if path.suffix.lower() == ".parquet":
-            table = pd.read_parquet(path)
-            return table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",", **options)
-    except (OSError, ValueError) as error:
-        raise DataFileError(f"{path}: cannot be read as a table ({error}).") from error
-
-
-def _ids_like(keys: "pd.Series[Any]", ids: "pd.Index[Any]") -> "pd.Index[Any]":
+def _ids_like(keys: Any, ids: "pd.Index[Any]") -> "pd.Index[Any]":
     """Ids of a table; those that are numbers in the data are numbers here too."""
     import pandas as pd
 

@@ -48,7 +48,7 @@ def read_table_folder(folder: Path, options: ReadOptions) -> ViewFile:
     files, label_file = table_files(folder, options)
     tables, columns = {}, []
     for name, path in files.items():
-        table = _read_table(path, options, name)
+        table = read_table(path, options, name)
         if options.labels in table:
             columns.append(table.pop(str(options.labels)))
         with data_file_errors(path):
@@ -187,7 +187,7 @@ def read_blocks(
             yield table
 
 
-def _read_table(path: Path, options: ReadOptions, name: str | None = None) -> pd.DataFrame:
+def read_table(path: Path, options: ReadOptions, name: str | None = None) -> pd.DataFrame:
     """Read a table, indexed by sample ids that are strings."""
     table = concatenated(list(read_blocks(path, options, name)))
     with data_file_errors(path):
@@ -203,7 +203,7 @@ def read_labels(
             raise labels_not_there_error(options.labels)
         return None
     with data_file_errors(path):
-        table = _read_table(path, options)
+        table = read_table(path, options)
         name = options.labels
         if not (name is None or name in table or path.name.startswith(f"{name}.")):
             raise labels_not_there_error(name)
