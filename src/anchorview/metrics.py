@@ -14,7 +14,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from anchorview._utils.linalg import unit_rows
 from anchorview._utils.typing import Array
-from anchorview.views.container import MultiViewData, ViewsLike, container_with_nan
+from anchorview.views.container import MultiViewData, ViewsLike
 
 __all__ = [
     "clustering_accuracy",
@@ -223,8 +223,7 @@ def stability(
     rng = check_random_state(random_state)
     # Without replacement: a repeated seed would agree with itself.
     seeds = sample_without_replacement(2**31 - 1, n_seeds, random_state=rng)
-    imputes = getattr(model, "preprocess", None) is not None
-    data = container_with_nan(X) if imputes else MultiViewData(X)
+    data = MultiViewData(X)
     if len(data) > sample_size:
         X = data[np.sort(rng.permutation(len(data))[:sample_size])]
     runs = [clone(model).set_params(random_state=int(seed)).fit_predict(X) for seed in seeds]

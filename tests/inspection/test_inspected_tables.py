@@ -23,7 +23,7 @@ PLANTED = {0: "plan=free", 1: "plan=pro", 2: "plan=team"}
 def in_form(views, form):
     if form == "dask":
         return {name: dd.from_pandas(view, npartitions=6) for name, view in views.items()}
-    return open_source(views, write_results=True, nan_cells=True) if form == "parts" else views
+    return open_source(views, write_results=True) if form == "parts" else views
 
 
 @pytest.mark.parametrize("form", ["memory", "parts", "dask"])

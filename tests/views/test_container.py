@@ -145,7 +145,8 @@ def test_invalid_input_is_refused_before_the_fit(case, monkeypatch):
     views, message = BAD[case]
     # No pass over the data may start.
     monkeypatch.setattr(dalmc, "fit_scalings", None)
-    for function in (MultiViewData, DALMC(2).fit):
+    # A container may hold single missing values, which an estimator may impute.
+    for function in (MultiViewData, DALMC(2).fit)[case.startswith("NaN") :]:
         with pytest.raises((ValueError, TypeError), match=message):
             function(views)
 

@@ -120,8 +120,7 @@ def fit(
             if chosen.verbose and names:
                 print(f"{kind}: {', '.join(names)}", file=sys.stderr)
         large = reading.is_large(data, chosen.memory_limit) or chosen.scheduler is not None
-        nan_cells = chosen.preprocess is not None
-        return about.added_to(reading.load(data, batch, on_disk=large, nan_cells=nan_cells))
+        return about.added_to(reading.load(data, batch, on_disk=large))
 
     with explained_errors(options=OPTION_NAMES):
         about.require_report(paths.report)

@@ -158,15 +158,10 @@ class ReadingOptions(TableOptions):
         views: Any = open_views(path, **self.arguments).views.values()
         return bool(sum(view.nbytes for view in views) > DATA_SHARE * budget)
 
-    def load(
-        self, path: Path, batch: Path | None = None, *, on_disk: bool, nan_cells: bool = False
-    ) -> LoadedData:
-        """Read data into memory, or open them on disk.
-
-        With `nan_cells`, single values may be NaN: they will be imputed.
-        """
+    def load(self, path: Path, batch: Path | None = None, *, on_disk: bool) -> LoadedData:
+        """Read data into memory, or open them on disk."""
         from anchorview.datasets import open_views, read_views
-        from anchorview.views.container import MultiViewData, container_with_nan
+        from anchorview.views.container import MultiViewData
 
         views: Any
         if on_disk:
@@ -181,7 +176,7 @@ class ReadingOptions(TableOptions):
                 ids = view.ids(slice(None)) if ids is None else ids
         else:
             file = read_views(path, zero_rows_missing=self.zero_rows_missing, **self.arguments)
-            views = container_with_nan(file) if nan_cells else MultiViewData(file)
+            views = MultiViewData(file)
             ids = file.sample_ids
         by_sample = {}
         if batch is not None:
@@ -208,8 +203,7 @@ class ReadingOptions(TableOptions):
             known = selection if path.suffix.lower() == ".h5ad" else modality_names(path)
             pairs = [f"{name}={matrix}" for name, matrix in selection.items() if name in known]
             reading = replace(self, view=pairs)
-        nan_cells = model.preprocessing_ is not None
-        return reading.load(path, batch, on_disk=reading.is_large(path), nan_cells=nan_cells)
+        return reading.load(path, batch, on_disk=reading.is_large(path))
 
 
 @dataclass(frozen=True)

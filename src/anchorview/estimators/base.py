@@ -38,7 +38,7 @@ from anchorview.estimators.representation import result_html, result_lines, tabl
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource, require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
+from anchorview.views.container import MultiViewData, ViewsLike, container_of_views, without_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, parse, selection_like_fit
 from anchorview.views.row_source import RowSource
@@ -214,7 +214,6 @@ class EmbeddingClusterer(
             selection=views,
             join=join,
             write_results=out is not None,
-            nan_cells=self.preprocess is not None,
         )
         self.view_selection_ = None if views is None else dict(views)
         self._join = join
@@ -261,7 +260,6 @@ class EmbeddingClusterer(
             selection=selection_like_fit(X, self.view_selection_),
             join=None if self._join is None else "outer",
             write_results=out is not None,
-            nan_cells=self._prepared is not None,
         )
         fitted = self._fitted_views
         unnamed = fitted.unnamed(source)
@@ -276,7 +274,9 @@ class EmbeddingClusterer(
             )
         set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
-        if self._prepared is not None:
+        if self._prepared is None:
+            source = source.prepared(without_nan)
+        else:
             source = prepare(source, self._prepared)
         correction = correction_for(self._correction, source, fitted, unknown_batch)
         return source if correction is None else source.prepared(correction)

@@ -15,7 +15,7 @@ from anchorview.datasets import load_digits, make_multiview, paper_set, read_vie
 from anchorview.datasets.file_contents import natural
 from anchorview.datasets.paper_sets import recognized
 from anchorview.datasets.reading import STORE_SUFFIXES, find_format
-from anchorview.views.container import MultiViewData
+from anchorview.views.container import MultiViewData, without_nan
 
 LabeledData = tuple[MultiViewData, Array]
 """Views, and the true class of each sample."""
@@ -176,7 +176,7 @@ def _load(name: str, path: Path | None) -> LabeledData:
     if len(np.unique(classes)) < 2:
         raise DataFileError(f"{path}: all samples are of the same class; scores require two.")
     try:
-        return MultiViewData(file), classes
+        return without_nan(MultiViewData(file)), classes
     except ValueError as error:
         raise DataFileError(f"{path}: {error}") from error
 

@@ -77,7 +77,7 @@ def labeled_source(model_or_labels: Any, X: Any) -> LabeledSource:
     explanation = explanation_of_model(model)
     if explanation is not None:
         return _explained(model, explanation, X)
-    source = open_source(X, selection=_selection(model, X), nan_cells=True)
+    source = open_source(X, selection=_selection(model, X))
     if model is not None and hasattr(model, "predict"):
         labels, label_ids = _named(model, model.predict(_as_given(X))), None
     else:
@@ -128,10 +128,8 @@ def _with_labels(
 
 
 def _explained(model: Any, explanation: Explanation, X: Any) -> LabeledSource:
-    # Without a transformer, a model cannot label samples with single NaN: reading them raises.
-    imputes = getattr(model, "preprocessing_", None) is not None
     limit = getattr(model, "memory_limit", None)
-    source = open_source(X, limit, selection=_selection(model, X), nan_cells=imputes)
+    source = open_source(X, limit, selection=_selection(model, X))
     fitted = fitted_views(model)
     if fitted is not None:
         source.matched_to(fitted)

@@ -98,9 +98,7 @@ class DrawnSamples:
         data = self.X
         if not isinstance(data, MultiViewData):
             selection = selection_like_fit(data, getattr(self.model, "view_selection_", None))
-            # Models of this package take single missing values only if a transformer takes them.
-            nan_cells = getattr(self.model, "preprocessing_", True) is not None
-            data = container_of_views(parse(data, selection), nan_cells=nan_cells)
+            data = container_of_views(parse(data, selection))
         if not self._are_fitted:
             return data
         fitted, ids = fitted_views(self.model), getattr(self.model, "sample_ids_", None)

@@ -235,7 +235,7 @@ def markers(
     known = labels.notna().to_numpy()
     if not known.all():
         given = with_samples(given, np.flatnonzero(known))
-    source = open_source(given, nan_cells=True)
+    source = open_source(given)
     preparation = fit_preparation(source, steps)
     if preparation is not None:
         source = prepare(source, preparation)

@@ -63,13 +63,12 @@ class DiskSource(PartSource):
     be used.
     """
 
-    def __init__(self, views: NamedViews, budget: float, nan_cells: bool = False) -> None:
+    def __init__(self, views: NamedViews, budget: float) -> None:
         self.set_schema(views, views.views)
         has = views.available
         has = None if has is None else availability(has, len(self), self.names)
         self.views = replace(views, available=has)
         self._stored = [view for view in views.views if isinstance(view, StoredView)]
-        self.nan_cells = nan_cells
         self.budget = budget
         self._reserved = 0.0
         self._product_bytes = 0.0
@@ -92,8 +91,7 @@ class DiskSource(PartSource):
         if self.complete:
             return self.placed(container_of_checked(views), rows.start)
         require_same_ids(self._stored, rows)
-        part = container_of_views(views.aligned(), first_row=rows.start, nan_cells=self.nan_cells)
-        return self.placed(part, rows.start)
+        return self.placed(container_of_views(views.aligned(), first_row=rows.start), rows.start)
 
     @property
     def part_rows(self) -> int:

@@ -24,13 +24,12 @@ def open_source(
     selection: ViewSelection | None = None,
     join: Join | None = "outer",
     write_results: bool = False,
-    nan_cells: bool = False,
 ) -> RowSource:
     """Source of the samples, from views in any form that estimators take.
 
     `selection` and `join` are those of :func:`~anchorview.views.input_grammar.parse`. With
     `write_results`, samples in memory are processed in parts too, so that their results, which are
-    written to files, need not fit into memory. With `nan_cells`, single values may be NaN.
+    written to files, need not fit into memory.
     """
     if isinstance(X, RowSource) and selection is None and join != "inner":
         if isinstance(X, PartSource):
@@ -42,21 +41,19 @@ def open_source(
             dask_source = optional_import(
                 "anchorview.sources.dask.dask_source", "Views in Dask", "dask"
             )
-            source: PartSource = dask_source.DaskSource(
-                views, memory_budget(memory_limit), nan_cells
-            )
+            source: PartSource = dask_source.DaskSource(views, memory_budget(memory_limit))
             return source
         if any(isinstance(view, StoredView | np.memmap) for view in views.views):
             views = replace(views, views=list(map(view_on_disk, views.views)))
         if any(isinstance(view, StoredView) for view in views.views):
-            return DiskSource(views, memory_budget(memory_limit), nan_cells)
-        data = container_of_views(views, nan_cells=nan_cells)
+            return DiskSource(views, memory_budget(memory_limit))
+        data = container_of_views(views)
     if not write_results:
         return data
     views = data.contents
     if data.available is not None:
         for p in np.flatnonzero(~data.available.any(axis=0)):
             views.views[p] = None
-    in_parts = DiskSource(views, memory_budget(memory_limit), nan_cells)
+    in_parts = DiskSource(views, memory_budget(memory_limit))
     in_parts.design = data.design
     return in_parts

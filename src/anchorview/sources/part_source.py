@@ -15,7 +15,7 @@ from anchorview._utils.memory import require_memory
 from anchorview._utils.typing import Array
 from anchorview.core.blockwise_kmeans import EmbeddedRows
 from anchorview.core.cost_model import Plan, PlanRequest
-from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows
+from anchorview.views.container import MultiViewData, concatenate_samples, dense_rows, without_nan
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.matrix_checks import availability
 from anchorview.views.row_source import Merge, PartFunction, Result, RowFunction, RowSource
@@ -28,8 +28,6 @@ class PartSource(RowSource):
     """Bytes that this process may use."""
     complete: bool = False
     """Whether all samples have all views, known after the first pass; others skip the checks."""
-    nan_cells: bool = False
-    """Whether single values may be NaN, until a function for `prepared` imputes them."""
     _preparations: tuple[PartFunction[MultiViewData], ...] = ()
     """Functions of a part that replace it, one after the other."""
     _patterns: frozenset[tuple[int, ...]] = frozenset()
@@ -162,7 +160,8 @@ class ViewScan(NamedTuple):
 
     @classmethod
     def of(cls, part: MultiViewData) -> "ViewScan":
-        """Scan a part."""
+        """Scan a part; raises if a value is NaN."""
+        without_nan(part)
         patterns = frozenset(group.views for group in part.groups)
         constant_rows: dict[int, Array | None] = {}
         for p in sorted({p for views in patterns for p in views}):

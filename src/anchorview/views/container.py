@@ -58,7 +58,7 @@ class MultiViewData(RowSource):
     list of views, which they take for a list of samples.
 
     A sample may lack some views, but not all: its row in such a view is all NaN, its id is missing
-    in a DataFrame, or `available` says so.
+    in a DataFrame, or `available` says so. Single values may be NaN if an estimator imputes them.
 
     Parameters
     ----------
@@ -299,10 +299,8 @@ ViewsLike: TypeAlias = "ViewLike | Views | ViewFile | AnnotatedData | MultiViewD
 """What ``fit`` takes: a view, a list or dict of views, a file of views, MuData, or a container."""
 
 
-def _checked(
-    views: NamedViews, given: ArrayLike | None = None, first_row: int = 0, nan_cells: bool = False
-) -> NamedViews:
-    """Views in memory, checked, with the availability of each sample."""
+def _checked(views: NamedViews, given: ArrayLike | None = None, first_row: int = 0) -> NamedViews:
+    """Views in memory, checked, with the availability of each sample; single values may be NaN."""
     views = views.aligned() if views.in_dask else views
     n = common_length(views.views, views.names)
     available = availability(given, n, views.names)
@@ -318,7 +316,7 @@ def _checked(
         matrix = np.asarray(view) if isinstance(view, np.memmap) else view
         matrix = read_whole(matrix) if isinstance(matrix, StoredView) else matrix
         ids, features, has = views.sample_ids, views.feature_names[p], available[:, p]
-        has &= finite_rows(matrix, has, description, ids, features, first_row, nan_cells)
+        has &= finite_rows(matrix, has, description, ids, features, first_row, nan_cells=True)
         matrices.append(matrix)
     require_a_view(available, views.sample_ids, first_row)
     return replace(views, views=matrices, available=available)
@@ -331,19 +329,9 @@ def container_of_checked(contents: NamedViews) -> MultiViewData:
     return data
 
 
-def container_of_views(
-    views: NamedViews, *, first_row: int = 0, nan_cells: bool = False
-) -> MultiViewData:
-    """Container of views that were parsed; messages count rows from `first_row`.
-
-    With `nan_cells`, single values may be NaN: they will be imputed.
-    """
-    return container_of_checked(_checked(views, None, first_row, nan_cells))
-
-
-def container_with_nan(X: ViewsLike) -> MultiViewData:
-    """Container of views in which single values may be NaN: they will be imputed."""
-    return X if isinstance(X, MultiViewData) else container_of_views(parse(X), nan_cells=True)
+def container_of_views(views: NamedViews, *, first_row: int = 0) -> MultiViewData:
+    """Container of views that were parsed; messages count rows from `first_row`."""
+    return container_of_checked(_checked(views, None, first_row))
 
 
 def container_with_views(
@@ -353,16 +341,21 @@ def container_with_views(
     nan_cells: bool = False,
 ) -> MultiViewData:
     """Return the same samples with other values, of which none may be NaN unless `nan_cells`."""
-    data = data if feature_names is None else data._replaced(feature_names=feature_names)
-    for p, view in enumerate(() if nan_cells else views):
-        if view is not data.views[p] or view.dtype.kind == "f":
-            ids, features = data.sample_ids, data.feature_names[p]
-            has, description = data._has(p), data.describe_view(p)
-            present = finite_rows(view, has, description, ids, features, data.first_row)
-            if not present[has].all():
-                row = data.first_row + int(np.flatnonzero(has & ~present)[0])
-                raise ValueError(f"{description} is NaN in all features at row {row}.")
-    return data._replaced(views=list(views))
+    names = data.feature_names if feature_names is None else feature_names
+    data = data._replaced(views=list(views), feature_names=names)
+    return data if nan_cells else without_nan(data)
+
+
+def without_nan(data: MultiViewData) -> MultiViewData:
+    """Return the samples; raises if a value is NaN, which no step has imputed."""
+    for p, view in enumerate(data.views):
+        ids, features = data.sample_ids, data.feature_names[p]
+        has, description = data._has(p), data.describe_view(p)
+        present = finite_rows(view, has, description, ids, features, data.first_row)
+        if not present[has].all():
+            row = data.first_row + int(np.flatnonzero(has & ~present)[0])
+            raise ValueError(f"{description} is NaN in all features at row {row}.")
+    return data
 
 
 def concatenate_samples(*parts: MultiViewData) -> MultiViewData:

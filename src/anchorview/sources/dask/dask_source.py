@@ -81,9 +81,8 @@ class DaskSource(PartSource):
     sample_ids: Any = None
     """A dask array, if there are frames."""
 
-    def __init__(self, X: Any, budget: float | None = None, nan_cells: bool = False) -> None:
+    def __init__(self, X: Any, budget: float | None = None) -> None:
         given = parse(X)
-        self.nan_cells = nan_cells
         descriptions = given.descriptions
         views = list(map(checked_view, given.views, descriptions))
         shown, blocks = view_blocks(views, descriptions, given.expects_shared_ids)
@@ -216,7 +215,7 @@ class DaskSource(PartSource):
                 views[p] = frame_values(views[p], description)
         part = part.aligned()
         self._require_numbers(part.views)
-        data = container_of_views(part, first_row=start, nan_cells=self.nan_cells)
+        data = container_of_views(part, first_row=start)
         if not identified:
             data.sample_ids = ids
         return self.placed(data, start)
