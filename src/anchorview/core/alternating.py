@@ -138,11 +138,6 @@ class Trace:
     steps: tuple[Step, ...]
 
     @property
-    def n_anchors(self) -> int:
-        """Columns of ``S``."""
-        return int(self.start.to_graph[0].shape[1])
-
-    @property
     def nbytes(self) -> int:
         """Number of bytes of all matrices."""
         start = self.start

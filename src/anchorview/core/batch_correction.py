@@ -23,7 +23,7 @@ from anchorview._utils.threads import map_blocks
 from anchorview._utils.typing import Array, Matrix
 from anchorview.core.scale import CONSTANT_COLUMN, Moments, ViewMoments, merged_by_key, row_moments
 from anchorview.core.scaled_view import entry_blocks
-from anchorview.views.container import MultiViewData, without_nan
+from anchorview.views.container import MultiViewData
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.low_rank_sum import LowRankSum, is_sparse
 from anchorview.views.row_source import RowSource, SelectedRows, working_precision
@@ -356,7 +356,7 @@ class PartPreparation:
     def __call__(self, data: MultiViewData) -> MultiViewData:
         """Samples as they are embedded."""
         data = data.matched_to(self.fitted)
-        data = without_nan(data) if self.prepare is None else self.prepare(data)
+        data = data if self.prepare is None else self.prepare(data)
         return data if self.correction is None else self.correction(data)
 
 

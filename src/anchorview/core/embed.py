@@ -63,7 +63,7 @@ class Embedder:
         """Columns of the embedding."""
         if self.trace is None:
             return self.map_from((0,)).shape[1]
-        return self.trace.n_anchors
+        return int(self.trace.start.to_graph[0].shape[1])
 
     @property
     def widths(self) -> list[int]:

@@ -38,7 +38,7 @@ from anchorview.estimators.representation import result_html, result_lines, tabl
 from anchorview.sources.open_source import open_source
 from anchorview.sources.part_source import PartSource, require_fittable
 from anchorview.views.anndata_matrices import ViewSelection
-from anchorview.views.container import MultiViewData, ViewsLike, container_of_views, without_nan
+from anchorview.views.container import MultiViewData, ViewsLike, container_of_views
 from anchorview.views.fitted_views import FittedViews
 from anchorview.views.input_grammar import Join, parse, selection_like_fit
 from anchorview.views.row_source import RowSource
@@ -219,7 +219,8 @@ class EmbeddingClusterer(
         self._join = join
         if isinstance(source, PartSource) and not self._works_in_parts(source, out):
             source = source.read()
-        set_design(source, X, batch, covariates)
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
         self._require_possible(source)
         self._learn_views(source)
         self._prepared = fit_preparation(source, self.preprocess)
@@ -272,11 +273,10 @@ class EmbeddingClusterer(
                 UserWarning,
                 stacklevel=3,
             )
-        set_design(source, X, batch, covariates)
+        if batch is not None or covariates is not None:
+            set_design(source, X, batch, covariates)
         source = source.matched_to(fitted)
-        if self._prepared is None:
-            source = source.prepared(without_nan)
-        else:
+        if self._prepared is not None:
             source = prepare(source, self._prepared)
         correction = correction_for(self._correction, source, fitted, unknown_batch)
         return source if correction is None else source.prepared(correction)
@@ -294,6 +294,7 @@ class EmbeddingClusterer(
             self.view_names_in_,
             self.n_features_per_view_,
             self.feature_names_per_view_,
+            self._prepared is not None,
         )
 
     @property

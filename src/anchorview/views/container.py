@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from anchorview._utils.text import describe_view
 from anchorview._utils.typing import Array, FeatureNames, Matrix
 from anchorview.views.anndata_matrices import AnnotatedData
 from anchorview.views.fitted_views import FittedViews
@@ -250,7 +251,8 @@ class MultiViewData(RowSource):
                 views.append(sparse.csr_array((n, fitted.widths[p]), dtype=np.float32))
         require_a_view(available, self.sample_ids)
         names, features = fitted.names, fitted.feature_names
-        return self._replaced(views=views, available=available, names=names, feature_names=features)
+        data = self._replaced(views=views, available=available, names=names, feature_names=features)
+        return data if fitted.imputes else without_nan(data)
 
     def _has(self, p: int) -> Array:
         return np.ones(len(self), bool) if self.available is None else self.available[:, p]
@@ -350,7 +352,7 @@ def without_nan(data: MultiViewData) -> MultiViewData:
     """Return the samples; raises if a value is NaN, which no step has imputed."""
     for p, view in enumerate(data.views):
         ids, features = data.sample_ids, data.feature_names[p]
-        has, description = data._has(p), data.describe_view(p)
+        has, description = data._has(p), describe_view(p, data.names[p])
         present = finite_rows(view, has, description, ids, features, data.first_row)
         if not present[has].all():
             row = data.first_row + int(np.flatnonzero(has & ~present)[0])

@@ -20,6 +20,8 @@ class FittedViews:
     names: tuple[str, ...]
     widths: tuple[int, ...]
     feature_names: tuple[FeatureNames | None, ...]
+    imputes: bool = True
+    """Whether single values may be NaN, as a step of the estimator imputes them."""
 
     def positions_in(self, schema: RowSource) -> list[int | None]:
         """Positions of the fitted views among other views; None for a view left out.
